@@ -25,7 +25,6 @@ import click
 
 import franka_dynamics
 from franka_dynamics.cli import main as command_line
-from franka_dynamics.cli._click import verbs
 from franka_dynamics.errors import MissingDependencyError
 
 project = 'franka_dynamics'
@@ -125,12 +124,19 @@ def write_python_pages(app):
         write(f'python/{room}.rst', lines)
 
 
+def commands(command, words=''):
+    """Yield a command and all commands below it, with their words."""
+    yield words, command
+    for name, below in getattr(command, 'commands', {}).items():
+        yield from commands(below, f'{words} {name}'.strip())
+
+
 def write_command_line_page(app):
     """Write what --help says of every word and action."""
     lines = title('The command line in full')
-    every = [('', command_line.COMMAND), *verbs(command_line.COMMAND)]
-    for words, command in every:
+    for words, command in commands(command_line.command):
         context = click.Context(command, info_name=f'franka-dynamics {words}'.strip())
+        context.show_default = True
         said = command.get_help(context)
         lines += [
             *(title(words, '-') if words else ()),

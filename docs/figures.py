@@ -18,7 +18,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.friction_state import LONGEST_GAP_S
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.traced_model import KernelModel, TracedModel
-from franka_dynamics.cli.actions import MOUNTS
+from franka_dynamics.cli._options import MOUNTS
 from franka_dynamics.control import (
     braking,
     control_law,

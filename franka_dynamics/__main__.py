@@ -4,18 +4,15 @@
 
 import sys
 
-from .cli._interrupts import or_interrupted
-
 
 def main() -> int:
-    """Import and run the command line; Ctrl-C, also during the import, shows no traceback."""
-
-    def run() -> int:
+    """Import and run the command line; Ctrl-C during the import shows no traceback."""
+    try:
         from .cli.main import main as command
 
         return command()
-
-    return or_interrupted(run)
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == '__main__':

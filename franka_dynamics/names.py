@@ -19,3 +19,18 @@ class Convention(str, Enum):
 
     MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d); the axis of joint i is z of frame i
     STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1
+
+
+def decimal(text: str) -> float:
+    """
+    Convert a string to a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a plain decimal one: Python would read 1_0 as ten.
+
+    """
+    if '_' in text or not text.isascii():
+        raise ValueError(f'{text!r} is no decimal number')
+    return float(text)

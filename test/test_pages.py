@@ -15,13 +15,12 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli._click import verbs
-from franka_dynamics.cli.main import COMMAND, parsed
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.validation.crosscheck import crosscheck
 
 from . import scripts
+from .commands import commands, parsed
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / 'docs'
@@ -71,14 +70,14 @@ def test_a_pages_commands_are_taken(page):
     for command in re.findall(r'(?m)(?:^ *|`)(franka-dynamics [^`\n]+)', text):
         words = shlex.split(command.replace('...', ''), comments=True)[1:]
         words = [word for word in words if word != '&']
-        # Refused, a command raises a SettingsError; one that asks for help ends.
+        # Refused, a command raises click.UsageError.
         if '--help' not in words:
             parsed(words)
 
 
 @each_page
 def test_a_pages_options_exist(page):
-    flags = {flag for _, verb in verbs(COMMAND) for param in verb.params for flag in param.opts}
+    flags = {flag for _, one in commands() for param in one.params for flag in param.opts}
     flags |= {'--help', '--params-file', '--show-args'}  # of each verb, of ROS
     programs = [*ROOT.glob('examples/*.py'), *ROOT.glob('benchmarks/*.py'), ROOT / 'Makefile']
     scripts = ''.join(path.read_text('utf-8') for path in programs)

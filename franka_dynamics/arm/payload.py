@@ -18,7 +18,7 @@ from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import decode, FieldError, of_length, read_typed, Vector
 from ..arrays import checked
 from ..errors import DescriptionError, InertiaError, unreadable
-from ..options import decimal
+from ..names import decimal
 from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')

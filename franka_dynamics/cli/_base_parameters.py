@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 import sys
 
 import numpy as np
 
-from ._options import MASS_OPTIONS
+from ._command import refuse
+from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, show, write_json
-from .actions import ArmShow
 from ..arm.dh_conversion import in_modified_convention
 from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY, upper_bound
 from ..identification.symbolic_parameters import symbolic_base_parameters
@@ -27,29 +28,31 @@ _DOUBTFUL = (1e-12, 1e-5)
 _SAME_TORQUE = 1e-9
 
 
-def print_base_parameters(given: ArmShow, gravity: str) -> int:
-    """
-    Print the base parameters, or their relations in symbols; return the exit status.
+# By the names in `arm.DIRECTIONS`.
+_GRAVITY = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
 
-    `gravity` is one of `actions.DIRECTIONS`. The status is 1 if random states contradict them.
-    """
-    given.refuse('base parameters, which hold at every pose', 'q', 'plot')
-    vectors = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
-    arm, directions = given.load_arm(), np.array(vectors[gravity])
-    if given.symbolic:
-        given.refuse('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
-        given.refuse('--symbolic, which writes the relations alone', 'json')
-        modified = in_modified_convention(arm)
-        if modified is not arm:
-            print(
-                f'{arm.name} has standard DH rows; the parameters are in the frames of the '
-                "equivalent modified rows, whose z axes are the joints' axes.",
-                file=sys.stderr,
-            )
-        symbols = symbolic_base_parameters(modified, directions)
-        sys.stdout.write(getattr(symbols, f'as_{given.symbolic}')())
-        return 0
-    found = base_parameters(arm, directions)
+
+def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
+    """Print the relations of base parameters as `form`, text or latex; return 0."""
+    refuse('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
+    refuse('--symbolic, which writes the relations alone', 'json')
+    arm = choice.load()
+    modified = in_modified_convention(arm)
+    if modified is not arm:
+        print(
+            f'{arm.name} has standard DH rows; the parameters are in the frames of the '
+            "equivalent modified rows, whose z axes are the joints' axes.",
+            file=sys.stderr,
+        )
+    symbols = symbolic_base_parameters(modified, np.array(_GRAVITY[gravity]))
+    sys.stdout.write(getattr(symbols, f'as_{form}')())
+    return 0
+
+
+def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
+    """Print the base parameters; return 1 if random states contradict them."""
+    arm = choice.load()
+    found = base_parameters(arm, np.array(_GRAVITY[gravity]))
     names, members = found.standard_names, zip(found.relations, found.values(), found.columns)
     rows = [
         (
@@ -61,7 +64,7 @@ def print_base_parameters(given: ArmShow, gravity: str) -> int:
         for relation, value, column in members
     ]
     heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
-    show(Table(f'{given.title(arm)}: base parameters, gravity {gravity}', heads, rows))
+    show(Table(f'{choice.title(arm)}: base parameters, gravity {gravity}', heads, rows))
     for what, numbers in (
         ('no effect', found.no_effect),
         ('only in combination with others', found.regrouped),
@@ -83,7 +86,7 @@ def print_base_parameters(given: ArmShow, gravity: str) -> int:
             'is meant to be a quarter turn, write it as pi/2 in the arm file.',
             'note',
         )
-    if given.json:
+    if json:
         data = {
             **{'gravity': gravity, 'rank': rank},
             **{'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand},
@@ -96,5 +99,5 @@ def print_base_parameters(given: ArmShow, gravity: str) -> int:
             'standard_parameters': names,
             'matrix': found.matrix,
         }
-        write_json(given.json, data)
+        write_json(json, data)
     return 0 if agree else 1

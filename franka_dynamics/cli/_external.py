@@ -10,10 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ._say import say
-from .actions import BagReplay
-from ..arm import ArmDescription
 from ..control.external_wrench import wrenches_along, WrenchEstimator
-from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import complete_or_absent
 from ..recordings.log_file import library
 from ..recordings.preprocessing import Motion
@@ -22,36 +19,35 @@ from ..recordings.replay import ReplayFit
 from ..typing import Array
 
 
-def wrench_estimator(given: BagReplay, arm: ArmDescription) -> WrenchEstimator:
-    """Return the estimator at --frame and --tool-center of an arm, or refuse these."""
-    frame = int(given.frame) if given.frame.isdigit() else given.frame
-    return WrenchEstimator(PinocchioModel(arm, given.gravity), frame, given.tool_center)
-
-
 def write_external(
-    given: BagReplay, output: Path, best: ReplayFit, recording: Recording, motion: Motion
+    output: Path,
+    best: ReplayFit,
+    recording: Recording,
+    motion: Motion,
+    estimator: WrenchEstimator,
+    about: Mapping[str, str],
 ) -> None:
-    """Write a file or bag, and print the root mean square of the external torque."""
+    """
+    Write a file or bag, and print the root mean square of the external torque.
+
+    `about` describes payload, gravity and wrench, for the header of the file.
+    """
     arm, torque = best.arm, motion.effort - best.predicted
-    estimator = wrench_estimator(given, arm)
     wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
     deviation = np.tile(estimator.deviation, (len(motion), 1))
     torques = {'external_torque': torque, 'external_torque_deviation': deviation}
     wrenches = {'external_wrench': wrench, 'external_wrench_deviation': wrench_deviation}
-    options, center = motion.options, ', '.join(f'{value:g}' for value in given.tool_center)
+    options = motion.options
     about = {
+        **about,
         'source': recording.source,
         'first_stamp_ns': str(recording.stamp_ns[0]),
         'arm': f'{arm.name}, set {arm.inertial_set}',
         'hand': arm.hand,
-        'payload': given.payload or 'none',
         'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
-        'gravity': ' '.join(f'{value:g}' for value in given.gravity),
         'joints': ' '.join(recording.joint_names),
         'signal': f'{options.rate:g} Hz, zero-phase low-pass at {options.cutoff:g} Hz',
         'torque': 'measured minus model torque [N m], J^T times the wrench',
-        'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes of '
-        f'the base, at {given.frame} + ({center}) m',
         'deviation': 'standard deviations. Torque: measured on two real FER that nobody '
         "touched, scaled by this arm's torque limits. Wrench: propagated from the torques",
     }

@@ -1,23 +1,25 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several actions share; output paths are checked before the work starts."""
+"""Options that several commands share; output paths are checked before the work starts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 import math
 from pathlib import Path
 import re
 import shlex
 import sys
-from typing import Any, ClassVar, Self, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from ._action import Action, PRINTED
+import click
+
+from ._command import flag, is_given, Number, option, Output, PRINTED, Values
 from ..errors import OutputError, RecordingError, SettingsError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
-from ..options import option, switch
 from ..recordings.options import HEADER, SignalOptions, STAMPS
 from ..ros import COMMAND_TOPIC
 
@@ -28,20 +30,51 @@ if TYPE_CHECKING:
 
 _EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
 _PICTURES = ('.png', '.svg', '.pdf')
+VECTOR = Values('X,Y,Z', Number(), 3)
+# Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
+MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
+# Frames of --mount relative to the flange frame: translation along z [m], rotation about z [rad].
+# The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
+# the flange (franka_description).
+MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -math.pi / 4), 'hand_tcp': (0.1034, -math.pi / 4)}
 
 
-def gravity_option() -> Any:
-    """Return the option --gravity: gravity in the axes of the space frame {S} [m/s^2]."""
-    text = 'gravity in the space frame [m/s^2]'
-    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, callback=_with_remark)
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a decorator that adds several options."""
+
+    def decorate(command: Any) -> Any:
+        for add in reversed(options):
+            command = add(command)
+        return command
+
+    return decorate
+
+
+def packed(name: str, kind: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """
+    Return a decorator that adds options and passes their values as one dataclass.
+
+    The command gets the argument `name` of type `kind` in place of all values that are named as
+    a field of `kind`.
+    """
+
+    def decorate(command: Callable[..., int]) -> Any:
+        @wraps(command)
+        def run(**values: Any) -> int:
+            names = [one.name for one in fields(kind) if one.name in values]
+            return command(**{name: kind(**{one: values.pop(one) for one in names})}, **values)
+
+        return with_options(*options)(run)
+
+    return decorate
 
 
 def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or has not the strength of the Earth's."""
-    given, strength = ' '.join(f'{one:g}' for one in gravity), math.hypot(*gravity)
+    given, strength = ','.join(f'{one:g}' for one in gravity), math.hypot(*gravity)
     said = ''
     if gravity[2] > 0.0:
-        said = 'points up, as for an arm that hangs; for an upright arm it is 0 0 -9.81'
+        said = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
     elif strength and not _EARTH[0] <= strength <= _EARTH[1]:
         said = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
     if said:
@@ -49,86 +82,28 @@ def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> 
     return gravity
 
 
-def file_option(what: str, **more: Any) -> Any:
-    """Return an option of a file to be written."""
-    return option(what, 'FILE', **{'kind': writable_file, **more})
+gravity_option = option(
+    '--gravity',
+    'gravity in the space frame [m/s^2]',
+    VECTOR,
+    default=','.join(f'{one:g}' for one in GRAVITY),
+    callback=_with_remark,
+)
+effort_scale_option = option(
+    '--effort-scale --torque-constant',
+    'N m per unit of the recorded effort, one number or one per joint: 0.001 for mN m, for A '
+    'the torque constant with gear ratio; -1 flips the sign',
+    Values('NM_PER_UNIT,...', Number()),
+    default=('1',),
+)
 
 
-def folder_option(what: str, **more: Any) -> Any:
-    """Return an option of a folder to be written into."""
-    return option(what, 'FOLDER', **{'kind': writable_folder, **more})
-
-
-def picture_option(what: str) -> Any:
-    """Return the option --plot FILE, a .png, .svg or .pdf to be written."""
-    return file_option(f'{what} ({", ".join(_PICTURES)})', kind=_picture_file)
-
-
-def _picture_file(text: str) -> Path:
+def picture_file(text: str) -> Path:
+    """Return the path of a picture to be written."""
     path = writable_file(text)
     if path.suffix.lower() not in _PICTURES:
         raise OutputError(f'{path} is no picture; the name must end in {", ".join(_PICTURES)}.')
     return path
-
-
-def json_option() -> Any:
-    """Return the option --json [FILE]; without FILE the action prints JSON instead of text."""
-    return file_option('all figures as JSON, in this file or in place of text', const=PRINTED)
-
-
-def arm_prefix_option(**more: Any) -> Any:
-    """Return the option --arm-prefix."""
-    return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
-
-
-def new_prefix(text: str) -> str:
-    """Return the prefix; raise ValueError if names of URDF and TF cannot begin with it."""
-    if not re.fullmatch(r'[\w./-]*', text, re.ASCII):
-        raise ValueError(f'{text!r} cannot begin a name: use letters, digits, _, -, . and /')
-    return text
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewFile(Action):
-    """An output file that users may edit: an existing file is only overwritten with --force."""
-
-    output: Path | None = file_option('file to write (default: print)')
-    force: bool = switch('overwrite an existing file')
-
-    def require_new(self) -> None:
-        """Raise OutputError if the file --output exists already, unless --force is given."""
-        if self.output is not None and self.output.exists() and not self.force:
-            raise OutputError(f'{self.output} exists; choose another name, or add --force.')
-
-
-@dataclass(frozen=True, kw_only=True)
-class PayloadFiles(Action):
-    """The options --output and --desk: files into which the computed payload is written."""
-
-    output: Path | None = file_option('write a ROS parameter file for the feedforward node')
-    desk: Path | None = file_option("write an endeffector-config.json for Desk's settings")
-
-
-def ros_name(what: str, default: str | None, metavar: str | None = None) -> Any:
-    """Return an option that names a topic or a node."""
-    return option(what, metavar, default=default, kind=_ros_name)
-
-
-def _ros_name(text: str) -> str:
-    """Return the name; raise ValueError if ROS would refuse it."""
-    if not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', text, re.ASCII):
-        raise ValueError(f'{text!r} is no ROS name: letters, digits, _, and / between them')
-    return text
-
-
-@dataclass(frozen=True, kw_only=True)
-class Topics(Action):
-    """The options --topic and --command: topics of joint states and commanded torques."""
-
-    topic: str = ros_name(
-        'topic of joint states; of franka_ros2: franka/joint_states', 'joint_states'
-    )
-    command: str = ros_name('topic of the torques', COMMAND_TOPIC, 'TOPIC')
 
 
 def new_bag(text: str) -> Path:
@@ -139,27 +114,88 @@ def new_bag(text: str) -> Path:
     return path
 
 
-# Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
-MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
+def _json_file(text: str) -> Path:
+    return PRINTED if text == f'{PRINTED}' else writable_file(text)
 
 
-@dataclass(frozen=True, kw_only=True)
-class NamedArm(Action):
-    """The options for an arm's name or file, and its payload."""
+FILE, FOLDER, PICTURE = Output(writable_file), Output(writable_folder), Output(picture_file)
+NEW_BAG = Output(new_bag)
+# Without a path the command prints JSON instead of text; see `_say.terminal`.
+json_option = option(
+    '--json',
+    'all figures as JSON, in this file or in place of text',
+    Output(_json_file),
+    metavar='[PATH]',
+    is_flag=False,
+    flag_value=f'{PRINTED}',
+)
+force_option = flag('--force', 'overwrite an existing file')
 
-    heading: ClassVar[str] = 'the arm'
-    arm: str = option(
-        'a shipped arm, or the path of an arm file, a URDF or a xacro file', default='fr3'
-    )
-    payload: str | None = option(
-        'load beside the hand in the flange frame: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml '
-        "file of `payload-from-mesh` or `identify payload`, or Desk's .json file",
-        'NUMBERS|FILE',
-    )
 
-    def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
+def require_new(output: Path | None, force: bool) -> None:
+    """Raise OutputError if a file that users may edit exists already, unless `force` is true."""
+    if output is not None and output.exists() and not force:
+        raise OutputError(f'{output} exists; choose another name, or add --force.')
+
+
+def _ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
+    """Return the name; raise click.BadParameter if ROS would refuse it."""
+    if name and not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
+        raise click.BadParameter(
+            f'{name!r} is no ROS name: letters, digits, _, and / between them'
+        )
+    return name
+
+
+def ros_name_option(name: str, help: str, default: str | None) -> Any:
+    """Return the decorator of an option that names a topic or a node."""
+    return option(name, help, default=default, metavar='NAME', callback=_ros_name)
+
+
+node_option = ros_name_option('--node', 'the node, with its namespace', 'feedforward')
+topic_options = with_options(
+    ros_name_option(
+        '--topic', 'topic of joint states; of franka_ros2: franka/joint_states', 'joint_states'
+    ),
+    ros_name_option('--command', 'topic of the torques', COMMAND_TOPIC),
+)
+
+
+def new_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
+    """Return the prefix; raise click.BadParameter if names of URDF and TF cannot begin with it."""
+    if not re.fullmatch(r'[\w./-]*', prefix, re.ASCII):
+        raise click.BadParameter(
+            f'{prefix!r} cannot begin a name: use letters, digits, _, -, . and /'
+        )
+    return prefix
+
+
+def arm_prefix_option(**more: Any) -> Any:
+    """Return the decorator of the option --arm-prefix."""
+    help = 'prefix of every joint name, such as left_'
+    return option('--arm-prefix', help, default='', show_default=False, **more)
+
+
+payload_file_options = with_options(
+    option('--output', 'write a ROS parameter file for the feedforward node', FILE),
+    option('--desk', "write an endeffector-config.json for Desk's settings", FILE),
+)
+
+
+@dataclass(frozen=True)
+class ArmChoice:
+    """An arm with its inertial set, hand and payload, as the options of a command name them."""
+
+    arm: str = 'fr3'
+    hand: str = AS_LISTED
+    inertial_set: str | None = None
+    repair: str | None = None
+    payload: str | None = None
+    arm_prefix: str = ''
+
+    def load(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
         """
-        Load --arm with the options --set, --hand, --repair and --payload.
+        Load the arm.
 
         The arguments, if given, are used in place of --set and --hand; the inertias of
         `inertial_set` are then as published, without --repair.
@@ -168,16 +204,16 @@ class NamedArm(Action):
 
         return load_arm(
             self.arm,
-            inertial_set or getattr(self, 'inertial_set', None),
-            hand=hand or getattr(self, 'hand', AS_LISTED),
-            prefix=getattr(self, 'arm_prefix', ''),
-            repair=None if inertial_set else getattr(self, 'repair', None),
+            inertial_set or self.inertial_set,
+            hand=hand or self.hand,
+            prefix=self.arm_prefix,
+            repair=None if inertial_set else self.repair,
             payload=self.payload,
         )
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Return the arm once for each combination of an inertial set and a hand."""
-        every = [self.load_arm(one, hand) for one in sets for hand in dict.fromkeys(hands)]
+        every = [self.load(one, hand) for one in sets for hand in dict.fromkeys(hands)]
         return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
 
     def title(self, arm: ArmDescription) -> str:
@@ -185,23 +221,6 @@ class NamedArm(Action):
         file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
         what = f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
         return what if self.payload is None else f'{what}, payload {self.payload}'
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArmOptions(NamedArm):
-    """The options for an arm, its inertial set (repaired or as published), hand and payload."""
-
-    heading: ClassVar[str] = 'the arm'
-    hand: str = option(
-        "a shipped hand, a hand file, Desk's .json file, none, or as_listed with the set",
-        default=AS_LISTED,
-    )
-    inertial_set: str | None = option(
-        "one of the arm's inertial sets (default: its own)", 'SET', flags=('--set',)
-    )
-    repair: str | None = option(
-        "make inertias physical within the rounding of the set's digits", choices=REPAIRS
-    )
 
     def node_parameters(self) -> dict[str, Any]:
         """
@@ -226,65 +245,87 @@ class ArmOptions(NamedArm):
         }
         return {name: value for name, value in given.items() if value}
 
-    def arm_as_given(self, *without: str) -> str:
+    def as_words(self, *without: str) -> str:
         """Return --arm and the MASS_OPTIONS with an effect, but not `without`, as shell words."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
             if getattr(self, name) not in (None, AS_LISTED) and name not in without:
-                words += [self.spelled(name), f'{getattr(self, name)}']
+                words += ['--set' if name == 'inertial_set' else f'--{name}', getattr(self, name)]
         return shlex.join(words)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BagNames(NamedArm):
-    """The options that name the joints and the topic in a bag."""
+_ARM = option(
+    '--arm',
+    'a shipped arm, or the path of an arm file, a URDF or a xacro file',
+    click.Path(),
+    default=ArmChoice.arm,
+)
+_PAYLOAD = option(
+    '--payload',
+    'load beside the hand in the flange frame: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml '
+    "file of `payload-from-mesh` or `identify payload`, or Desk's .json file",
+    click.Path(),
+)
+named_arm_options = packed('arm', ArmChoice, _ARM, _PAYLOAD)
+arm_options = packed(
+    'arm',
+    ArmChoice,
+    _ARM,
+    option(
+        '--hand',
+        "a shipped hand, a hand file, Desk's .json file, none, or as_listed with the set",
+        click.Path(),
+        default=AS_LISTED,
+    ),
+    option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'),
+    option('--repair', "make inertias physical within the rounding of the set's digits", REPAIRS),
+    _PAYLOAD,
+)
 
-    heading: ClassVar[str] = 'the recording'
-    arm_prefix: str = arm_prefix_option()
-    joint_names: tuple[str, ...] = option(
-        'names of the joints in the bag, from base to tip', 'NAME', default=()
-    )
-    topic: str | None = ros_name(
-        'topic of joint states (default: /joint_states, or the only one)', None
-    )
+
+@dataclass(frozen=True)
+class BagReader:
+    """How an arm's joint states are read from bags: names of the joints, topic, stamps."""
+
+    joint_names: tuple[str, ...] = ()
+    topic: str | None = None
     stamps: str = HEADER
 
-    def resolved(self) -> Self:
+    def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
-        Return the action for the arm whose joints its first bag has.
+        Return the arm whose joints a bag has.
 
         The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
         of another shipped arm than --arm, or, without --arm, of several arms.
         """
-        bags = getattr(self, 'bag', None), *getattr(self, 'bags', ()), *getattr(self, 'loaded', ())
-        bag = next((one for one in bags if one), None)
-        if bag is None or self.joint_names:
-            return self
         from ..arm import available_arms
         from ..recordings.rosbag import names_in_bag
         from ..urdf.importer import arms_with_joints
 
+        if self.joint_names:
+            return arm
         if bag in available_arms() and not Path(bag).exists():
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
         present = names_in_bag(Path(bag), self.topic)
-        found = arms_with_joints(present, prefix=self.arm_prefix or None)
+        found = arms_with_joints(present, prefix=arm.arm_prefix or None)
         names = ' and '.join(joints[0] for _, _, joints in found)
-        if 'arm' in self.options_given:
-            if found and not arms_with_joints(present, self.load_arm(), ''):
+        if is_given('arm'):
+            if found and not arms_with_joints(present, arm.load(), ''):
                 raise RecordingError(
-                    f'{bag} has the joints of {found[0][0]} ({names}, ...), not of {self.arm}; '
+                    f'{bag} has the joints of {found[0][0]} ({names}, ...), not of {arm.arm}; '
                     f'give --arm {found[0][0]}, or leave --arm out.'
                 )
-            return self
+            return arm
         if len(found) > 1:
             raise RecordingError(
                 f'{bag} has the joints of {len(found)} arms ({names}); choose by --arm or '
                 '--arm-prefix.'
             )
         if not found:
-            return self
-        name, arm, joints = found[0]
-        return replace(self, arm=name, arm_prefix=joints[0].removesuffix(arm.joint_names[0]))
+            return arm
+        name, shipped, joints = found[0]
+        prefix = joints[0].removesuffix(shipped.joint_names[0])
+        return replace(arm, arm=name, arm_prefix=prefix)
 
     def names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
         """Return the joints' names in the bag: --joint-names, or else the arm's own."""
@@ -309,13 +350,39 @@ class BagNames(NamedArm):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordingOptions(SignalOptions, BagNames):
-    """Options for reading and filtering a recording of an arm."""
+joint_names_option = option(
+    '--joint-names', 'names of the joints in the bag, from base to tip', Values('NAME,...')
+)
+bag_options = packed(
+    'reader',
+    BagReader,
+    arm_prefix_option(),
+    joint_names_option,
+    ros_name_option(
+        '--topic', 'topic of the joint states (default: /joint_states, or the only)', None
+    ),
+)
+stamps_option = option('--stamps', "the messages' own, or the recorder's", STAMPS, default=HEADER)
+# SignalOptions checks the values, for programs as well.
+signal_options = packed(
+    'signal',
+    SignalOptions,
+    option('--rate', 'samples per second after resampling', Number(), default=SignalOptions.rate),
+    option(
+        '--cutoff',
+        'cut-off [Hz] of the low-pass on position, velocity and effort',
+        Number(),
+        default=SignalOptions.cutoff,
+    ),
+    option(
+        '--trim',
+        'time dropped at each end after filtering [s]',
+        Number(),
+        default=SignalOptions.trim,
+    ),
+)
 
-    stamps: str = option("the messages' own, or the recorder's", choices=STAMPS, default=HEADER)
 
-    @property
-    def signal(self) -> SignalOptions:
-        """The options for resampling and filtering: --rate, --cutoff, --trim."""
-        return self.part(SignalOptions)
+def recording_options(command: Any) -> Any:
+    """Add the options for reading and filtering a recording: `reader` and `signal`."""
+    return bag_options(signal_options(stamps_option(command)))

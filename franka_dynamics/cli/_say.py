@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 import os
 from pathlib import Path
 import shlex
@@ -13,15 +13,15 @@ import sys
 import time
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ._action import PRINTED
+from ._command import PRINTED
 from ..files import write_text
 
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 _LINE_EVERY_S = 10.0
-_silent = False  # see `silent`
 
 
 class _Terminal(Console):
@@ -37,29 +37,21 @@ def terminal(*, stderr: bool = False) -> Console:
     Return a console for standard output or error that prints square brackets unchanged.
 
     In the background of a shell it is no terminal, so that nothing is drawn over the prompt.
+    Beside the JSON of --json without FILE no text is printed.
     """
+    context = click.get_current_context(silent=True)
+    silent = context is not None and context.params.get('json') == PRINTED
     in_front = False
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
     return _Terminal(
         stderr=stderr,
-        quiet=_silent and not stderr,
+        quiet=silent and not stderr,
         force_terminal=None if in_front else False,
         markup=False,
         emoji=False,
         highlight=False,
     )
-
-
-@contextmanager
-def silent(*, text: bool) -> Iterator[None]:
-    """Print no text in the block if `text` is true: standard output is for JSON alone."""
-    global _silent
-    _silent = text
-    try:
-        yield
-    finally:
-        _silent = False
 
 
 def show(*what: Any) -> None:

@@ -15,9 +15,9 @@ import shlex
 
 import numpy as np
 
-from ._options import MASS_OPTIONS
+from ._command import is_given, refuse, require_with
+from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, say_each, show, terminal, write_json
-from .actions import ArmCheck
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
@@ -37,31 +37,37 @@ _SHOWN = 10
 _EXTREME = 5000.0
 
 
-def run(given: ArmCheck) -> int:
+Gravity = tuple[float, float, float]
+
+
+def run(
+    arm: ArmChoice,
+    other: str | None,
+    states: int,
+    seed: int,
+    gravity: Gravity,
+    all: bool,
+    json: Path | None,
+    prefix: str | None,
+) -> int:
     """Print the verdict; exit 1 if formulations or torques of the descriptions differ."""
-    if given.other is None:
-        given.require_with('OTHER', 'prefix')
-        return _formulations(given)
-    why = 'OTHER: random states are for the formulations of one arm'
-    given.refuse(why, 'states', 'seed', 'all')
-    return _descriptions(given, given.other)
-
-
-def _formulations(given: ArmCheck) -> int:
-    description = given.load_arm()
+    if other is not None:
+        why = 'OTHER: random states are for the formulations of one arm'
+        refuse(why, 'states', 'seed', 'all')
+        return _descriptions(arm, other, prefix, gravity, json)
+    require_with('OTHER', 'prefix')
+    description = arm.load()
     with terminal(stderr=True).status('comparing ...'):
-        agreement = compare_formulations(
-            description, gravity=given.gravity, count=given.states, seed=given.seed
-        )
+        agreement = compare_formulations(description, gravity=gravity, count=states, seed=seed)
     say(
-        f'{given.title(description)}: largest difference from Pinocchio {agreement.largest:.1e}, '
+        f'{arm.title(description)}: largest difference from Pinocchio {agreement.largest:.1e}, '
         f'tolerance {TOLERANCE:.0e} ({agreement.states} states, seed {agreement.seed})',
         'pass' if agreement.passed else 'MISMATCH',
     )
     for sentence in agreement.findings:
         say(sentence, style='red')
-    if is_urdf(given.arm):
-        with_arm = f'`franka-dynamics arm check {shlex.quote(given.arm)}` compares it with an arm'
+    if is_urdf(arm.arm):
+        with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)}` compares it with an arm'
         say(f'Compared were three formulations of the dynamics of this URDF; {with_arm}.', 'note')
     say_each((*description.notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
@@ -75,16 +81,18 @@ def _formulations(given: ArmCheck) -> int:
             'well, which is not in M.',
             'note',
         )
-    if given.all:
+    if all:
         show(*agreement_tables(agreement))
-    if given.json:
-        write_json(given.json, agreement_as_data(agreement))
+    if json:
+        write_json(json, agreement_as_data(agreement))
     return 0 if agreement.passed else 1
 
 
-def _descriptions(given: ArmCheck, other: str) -> int:
-    first, second = _pair(given, other)
-    found = compare(first, second, gravity=given.gravity)
+def _descriptions(
+    arm: ArmChoice, other: str, prefix: str | None, gravity: Gravity, json: Path | None
+) -> int:
+    first, second = _pair(arm, other, prefix)
+    found = compare(first, second, gravity=gravity)
     count = len(found.differences)
     named = other if isinstance(second, ArmDescription) else second.source
     say(
@@ -102,37 +110,37 @@ def _descriptions(given: ArmCheck, other: str) -> int:
         say(f'Together they change the torque by {found.together}.')
     data = found.as_data()
     if not isinstance(second, ArmDescription):
-        data['node'] = _what_a_node_says(first, second, given.gravity)
+        data['node'] = _what_a_node_says(first, second, gravity)
         say_each(data['node'], 'note')
-    if given.json:
-        write_json(given.json, data)
+    if json:
+        write_json(json, data)
     return 0 if found.passed else 1
 
 
-def _pair(given: ArmCheck, other: str) -> tuple[ArmDescription, ArmDescription | SerialChain]:
+def _pair(
+    arm: ArmChoice, other: str, prefix: str | None
+) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
-    if is_urdf(given.arm):
-        given.refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
-    first = given.arm if is_urdf(given.arm) else None
+    if is_urdf(arm.arm):
+        refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
+    first = arm.arm if is_urdf(arm.arm) else None
     if is_urdf(other):
-        if 'arm' not in given.options_given:
-            given.require_with('--arm', 'repair', 'payload')
-            hand = given.hand if 'hand' in given.options_given else None
-            chosen = {'inertial_set': given.inertial_set, 'hand': hand}
-            return read_pair(None, other, prefix=given.prefix, **chosen)
-        return read_pair(first or given.load_arm(), other, prefix=given.prefix)
-    given.refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
-    second = load(other, hand=given.hand)
-    if given.payload is not None:
-        second = second.with_payload(read_payload(given.payload))
-    same = 'arm' not in given.options_given and second.name in available_arms()
-    asked = replace(given, arm=second.name) if same and is_file_name(other) else given
-    return read_pair(first or asked.load_arm(), second)
+        if not is_given('arm'):
+            require_with('--arm', 'repair', 'payload')
+            hand = arm.hand if is_given('hand') else None
+            chosen = {'inertial_set': arm.inertial_set, 'hand': hand}
+            return read_pair(None, other, prefix=prefix, **chosen)
+        return read_pair(first or arm.load(), other, prefix=prefix)
+    refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
+    second = load(other, hand=arm.hand)
+    if arm.payload is not None:
+        second = second.with_payload(read_payload(arm.payload))
+    same = not is_given('arm') and second.name in available_arms()
+    alike = replace(arm, arm=second.name) if same and is_file_name(other) else arm
+    return read_pair(first or alike.load(), second)
 
 
-def _what_a_node_says(
-    first: ArmDescription, chain: SerialChain, gravity: tuple[float, float, float]
-) -> list[str]:
+def _what_a_node_says(first: ArmDescription, chain: SerialChain, gravity: Gravity) -> list[str]:
     """Return sentences: whether a node would accept the URDF as its model, and notes."""
     text, names = read_urdf(Path(chain.source)), chain.joint_names
     try:

@@ -4,31 +4,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ._command import refuse, require_with
+from ._options import ArmChoice, require_new
 from ._say import print_or_write
-from .actions import ArmExport
 from ..arm.payload import read_payload
 from ..urdf.xacro_writer import robot_text
 
 
-def run(given: ArmExport) -> int:
+def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bool) -> int:
     """Print or write the URDF or MJCF."""
-    given.require_new()
-    form = given.format
-    if given.output is not None and given.output.suffix == '.mjcf':
-        form = 'mjcf'
-        if 'format' in given.options_given and given.format != form:
-            given.refuse(f'{given.output}, whose ending says MJCF', 'format')
-    if form != 'mjcf':
-        given.require_with('--format mjcf', 'ideal')
+    require_new(output, force)
+    if output is not None and output.suffix == '.mjcf' and format != 'mjcf':
+        refuse(f'{output}, whose ending says MJCF', 'format')
+        format = 'mjcf'
+    if format != 'mjcf':
+        require_with('--format mjcf', 'ideal')
     text = robot_text(
-        given.arm,
-        form,
-        given.inertial_set,
-        hand=given.hand,
-        prefix=given.arm_prefix,
-        repair=given.repair,
-        payload=None if given.payload is None else read_payload(given.payload),
-        ideal=given.ideal,
+        arm.arm,
+        format,
+        arm.inertial_set,
+        hand=arm.hand,
+        prefix=arm.arm_prefix,
+        repair=arm.repair,
+        payload=None if arm.payload is None else read_payload(arm.payload),
+        ideal=ideal,
     )
-    print_or_write(text, given.output)
+    print_or_write(text, output)
     return 0

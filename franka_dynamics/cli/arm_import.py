@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ._options import require_new
 from ._say import say, say_each
-from .actions import ArmImport
 from ..arm import load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text
@@ -24,29 +25,39 @@ from ..validation.pinocchio_urdf import reading_differences
 TOLERANCE = 1e-6
 
 
-def run(given: ArmImport) -> int:
+def run(
+    urdf: str,
+    output: Path,
+    force: bool,
+    anyway: bool,
+    name: str | None,
+    joints: Sequence[str],
+    tip: str | None,
+    arm_prefix: str,
+    convention: str,
+) -> int:
     """
     Write the arm file, print notes and the differences from the URDF.
 
     If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
     only with --anyway.
     """
-    given.require_new()
-    text = read_urdf(given.urdf)
+    require_new(output, force)
+    text = read_urdf(Path(urdf))
     arm = import_urdf(
         text,
-        source=str(given.urdf),
-        name=given.name,
-        joint_names=given.joints,
-        tip=given.tip,
-        prefix=given.arm_prefix,
-        convention=Convention(given.convention),
+        source=urdf,
+        name=name,
+        joint_names=joints,
+        tip=tip,
+        prefix=arm_prefix,
+        convention=Convention(convention),
     )
     say_each(arm.notes, 'note')
     chain = read_chain(text, arm.joint_names)
-    tip = given.tip or chain.flange or chain.joints[-1].link
-    plain = arm.with_joint_names([one.removeprefix(given.arm_prefix) for one in arm.joint_names])
-    content = arm_file_text(plain, source=f'imported from {given.urdf.name}')
+    tip = tip or chain.flange or chain.joints[-1].link
+    plain = arm.with_joint_names([one.removeprefix(arm_prefix) for one in arm.joint_names])
+    content = arm_file_text(plain, source=f'imported from {Path(urdf).name}')
     # The check loads the arm file's text, as users will, not the imported description.
     with TemporaryDirectory() as folder:
         file = Path(folder) / 'arm.yaml'
@@ -57,11 +68,11 @@ def run(given: ArmImport) -> int:
     why = '' if passed else '; the axes agree, so masses were probably read wrongly: report it'
     if pose > TOLERANCE:
         why = '; angles written with few digits make nearly parallel axes'
-    if passed or given.anyway:
-        write_text(given.output, content)
+    if passed or anyway:
+        write_text(output, content)
         say(
-            f'{given.output}: {arm.n} joints from {plain.joint_names[0]} to '
-            f'{plain.joint_names[-1]}, flange {tip}, {given.convention} DH rows.'
+            f'{output}: {arm.n} joints from {plain.joint_names[0]} to '
+            f'{plain.joint_names[-1]}, flange {tip}, {convention} DH rows.'
         )
     say(
         "the arm file's DH rows against Pinocchio's model of the URDF: flange poses differ by "
@@ -69,6 +80,6 @@ def run(given: ArmImport) -> int:
         f'(tolerance {TOLERANCE:.0e}){why}.',
         'pass' if passed else 'MISMATCH',
     )
-    if not (passed or given.anyway):
-        say(f'{given.output} was not written; --anyway writes it nevertheless.')
+    if not (passed or anyway):
+        say(f'{output} was not written; --anyway writes it nevertheless.')
     return 0 if passed else 1

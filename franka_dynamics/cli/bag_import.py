@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from ._options import new_bag
+from ._command import refuse
+from ._options import ArmChoice, BagReader, new_bag
 from ._say import ProgressBar, say, say_each, show
-from .actions import BagImport
 from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
@@ -17,24 +18,36 @@ from ..recordings.recording import write_recording
 from ..report.table import Head, Table
 
 
-def run(given: BagImport) -> int:
-    """Write the bag, print its content and warnings; with --list print the log's columns."""
-    if given.list:
-        show(_contents(read_log(given.log)))
+def run(
+    log: str,
+    arm: ArmChoice,
+    reader: BagReader,
+    output: Path | None,
+    list: bool,
+    layout: str | None,
+    **columns: Any,
+) -> int:
+    """
+    Write the bag, print its content and warnings; with --list print the log's columns.
+
+    `columns` are the fields of a ColumnMap.
+    """
+    if list:
+        show(_contents(read_log(log)))
         return 0
-    if given.layout is not None:
-        named = ('position', 'velocity', 'effort', 'stamp', 'rate')
-        given.refuse('--layout, which names them', *named)
-    elif not (given.position and given.velocity and given.effort):
-        require_columns(read_log(given.log), given)
-    columns = LAYOUTS[given.layout] if given.layout else given.part(ColumnMap)
-    arm = given.load_arm()
-    bag = given.output or new_bag(f'{Path(given.log).with_suffix("")}')
+    if layout is not None:
+        refuse('--layout, which names them', 'position', 'velocity', 'effort', 'stamp', 'rate')
+    elif not (columns['position'] and columns['velocity'] and columns['effort']):
+        require_columns(read_log(log), columns)
+    named = LAYOUTS[layout] if layout else ColumnMap(**columns)
+    description = arm.load()
+    bag = output or new_bag(f'{Path(log).with_suffix("")}')
     with ProgressBar() as bar:
-        bar.add_task(f'reading {given.log}', total=None)
-        recording = import_log(given.log, columns, given.names_in_bag(arm), topic=given.topic)
-        require_units(recording, arm)
-        warnings = suspicions(recording, arm)
+        bar.add_task(f'reading {log}', total=None)
+        names = reader.names_in_bag(description)
+        recording = import_log(log, named, names, topic=f'{reader.topic}')
+        require_units(recording, description)
+        warnings = suspicions(recording, description)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag)
     say(

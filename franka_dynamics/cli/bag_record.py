@@ -13,9 +13,9 @@ import shlex
 import numpy as np
 from rich.text import Text
 
-from ._interrupts import until_interrupted
+from ._options import ArmChoice
 from ._say import say, say_each, suggest, terminal
-from .actions import BagRecord
+from ._signals import running
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import suspicions
@@ -31,15 +31,24 @@ _HEARD_S = 20.0  # a recording with a motion ends if no joint state comes in thi
 _OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
-def run(given: BagRecord, motion: Path | None = None, play: Play | None = None) -> int:
+def run(
+    arm: ArmChoice,
+    output: Path | None,
+    duration: float | None,
+    node: str,
+    topic: str,
+    command: str,
+    motion: str | None = None,
+    play: Play | None = None,
+) -> int:
     """
     Record, check the bag and return 1 if it is unusable or the motion failed.
 
     `play`, which sends a motion, is called in a thread as soon as the arm is heard, and the
     recording ends with it; it calls its argument while it waits, which may raise an error.
     """
-    arm = given.load_arm()
-    bag = given.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
+    description = arm.load()
+    bag = output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
     playing: Future[object] | None = None
     over = False
 
@@ -49,7 +58,7 @@ def run(given: BagRecord, motion: Path | None = None, play: Play | None = None) 
 
     # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
     with (
-        until_interrupted() as unasked,
+        running() as keep_running,
         terminal().status('') as status_line,
         ThreadPoolExecutor(1) as pool,
     ):
@@ -66,10 +75,10 @@ def run(given: BagRecord, motion: Path | None = None, play: Play | None = None) 
                     playing = pool.submit(play, meanwhile)
                 if playing is not None and playing.done():
                     return False
-            return unasked() and not _long_enough(given, progress)
+            return keep_running() and not _long_enough(duration, progress)
 
         try:
-            progress = record(bag, arm.joint_names, given.topic, given.command, given.node, go_on)
+            progress = record(bag, description.joint_names, topic, command, node, go_on)
         finally:
             over = True  # the arm comes to rest if it still moves
     failure = None if playing is None else playing.exception()
@@ -82,27 +91,27 @@ def run(given: BagRecord, motion: Path | None = None, play: Play | None = None) 
             f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
             f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
         )
-    status = _judge(given, arm, bag, progress, motion)
+    status = _judge(arm, description, bag, progress, motion)
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return status if failure is None else 1
 
 
-def _long_enough(given: BagRecord, progress: Progress) -> bool:
+def _long_enough(duration: float | None, progress: Progress) -> bool:
     """
     Return whether the states' stamps span --duration, or the wait is over.
 
     The wait is _SLOWER times --duration by the clock; without any states it is --duration, but
     at least _DISCOVERY_S.
     """
-    if given.duration is None:
+    if duration is None:
         return False
-    patience = _SLOWER * given.duration if progress.states else max(_DISCOVERY_S, given.duration)
-    return progress.span >= given.duration or progress.seconds > patience
+    patience = _SLOWER * duration if progress.states else max(_DISCOVERY_S, duration)
+    return progress.span >= duration or progress.seconds > patience
 
 
 def _judge(
-    given: BagRecord, arm: ArmDescription, bag: Path, progress: Progress, motion: Path | None
+    choice: ArmChoice, arm: ArmDescription, bag: Path, progress: Progress, motion: str | None
 ) -> int:
     """Read the bag and say whether replay and identify could use it; return 1 if not."""
     if progress.states == 0:
@@ -134,5 +143,5 @@ def _judge(
         f'{prepared.options.rate:g} Hz. Next:'
     )
     # `bag replay` has no --repair: it uses the inertial sets as published.
-    suggest(f'bag replay {shlex.quote(str(bag))} {given.arm_as_given("repair")}')
+    suggest(f'bag replay {shlex.quote(str(bag))} {choice.as_words("repair")}')
     return 0

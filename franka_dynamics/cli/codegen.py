@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.progress import track
 
+from ._command import refuse
+from ._options import ArmChoice
 from ._say import print_or_write, say, show, terminal
-from .actions import Codegen
 from ..codegen.cpp_package import cpp_package
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
@@ -19,40 +22,49 @@ from ..report.table import Table
 _LANGUAGES = {'c': (c_header, '.h'), 'python': (python_module, '.py')}
 
 
-def run(given: Codegen) -> int:
+def run(
+    arm: ArmChoice,
+    language: str,
+    output: Path | None,
+    parameters: str,
+    gravity: tuple[float, float, float],
+    package: str | None,
+    quantities: tuple[str, ...],
+) -> int:
     """Print operation counts and, with --output, write the file; or write a package."""
-    require_each_once(given.quantities)
-    if given.package is not None:
-        return _write_package(given, given.package)
-    if given.language == 'cpp':
+    require_each_once(quantities)
+    if package is not None:
+        return _write_package(arm, package, output)
+    if language == 'cpp':
         raise SettingsError('--language cpp writes a package; add --package NAME and --output.')
-    if given.parameters == 'run_time':
-        given.refuse('--parameters run_time: gravity is set then', 'gravity')
-    arm, parameters = given.load_arm(), Parameters(given.parameters)
-    quantities = track(given.quantities, 'writing equations', console=terminal(), transient=True)
+    if parameters == 'run_time':
+        refuse('--parameters run_time: gravity is set then', 'gravity')
+    description = arm.load()
     listed = [
-        customised_equations(arm, Quantity(name), given.gravity, parameters=parameters)
-        for name in quantities
+        customised_equations(
+            description, Quantity(name), gravity, parameters=Parameters(parameters)
+        )
+        for name in track(quantities, 'writing equations', console=terminal(), transient=True)
     ]
-    title = f'{arm.name}: operations per evaluation of the code, without sines and cosines'
+    title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
     show(Table(title, ('equations', 'multiplications', 'additions'), rows))
-    if given.output is not None:
-        text_of, suffix = _LANGUAGES[given.language]
-        path = given.output / f'{identifier(arm.name)}_dynamics{suffix}'
+    if output is not None:
+        text_of, suffix = _LANGUAGES[language]
+        path = output / f'{identifier(description.name)}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0
 
 
-def _write_package(given: Codegen, name: str) -> int:
+def _write_package(arm: ArmChoice, name: str, output: Path | None) -> int:
     """Write an ament_cmake package with the arm's equations; return exit status 0."""
     why = '--package, which writes C++ with parameters and gravity at run time'
-    given.refuse(why, 'language', 'parameters', 'gravity', 'quantities')
-    if given.output is None:
+    refuse(why, 'language', 'parameters', 'gravity', 'quantities')
+    if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
-    arm, folder = given.load_arm(), given.output / name
+    description, folder = arm.load(), output / name
     with terminal().status('writing equations'):
-        files = cpp_package(arm, name)
+        files = cpp_package(description, name)
     for path, text in files.items():
         write_text(folder / path, text)
     say(f'wrote {folder} ({len(files)} files); put it into the src of a colcon workspace')

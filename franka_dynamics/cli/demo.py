@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 import shlex
 
-from ._interrupts import until_interrupted
+from ._command import is_given
+from ._options import ArmChoice
 from ._say import ProgressBar, say, say_each, show, suggest
-from .actions import Demo
+from ._signals import running
+from ..arm.arm_file import is_franka
 from ..errors import IdentificationError
 from ..recordings.recording import write_recording
 from ..report.demo import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
@@ -23,24 +27,26 @@ _SECOND = (
 )
 
 
-def run(given: Demo) -> int:
+def run(arm: ArmChoice, output: Path) -> int:
     """
     Run the demonstration with an exact and an inexact model, and print the tables.
 
     Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
     even with the simulated arm waiting for every torque.
     """
-    arm = given.load_arm()
-    plan = DemoPlan(arm, given.node_parameters())
-    folder = given.output / datetime.now().strftime('%Y%m%d-%H%M%S')
+    if not is_given('hand') and is_franka(arm.load().name):
+        arm = replace(arm, hand='franka_hand')
+    description = arm.load()
+    plan = DemoPlan(description, arm.node_parameters())
+    folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
     bag, plant_bag = folder / 'bag', folder / 'plant_bag'
-    with until_interrupted() as unasked, ProgressBar() as bar:
+    with running() as keep_running, ProgressBar() as bar:
         follow = bar.follow('starting', 100.0)
 
         def progress(text: str, share: float) -> None:
             follow(100.0 * share, description=text)
-            if not unasked():
+            if not keep_running():
                 say(f'logs: {folder}')
                 raise KeyboardInterrupt
 
@@ -53,10 +59,12 @@ def run(given: Demo) -> int:
             figures, session.rates, session.residual, session.errors, failed=session.failed
         )
         progress('drawing', 0.8)
-        draw(figures, arm.joint_names, folder / 'demo.png')
+        draw(figures, description.joint_names, folder / 'demo.png')
         second = DemoReport(())
         try:
-            recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
+            recording, errors = run_trial(
+                description, plan.motion, plan.amplitude, progress=progress
+            )
         except IdentificationError:
             pass
         else:
@@ -65,7 +73,11 @@ def run(given: Demo) -> int:
             second = inexact_report({name: error for name, (_, error) in errors.items()})
             draw_inexact(errors, folder / 'inexact_model.png')
         write_json(report, session.rates, second, folder / 'demo.json')
-    show(report.table(f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, over DDS'))
+    show(
+        report.table(
+            f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
+        )
+    )
     say(report.caption)
     say_each(report.errors, 'error')
     if second.rows:
@@ -75,7 +87,7 @@ def run(given: Demo) -> int:
         say(f'the second part is left out: {why}; set another home in the arm file.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
     say('now try', style='bold')
-    words, recorded = given.arm_as_given(), shlex.quote(str(bag))
+    words, recorded = arm.as_words(), shlex.quote(str(bag))
     suggest(
         f'sim {words}',
         f'bag replay {recorded} {words}',

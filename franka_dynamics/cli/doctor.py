@@ -10,6 +10,7 @@ FCI (`validation.robot_model`) and the running nodes (`ros.system_checks`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 import os
 from pathlib import Path
 import platform
@@ -17,14 +18,13 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from ._action import GET_ROS
-from ._options import MASS_OPTIONS
+from ._command import require_with
+from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, terminal, write_json
-from .actions import Doctor
 from ..arm import load
 from ..errors import FrankaDynamicsError
 from ..names import REALTIME_PRIORITY
-from ..ros import FASTDDS_PROFILES
+from ..ros import FASTDDS_PROFILES, GET_ROS
 from ..validation.robot_model import compare_with_robot, POSE, read_robot
 
 GOOD = 'good'
@@ -120,31 +120,28 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             yield Check('network', BAD, said)
 
 
-def run(given: Doctor) -> int:
+def run(
+    arm: ArmChoice, machine: bool, robot: str | None, json: Path | None, topic: str, command: str
+) -> int:
     """Print one line per check; exit 1 if a check has the level BAD."""
-    if given.robot is None:
-        given.require_with('--robot', 'arm', *MASS_OPTIONS)
+    if robot is None:
+        require_with('--robot', 'arm', *MASS_OPTIONS)
+    running = [] if machine else _running(topic, command)
+    of_machine = machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
+    of_robot = [] if robot is None else _robot(arm, robot)
     found = []
-    for check in _checks(given):
+    for check in chain(of_machine, of_robot, running):
         found.append(check)
         terminal().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')
-    if given.json:
-        write_json(given.json, [one._asdict() for one in found])
+    if json:
+        write_json(json, [one._asdict() for one in found])
     return 1 if any(check.level == BAD for check in found) else 0
 
 
-def _checks(given: Doctor) -> Iterator[Check]:
-    running = [] if given.machine else _running(given)
-    yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
-    if given.robot is not None:
-        yield from _robot(given, given.robot)
-    yield from running
-
-
-def _robot(given: Doctor, address: str) -> Iterator[Check]:
-    arm = given.load_arm()
-    bare = load(given.arm, arm.inertial_set, hand='none', repair=given.repair)
+def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
+    arm = choice.load()
+    bare = load(choice.arm, arm.inertial_set, hand='none', repair=choice.repair)
     try:
         for one in compare_with_robot(*read_robot(address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
@@ -157,12 +154,12 @@ def _robot(given: Doctor, address: str) -> Iterator[Check]:
         yield Check('robot', BAD, str(error))
 
 
-def _running(given: Doctor) -> list[Check]:
+def _running(topic: str, command: str) -> list[Check]:
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:
         return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
     if sys.stdout.isatty():
         print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
-    lines = system_checks(given.topic, given.command, _LISTEN_S)
+    lines = system_checks(topic, command, _LISTEN_S)
     return [Check(*line) for line in lines]

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 import shlex
 
+from ._options import ArmChoice, BagReader, require_new
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
-from .actions import IdentifyArm
 from ..arm import available_sets
 from ..errors import ClusterError, needing
 from ..files import write_text
@@ -19,77 +20,102 @@ from ..identification.options import IdentificationOptions
 from ..identification.results import Identification, IDENTIFIED
 from ..identification.sources import Bag, labels_of
 from ..names import AS_LISTED
-from ..report import identification as report
+from ..recordings.options import SignalOptions
+from ..report import identification as pages
 from ..report.replay import E_IN_WORDS
 
 _CONNECT_S = 20.0
 
 
-def run(given: IdentifyArm) -> int:
+def run(
+    bags: tuple[str, ...],
+    arm: ArmChoice,
+    reader: BagReader,
+    signal: SignalOptions,
+    fit: IdentificationOptions,
+    *,
+    tests: tuple[str, ...],
+    output: Path | None,
+    force: bool,
+    processes: int,
+    dask: str | None,
+    all: bool,
+    skip_bad_bags: bool,
+    report: Path | None,
+    json: Path | None,
+    require: float | None,
+) -> int:
     """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
-    given.require_new()
-    start = given.load_arm()
-    names = given.names_in_bag(start)
-    bags, tests = (
-        [Bag(path, names, given.topic, given.stamps, given.signal) for path in paths]
-        for paths in (given.bags, given.tests)
+    require_new(output, force)
+    arm = reader.arm_of(bags[0], arm)
+    start = arm.load()
+    names = reader.names_in_bag(start)
+    fitted, left_out = (
+        [Bag(path, names, reader.topic, reader.stamps, signal) for path in paths]
+        for paths in (bags, tests)
     )
-    hand = start.hand if given.hand == AS_LISTED else given.hand
-    with ProgressBar() as bar, _executor(given) as executor:
+    hand = start.hand if arm.hand == AS_LISTED else arm.hand
+    with ProgressBar() as bar, _executor(processes, dask) as executor:
         result = identify(
-            bags,
+            fitted,
             start,
-            given.load_each(available_sets(given.arm), (hand,)),
-            given.part(IdentificationOptions),
-            tests=tests,
-            skip_failures=given.skip_bad_bags,
+            arm.load_each(available_sets(arm.arm), (hand,)),
+            fit,
+            tests=left_out,
+            skip_failures=skip_bad_bags,
             executor=executor,
             progress=bar.follow('identifying'),
         )
-    refused = _refusal(given, result)
+    refused = _refusal(result, fit.anyway, require)
     # Files are written before results are printed, because `| head` can end this program.
-    _write(given, result, [*bags, *tests], arm_file=not refused)
-    show_identification(result, base_parameters=given.all)
-    if given.report:
-        say(f'page: {given.report}')
+    if output and not refused:
+        result.save(output, payload=arm.payload, anyway=True)
+    if report:
+        _write_page(report, result, [*fitted, *left_out], fit, base_parameters=all)
+    if json:
+        write_json(json, pages.identification_as_data(result))
+    show_identification(result, base_parameters=all)
+    if report:
+        say(f'page: {report}')
     if refused:
         say(refused, style='red')
         return 1
-    if given.output:
+    if output:
         count = len(result.names)
-        fitted = f'all {count} bags' if count > 1 else 'all of the bag'
-        say(f'arm file: {given.output} (set {IDENTIFIED}, fitted to {fitted}). Next:')
-        written = shlex.quote(str(given.output))
+        what = f'all {count} bags' if count > 1 else 'all of the bag'
+        say(f'arm file: {output} (set {IDENTIFIED}, fitted to {what}). Next:')
+        written = shlex.quote(str(output))
         suggest(f'arm check --arm {written}', f'arm export --arm {written} --output arm.urdf')
     else:
         say('no arm file was written: name one with --output')
     return 0
 
 
-def _write(given: IdentifyArm, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
-    """Write the files of --report and --json, and with `arm_file` the file of --output."""
-    if given.output and arm_file:
-        result.save(given.output, payload=given.payload, anyway=True)
-    if given.report:
-        used, scale = {one.name for one in result.notes}, given.scale(result.model.n)
-        motions = (
-            (name, bag.motion(result.model, scale))
-            for name, bag in zip(labels_of(bags), bags)
-            if name in used
-        )
-        page = report.identification_page(result, motions, base_parameters=given.all)
-        write_text(given.report, page)
-    if given.json:
-        write_json(given.json, report.identification_as_data(result))
+def _write_page(
+    path: Path,
+    result: Identification,
+    bags: list[Bag],
+    fit: IdentificationOptions,
+    *,
+    base_parameters: bool,
+) -> None:
+    """Write the HTML page, with plots of the bags that were used."""
+    used, scale = {one.name for one in result.notes}, fit.scale(result.model.n)
+    motions = (
+        (name, bag.motion(result.model, scale))
+        for name, bag in zip(labels_of(bags), bags)
+        if name in used
+    )
+    write_text(path, pages.identification_page(result, motions, base_parameters=base_parameters))
 
 
-def _refusal(given: IdentifyArm, result: Identification) -> str:
+def _refusal(result: Identification, anyway: bool, require: float | None) -> str:
     """Return why the identified arm is rejected, or an empty string."""
-    if not (result.verdict.sound or given.anyway):
+    if not (result.verdict.sound or anyway):
         why = 'the recordings are not sound; --anyway accepts them'
-    elif given.require is not None and not result.arm_score.test.E <= given.require:
-        why = f'E on the left-out parts is above the required {given.require:g} {result.unit}'
-    elif result.improvement.better or given.anyway:
+    elif require is not None and not result.arm_score.test.E <= require:
+        why = f'E on the left-out parts is above the required {require:g} {result.unit}'
+    elif result.improvement.better or anyway:
         return ''
     else:
         why = 'it is not better than the published sets; --anyway writes it nevertheless'
@@ -98,27 +124,26 @@ def _refusal(given: IdentifyArm, result: Identification) -> str:
 
 def show_identification(result: Identification, *, base_parameters: bool = False) -> None:
     """Print the verdict, warnings and tables of an identification."""
-    say(report.conclusion(result), style='bold')
-    say_each(report.details(result), 'warning')
-    show(*report.tables(result), *([report.parameter_table(result)] if base_parameters else []))
+    say(pages.conclusion(result), style='bold')
+    say_each(pages.details(result), 'warning')
+    show(*pages.tables(result), *([pages.parameter_table(result)] if base_parameters else []))
     say(E_IN_WORDS)
 
 
 @contextmanager
-def _executor(arguments: IdentifyArm) -> Iterator[Executor | None]:
+def _executor(processes: int, dask: str | None) -> Iterator[Executor | None]:
     """Yield an executor for --dask or --processes, or None to run in this process."""
-    if arguments.dask is None:
-        many = arguments.processes > 1
-        with ProcessPoolExecutor(arguments.processes) if many else nullcontext() as pool:
+    if dask is None:
+        with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
             yield pool
         return
     with needing('Identifying on a cluster needs dask', 'cluster'):
         from distributed import Client
     try:
-        client = Client(arguments.dask, timeout=_CONNECT_S)
+        client = Client(dask, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:
         raise ClusterError(
-            f'No Dask scheduler answers at {arguments.dask} ({error}); start one with '
+            f'No Dask scheduler answers at {dask} ({error}); start one with '
             '`dask scheduler`, or fix the address.'
         ) from error
     with client:

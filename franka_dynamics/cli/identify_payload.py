@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say, say_each, show, write_json
-from .actions import IdentifyPayload
 from .payload_from_mesh import write_payload
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import identify_payload
+from ..recordings.options import SignalOptions
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import Motion, prepare
 from ..report.elements import rounded
@@ -20,13 +22,26 @@ from ..report.table import Table
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
-def run(given: IdentifyPayload) -> int:
+def run(
+    arm: ArmChoice,
+    reader: BagReader,
+    signal: SignalOptions,
+    *,
+    without: tuple[str, ...],
+    loaded: tuple[str, ...],
+    gravity: tuple[float, float, float],
+    json: Path | None,
+    output: Path | None,
+    desk: Path | None,
+) -> int:
     """Print the payload with standard deviations and write the output files."""
-    arm = given.load_arm()
+    description = reader.arm_of(loaded[0], arm).load()
     with ProgressBar() as bar:
-        without = _motions(given, arm, bar, given.without)
-        loaded = _motions(given, arm, bar, given.loaded)
-        found = identify_payload(without, loaded, arm, gravity=given.gravity)
+
+        def motions(bags: Sequence[str]) -> list[Motion]:
+            return [_motion(bag, description, reader, signal, bar) for bag in bags]
+
+        found = identify_payload(motions(without), motions(loaded), description, gravity=gravity)
     rows = [
         (name, *rounded(value, spread), rounded(used, spread)[0], unit)
         for name, value, spread, used, unit in zip(
@@ -42,7 +57,7 @@ def run(given: IdentifyPayload) -> int:
         )
     elif abs(found.payload - found.values).max() > 1e-9:
         say('No real body has the estimated inertia; the payload has the nearest physical one.')
-    if given.json:
+    if json:
         data = {
             'order': PAYLOAD_ORDER,
             'estimate': found.values,
@@ -51,19 +66,17 @@ def run(given: IdentifyPayload) -> int:
             'payload': found.payload,
             'joint_noise': found.noise,
         }
-        write_json(given.json, data)
-    comment = f'Identified by franka-dynamics from {", ".join(given.loaded)}'
-    write_payload(given, arm, found.payload, comment, 'identified')
+        write_json(json, data)
+    comment = f'Identified by franka-dynamics from {", ".join(loaded)}'
+    write_payload(description, found.payload, comment, 'identified', output, desk)
     return 0
 
 
-def _motions(
-    given: IdentifyPayload, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]
-) -> list[Motion]:
-    motions = []
-    for bag in bags:
-        recording = given.read(bag, arm, bar)
-        say_each((f'{bag}: {sentence}' for sentence in suspicions(recording, arm)), 'warning')
-        motions.append(prepare(recording, given.signal))
-    say_each((remark for motion in motions for remark in motion.remarks), 'note')
-    return motions
+def _motion(
+    bag: str, arm: ArmDescription, reader: BagReader, signal: SignalOptions, bar: ProgressBar
+) -> Motion:
+    recording = reader.read(bag, arm, bar)
+    say_each((f'{bag}: {sentence}' for sentence in suspicions(recording, arm)), 'warning')
+    motion = prepare(recording, signal)
+    say_each(motion.remarks, 'note')
+    return motion

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 import shlex
 
 import numpy as np
 import yaml
 
+from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say, show, this_command
-from .actions import FEWEST, IdentifyPlan, MOST
 from ..errors import IdentificationError
 from ..files import write_text
 from ..identification.excitation import Excitation, optimise, repeated
 from ..identification.excitation_problem import bag_information, ExcitationProblem, IDENTIFIABLE
-from ..identification.options import ExcitationLimits
+from ..identification.options import ExcitationLimits, MAX_REPETITIONS, MIN_REPETITIONS
 from ..recordings.preprocessing import prepare
 from ..report.elements import rounded
 from ..report.table import Head, Table
@@ -26,40 +27,49 @@ from ..typing import Array
 _POINTS_PER_S = 25.0
 
 
-def run(given: IdentifyPlan) -> int:
+def run(
+    arm: ArmChoice,
+    reader: BagReader,
+    limits: ExcitationLimits,
+    *,
+    gravity: tuple[float, float, float],
+    output: Path,
+    period: float,
+    repetitions: int | None,
+    given: tuple[str, ...],
+    start: tuple[float, ...],
+    draws: int,
+    iterations: int,
+) -> int:
     """Write the trajectory; exit 1 if needed parameters stay unknown."""
-    arm = given.load_arm()
-    start, times = given.start or arm.home, given.repetitions or FEWEST
-    if start is None:
-        raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
-    limits = given.part(ExcitationLimits)
-    problem = ExcitationProblem(arm, limits, given.gravity, duration=times * given.period)
+    description = arm.load()
+    first, times = start or description.home, repetitions or MIN_REPETITIONS
+    if first is None:
+        raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
+    problem = ExcitationProblem(description, limits, gravity, duration=times * period)
     with ProgressBar() as bar:
-        motions = [prepare(given.read(bag, arm, bar)) for bag in given.given]
+        motions = [prepare(reader.read(bag, description, bar)) for bag in given]
         planned = problem
         if motions:
             known = np.sum([bag_information(problem, one) for one in motions], axis=0)
             planned = replace(problem, known=known)
-        say(
-            f'planning: {given.draws} random motions, then at most {given.iterations} steps from '
-            'the best'
-        )
+        say(f'planning: {draws} random motions, then at most {iterations} steps from the best')
         found = optimise(
             planned,
-            start,
-            period=given.period,
-            draws=given.draws,
-            iterations=given.iterations,
+            first,
+            period=period,
+            draws=draws,
+            iterations=iterations,
             progress=bar.follow('planning'),
         )
-    if given.repetitions is None:
-        found, times = repeated(planned, found, FEWEST, MOST)
-    identifiable = _print(given, problem, found, times)
-    time = np.linspace(0.0, given.period, round(given.period * _POINTS_PER_S) + 1)
-    write_text(given.output, _trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time)))
-    file = shlex.quote(str(given.output))
+    if repetitions is None:
+        found, times = repeated(planned, found, MIN_REPETITIONS, MAX_REPETITIONS)
+    identifiable = _print(problem, found, period, times, len(given))
+    time = np.linspace(0.0, period, round(period * _POINTS_PER_S) + 1)
+    write_text(output, _trajectory_yaml(description.joint_names, time, *found.trajectory.at(time)))
+    file = shlex.quote(str(output))
     say(
-        f'trajectory: {given.output}; play it with\n  {this_command()} node play {file}\n'
+        f'trajectory: {output}; play it with\n  {this_command()} node play {file}\n'
         'or, where ROS 2 is installed, with\n  ros2 topic pub --once /feedforward/reference '
         f'trajectory_msgs/msg/JointTrajectory "$(cat {file})"'
     )
@@ -67,17 +77,17 @@ def run(given: IdentifyPlan) -> int:
 
 
 def _print(
-    given: IdentifyPlan, problem: ExcitationProblem, found: Excitation, repetitions: int
+    problem: ExcitationProblem, found: Excitation, period: float, repetitions: int, bag_count: int
 ) -> bool:
     """Print which base parameters stay unknown; return False if one of them matters."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
     unknown = found.left_open > IDENTIFIABLE
     missing = problem.not_known(found.deviations)
     left = problem.torques_left(found.deviations)
-    times = f'{repetitions} repetitions of {given.period:g} s'
-    bags = f', and the {len(given.given)} given bags' if given.given else ''
+    times = f'{repetitions} repetitions of {period:g} s'
+    bags = f', and the {bag_count} given bags' if bag_count else ''
     say(
-        f'After {times} ({repetitions * given.period / 60.0:.1f} minutes){bags} '
+        f'After {times} ({repetitions * period / 60.0:.1f} minutes){bags} '
         f'{np.count_nonzero(~unknown)} of {len(values)} base parameters are identifiable; a '
         f"standard deviation is at most {found.left_open.max():.0%} of the prior's (masses "
         '100 %, others in proportion).'

@@ -1,173 +1,274 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The command `franka-dynamics`: ten words, some followed by an action, as in `arm check`.
+The command `franka-dynamics`: its groups, and the commands that belong to none.
 
-The module `actions` has a class for each action, without the libraries that do the work, so that
-`--help` does not need them. Exit status: 0 done, 1 a
-check failed (a mismatch, a missed bound), or a node or robot failed or did not answer, 2 wrong
-input or a missing library, 3 the machine is too busy (demo), 130 interrupted, 141 the reader of
-the output has gone.
+Modules that declare commands import no NumPy, so that help and completion are quick; a command
+imports what does the work. Exit status: 0 done, 1 a check failed (a mismatch, a missed bound), or
+a node or robot failed or did not answer, 2 wrong input or a missing library, 3 the machine is too
+busy (demo), 130 interrupted, 141 the reader of the output has gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 import os
 import sys
+from typing import Any
 
 import click
 from click.shell_completion import shell_complete
 
-from . import actions
-from ._action import Action, GET_ROS
-from ._click import Verb, Words
-from ._interrupts import or_interrupted
+from ._command import Count, flag, Group, Number, option, Values
+from ._options import (
+    arm_options,
+    FOLDER,
+    gravity_option,
+    json_option,
+    MOUNTS,
+    node_option,
+    payload_file_options,
+    PICTURE,
+    recording_options,
+    topic_options,
+    VECTOR,
+)
+from .arm import arm
+from .bag import bag
+from .identify import identify
+from .node import node
 from .. import __version__
-from ..errors import FrankaDynamicsError, MissingDependencyError, SettingsError
-from ..files import NOT_WRITTEN
+from ..codegen.options import Parameters, Quantity
+from ..errors import FrankaDynamicsError
 
 NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
-READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
-# Each word with what `franka-dynamics --help` says of it, and its actions, or none.
-WORDS = {
-    'demo': ('Run a simulated arm with its node, and measure both.', ''),
-    'sim': ('A simulated arm, the node that holds it, a view of both.', ''),
-    'doctor': ('Check machine, network, topics, clock and gravity.', ''),
-    'view': ('An arm with its torques in the browser.', ''),
-    'arm': ('Print, check, compare and convert arms:', 'show check import export'),
-    'bag': ('Record, import, and compare with the model:', 'record import replay'),
-    'identify': ('Inertias and friction, or a payload, from recordings:', 'arm payload plan'),
-    'payload-from-mesh': ("A tool's payload from its mesh (STL, OBJ, PLY).", ''),
-    'codegen': ("An arm's equations as C or Python; operations counted.", ''),
-    'node': (
-        'State, parameters and motion of a running node:',
-        'state set play clear monitor defaults',
-    ),
-}
+INTERRUPTED, READER_GONE = 130, 141  # as shells report SIGINT and SIGPIPE
+_MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
+_QUANTITIES = [one.value for one in Quantity]
 
 
-class _Command(Words):
-    """The whole command, whose help lists all words on one screen."""
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help: each word with its purpose, and the names of its actions."""
-        lines = [
-            'Usage: franka-dynamics [--help] [--version] WORD [ACTION] [options]\n',
-            'Dynamics of Franka arms: check, compare, identify, generate.\n',
-        ]
-        for word, (about, below) in WORDS.items():
-            lines.append(f'  {word:<18}{about}')
-            if below:
-                lines.append(f'    {below}')
-        lines.append('\nWORD --help and WORD ACTION --help list the options.\n')
-        formatter.write('\n'.join(lines))
-
-
-def _verb(words: str) -> Verb:
-    """Return the command of an action, such as `arm check`, from its class, such as ArmCheck."""
-    kind = words.title().replace('-', '').replace(' ', '')
-    return Verb(words.rpartition(' ')[2], getattr(actions, kind))
-
-
-def _word(word: str) -> click.Command:
-    """Return the command of a word."""
-    about, below = WORDS[word]
-    each = {one: _verb(f'{word} {one}') for one in below.split()}
-    return Words(word, about, each) if each else _verb(word)
-
-
-COMMAND = click.version_option(__version__, message='%(prog)s %(version)s')(
-    _Command(NAME, '', {word: _word(word) for word in WORDS})
+@click.group(
+    cls=Group,
+    context_settings={'help_option_names': ['-h', '--help'], 'show_default': True},
 )
-
-
-def parsed(words: Sequence[str]) -> Action:
+@click.version_option(__version__, message='%(prog)s %(version)s')
+def command() -> None:
     """
-    Return the action that command-line words name, with its options.
+    Dynamics of Franka arms: check, compare, identify, generate.
 
-    Raises
-    ------
-    SettingsError
-        If a word or an option is unknown, or a value is missing or wrong.
-    click.exceptions.Exit
-        After --help or --version, or if no action was named and the help was printed instead.
-
+    COMMAND --help lists the options of a command or the commands of a group.
     """
-    try:
-        with COMMAND.make_context(NAME, list(words)) as context:
-            action: Action = COMMAND.invoke(context)
-        return action
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else NAME
-        said = error.format_message().rstrip('.').replace('\n', ' ')
-        raise SettingsError(f'{said} (see {where} --help)') from error
+
+
+for group in (arm, bag, identify, node):
+    command.add_command(group)
+
+
+@command.command(short_help='Run a simulated arm with its node, and measure both.')
+@option(
+    '--output',
+    'folder below which figures, pictures, bag and logs get a new folder',
+    FOLDER,
+    default='demo_output',
+)
+@arm_options
+def demo(**options: Any) -> int:
+    """
+    Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model.
+
+    A Franka arm carries the Franka hand unless --hand is given.
+    """
+    from .demo import run
+
+    return run(**options)
+
+
+@command.command(short_help='A simulated arm, the node that holds it, a view of both.')
+@option(
+    '--target',
+    'who compensates gravity: the node (mujoco), or the arm as a real Franka arm does (fci)',
+    ('mujoco', 'fci'),
+    default='mujoco',
+)
+@flag('--realistic', 'simulate an arm that differs from the model')
+@flag('--ideal', 'simulate the model itself')
+@option(
+    '--real-time-factor',
+    'largest ratio of simulated to real time',
+    Number(0.05, 100.0),
+    default=1.0,
+)
+@flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
+@flag('--no-view', 'do not serve the page for a browser')
+@option('--output', "keep the nodes' logs here (default: they are deleted)", FOLDER)
+@option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
+@arm_options
+def sim(**options: Any) -> int:
+    """
+    Run a simulated arm with the node that holds it and a view in the browser.
+
+    A --realistic arm differs from the model: inertias some 10 % off, friction, sensor noise, and
+    0.2 kg on the flange that the model does not know. An --ideal one is the model itself, without
+    the armature and friction that are known of the real arm's joints.
+    """
+    from .sim import run
+
+    return run(**options)
+
+
+@command.command(short_help='Check machine, network, topics, clock and gravity.')
+@flag('--machine', 'check only this machine, not the running nodes')
+@option('--robot', 'compare the robot at this address with the arm', metavar='HOST')
+@json_option
+@topic_options
+@arm_options
+def doctor(**options: Any) -> int:
+    """
+    Check permissions, kernel, DDS, topics, clock and gravity compensation.
+
+    With --robot, compare the model (M, C dq, g, Jacobian, pose), the load and the gravity that a
+    robot serves over FCI with the arm's; needs pylibfranka, commands nothing.
+    """
+    from .doctor import run
+
+    return run(**options)
+
+
+@command.command(short_help='An arm with its torques in the browser.')
+@click.argument('bag', type=click.Path(), required=False)
+@gravity_option
+@option(
+    '--urdf',
+    "show this URDF's meshes (default: the running arm's, or simple shapes)",
+    click.Path(),
+)
+@node_option
+@option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
+@option('--port', 'port, or the next free one', Count(0, 65535), default=8080)
+@recording_options
+@arm_options
+def view(**options: Any) -> int:
+    """
+    Show an arm with its torques in the browser, from the running system or from a bag.
+
+    BAG is a rosbag2; without it the running system is shown.
+    """
+    from .view import run
+
+    return run(**options)
+
+
+@command.command(short_help="A tool's payload from its mesh (STL, OBJ, PLY).")
+@click.argument('mesh', type=click.Path())
+@option('--density', 'density of the material [kg/m^3]', Number(_MIN_POSITIVE))
+@option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_POSITIVE))
+@option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
+@option('--mount', 'frame of the tool', [*MOUNTS], default='flange')
+@option('--xyz', "the mesh's origin in --mount [m]", VECTOR, default='0,0,0')
+@option(
+    '--rpy',
+    "the mesh's axes in --mount: roll, pitch, yaw [rad], as in URDF",
+    VECTOR,
+    default='0,0,0',
+)
+@option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
+@flag('--mend', 'remove repeated faces, close holes, correct flipped faces; say which')
+@flag('--accept-crossing-faces', 'do not look for faces that cross or touch')
+@option('--plot', 'draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)', PICTURE)
+@payload_file_options
+def payload_from_mesh(**options: Any) -> int:
+    """
+    Compute a tool's payload parameters from its mesh (STL, OBJ, PLY).
+
+    Densities: 2700 aluminium, 7850 steel, 1240 PLA.
+    """
+    from .payload_from_mesh import run
+
+    return run(**options)
+
+
+@command.command(short_help="An arm's equations as C or Python; operations counted.")
+@option(
+    '--language',
+    'C99 header or Python module; cpp: with --package',
+    ('c', 'python', 'cpp'),
+    default='c',
+)
+@option('--output', 'folder of the file; without it operations are counted', FOLDER)
+@option(
+    '--parameters',
+    'inertial parameters and gravity as numbers (baked), or set at run time',
+    [one.value for one in Parameters],
+    default='baked',
+)
+@gravity_option
+@option('--package', 'write a package of that name', metavar='NAME')
+@option(
+    '--quantity',
+    f'quantities to generate: {", ".join(_QUANTITIES)}',
+    Values('QUANTITY,...', click.Choice(_QUANTITIES)),
+    'quantities',
+    default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
+)
+@arm_options
+def codegen(**options: Any) -> int:
+    """
+    Generate an arm's equations of motion as C or Python; count their operations.
+
+    With --package, write a whole ament_cmake package below --output: a C++ core, a chainable
+    ros2_control controller, a solver plugin.
+    """
+    from .codegen import run
+
+    return run(**options)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command and return its exit status.
 
-    After a FrankaDynamicsError, Ctrl-C, or if standard output is written to a full disk, one
-    sentence on standard error says what happened.
+    After wrong input, an error of this package or Ctrl-C, one sentence on standard error says
+    what happened.
     """
-    return or_interrupted(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
-
-
-def _main(argv: list[str]) -> int:
-    try:
-        try:
-            status = _answered(argv)
-        except click.exceptions.Exit as ended:  # of --help and --version
-            status = ended.exit_code
-        sys.stdout.flush()
-        return status
-    except FrankaDynamicsError as error:
-        _tell(f'{error}')
-        return error.status
-    except BrokenPipeError:
-        # The program that reads the pipe, such as head, has closed it.
-        _write_nowhere()
-        return READER_GONE
-    except OSError as error:
-        if error.filename or error.errno not in NOT_WRITTEN:
-            raise
-        _write_nowhere()
-        _tell(f'standard output cannot be written: {error.strerror}.')
-        return INPUT_AT_FAULT
-
-
-def _tell(sentence: str) -> None:
-    """Print a sentence to standard error; do nothing if standard error cannot be written."""
-    with suppress(OSError):
-        print(f'franka-dynamics: {sentence}', file=sys.stderr)
-
-
-def _write_nowhere() -> None:
-    """Discard unwritten standard output, which Python would fail to write at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _answered(words: list[str]) -> int:
-    """Run the action that the words name, or print the help; return the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
     instruction = os.environ.get(_COMPLETE)
     if instruction:
-        return shell_complete(COMMAND, {}, NAME, _COMPLETE, instruction)
-    action = parsed(words)
+        return shell_complete(command, {}, NAME, _COMPLETE, instruction)
     try:
-        from ._say import PRINTED, silent
+        status = _run(words)
+        sys.stdout.flush()
+        return status
+    except click.ClickException as error:
+        context = getattr(error, 'ctx', None)
+        said = error.format_message().rstrip('.').replace('\n', ' ')
+        where = context.command_path if context else NAME
+        return _tell(f'{said} (see {where} --help)', INPUT_AT_FAULT)
+    except FrankaDynamicsError as error:
+        return _tell(f'{error}', error.status)
+    except KeyboardInterrupt:
+        return _tell('interrupted', INTERRUPTED)
+    except BrokenPipeError:
+        # What is still to be written goes nowhere, or Python would fail to write it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
 
-        with silent(text=getattr(action, 'json', None) == PRINTED):
-            return action.resolved().run()
-    except ImportError as error:
-        missing = (error.name or '').partition('.')[0]
-        if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
-            raise
-        what = ' '.join([NAME, *words[: 2 if WORDS[words[0]][1] else 1]])
-        raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
+
+def _run(words: list[str]) -> int:
+    """Run the command that the words name; return its exit status."""
+    try:
+        with command.make_context(NAME, words) as context:
+            status: int = command.invoke(context)
+            return status
+    except click.exceptions.Exit as ended:  # of --help and --version
+        return ended.exit_code
+
+
+def _tell(sentence: str, status: int) -> int:
+    """Print a sentence to standard error; return the status."""
+    print(f'{NAME}: {sentence}', file=sys.stderr)
+    return status
 
 
 if __name__ == '__main__':

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._options import PayloadFiles
+from ._command import refuse
+from ._options import MOUNTS
 from ._say import print_or_write, say, say_each, terminal
-from .actions import MOUNTS, PayloadFromMesh
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_file
 from ..errors import SettingsError
@@ -22,45 +22,65 @@ from ..typing import Array
 _DENSEST = 22600.0  # kg/m^3, osmium
 
 
-def run(given: PayloadFromMesh) -> int:
+def run(
+    mesh: str,
+    arm: str,
+    *,
+    density: float | None,
+    mass: float | None,
+    unit: str | None,
+    mount: str,
+    xyz: tuple[float, float, float],
+    rpy: tuple[float, float, float],
+    mend: bool,
+    accept_crossing_faces: bool,
+    plot: Path | None,
+    output: Path | None,
+    desk: Path | None,
+) -> int:
     """Compute and print the payload; write the files of --output, --desk and --plot."""
-    name = Path(given.mesh).name
-    if given.density is None and given.mass is None:
+    name, tool = Path(mesh).name, Path(mesh).stem
+    if density is None and mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
-    if given.mass is not None:
-        given.refuse('--mass, from which it follows', 'density')
-    arm = load(given.arm)
+    if mass is not None:
+        refuse('--mass, from which it follows', 'density')
+    description = load(arm)
     with terminal().status(f'reading {name}'):
-        file = load_mesh(given.mesh, unit=given.unit, repair=given.mend)
+        file = load_mesh(mesh, unit=unit, repair=mend)
     say_each(file.notes)
     with terminal().status('looking for holes, flipped normals and faces that cross'):
-        require_solid(file.mesh, given.mesh, self_intersection=not given.accept_crossing_faces)
+        require_solid(file.mesh, mesh, self_intersection=not accept_crossing_faces)
     volume = mesh_volume(file.mesh)
-    density = given.density or (given.mass or 0.0) / volume
-    height, turn = MOUNTS[given.mount]
-    mount = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
-    mesh = file.mesh.moved(mount @ pose_from_xyz_rpy(given.xyz, given.rpy))
-    inertia = mesh_inertia(mesh, density)
-    size = f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3'
+    density = density or (mass or 0.0) / volume
+    height, turn = MOUNTS[mount]
+    flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
+    mounted = file.mesh.moved(flange @ pose_from_xyz_rpy(xyz, rpy))
+    inertia = mesh_inertia(mounted, density)
+    size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
     if density > _DENSEST:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
         say(f'{dense}; is the unit {file.unit} right?', 'warning')
-    comment = f'{name}, {density:.6g} kg/m^3, mount {given.mount}'
+    comment = f'{name}, {density:.6g} kg/m^3, mount {mount}'
     say(
         'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
         'centre of mass xx xy xz yy yz zz [kg m^2]'
     )
-    write_payload(given, arm, payload_array(inertia), comment, Path(given.mesh).stem)
-    if given.plot:
-        title = f'{name}: {inertia.mass:.4g} kg, mount {given.mount}'
-        draw_payload(mesh, inertia, given.plot, title)
-        say(f'written: {given.plot}')
+    write_payload(description, payload_array(inertia), comment, tool, output, desk)
+    if plot:
+        title = f'{name}: {inertia.mass:.4g} kg, mount {mount}'
+        draw_payload(mounted, inertia, plot, title)
+        say(f'written: {plot}')
     return 0
 
 
 def write_payload(
-    given: PayloadFiles, arm: ArmDescription, payload: Array, comment: str, name: str
+    arm: ArmDescription,
+    payload: Array,
+    comment: str,
+    name: str,
+    output: Path | None,
+    desk: Path | None,
 ) -> None:
     """
     Print a payload, shape (10,), and write the files of --output and --desk.
@@ -72,7 +92,7 @@ def write_payload(
         above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
         say(f'{payload[0]:.4g} kg is {above}', 'warning')
     say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
-    if given.output is not None:
-        print_or_write(payload_parameter_file(payload, comment), given.output)
-    if given.desk is not None:
-        print_or_write(desk_json(payload, name), given.desk)
+    if output is not None:
+        print_or_write(payload_parameter_file(payload, comment), output)
+    if desk is not None:
+        print_or_write(desk_json(payload, name), desk)

@@ -11,9 +11,10 @@ import tempfile
 import time
 from typing import Any
 
-from ._interrupts import until_interrupted
+from ._command import refuse
+from ._options import ArmChoice
 from ._say import say, suggest
-from .actions import Sim
+from ._signals import running
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..control.default_gains import weak_gains
@@ -37,54 +38,72 @@ class _NotHeldError(FrankaDynamicsError):
     status = 1
 
 
-def run(given: Sim) -> int:
+def run(
+    arm: ArmChoice,
+    *,
+    target: str,
+    realistic: bool,
+    ideal: bool,
+    real_time_factor: float,
+    no_gains: bool,
+    no_view: bool,
+    output: Path | None,
+    duration: float | None,
+) -> int:
     """
     Run until --duration or Ctrl-C.
 
     Exit 1 if a node ends early, the arm is not held, or the node has a fault at the end.
     """
-    if given.realistic:
-        given.refuse('--realistic', 'ideal')
-    arm = given.load_arm()
+    if realistic:
+        refuse('--realistic', 'ideal')
+    description = arm.load()
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
     os.environ.setdefault(_RANGE, 'LOCALHOST')
-    model, driven = given.node_parameters(), arm
-    if not given.ideal and arm.simulated_armature is not None:
-        driven = arm.with_armature()
-    gains = {} if given.no_gains else dict(zip(('kp', 'kd'), weak_gains(driven, _WEAK_RATE)))
+    model, driven = arm.node_parameters(), description
+    if not ideal and description.simulated_armature is not None:
+        driven = description.with_armature()
+    gains = {} if no_gains else dict(zip(('kp', 'kd'), weak_gains(driven, _WEAK_RATE)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
-        folder = Path(scratch) if given.output is None else given.output
+        folder = Path(scratch) if output is None else output
         folder.mkdir(parents=True, exist_ok=True)
-        plant = _drawn_plant(arm, folder) if given.realistic else model
+        plant = _drawn_plant(description, folder) if realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
-        with until_interrupted() as unasked, NodeGroup(folder) as nodes:
+        with running() as keep_running, NodeGroup(folder) as nodes:
             try:
                 # The arm waits for each torque, so that a slow machine changes only the pace.
                 nodes.start_arm_and_node(
-                    {**plant, 'gravity_compensation': given.target == 'fci', 'ideal': given.ideal},
-                    {**model, 'target': given.target, **gains},
-                    _STEP_RATE * given.real_time_factor,
+                    {**plant, 'gravity_compensation': target == 'fci', 'ideal': ideal},
+                    {**model, 'target': target, **gains},
+                    _STEP_RATE * real_time_factor,
                 )
                 where = f'{_RANGE}={os.environ[_RANGE]}'
-                say(f'{given.arm}, target {given.target}, {where}; Ctrl-C ends it.')
-                return _hold(given, arm, nodes, unasked)
+                say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
+                return _hold(arm, description, nodes, keep_running, duration, not no_view)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
-                if unasked():
+                if keep_running():
                     raise
     return 0
 
 
-def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> int:
+def _hold(
+    choice: ArmChoice,
+    arm: ArmDescription,
+    nodes: NodeGroup,
+    keep_running: Callable[[], bool],
+    duration: float | None,
+    view: bool,
+) -> int:
     """
-    Wait until the arm is held, then until Ctrl-C or the end of --duration.
+    Wait until the arm is held, then until Ctrl-C or the end of `duration` [s].
 
-    While the arm is held, serve the view, unless --no-view is given. Return the exit status:
+    While the arm is held, serve the view. Return the exit status:
     1 if the node has a fault at the end, else 0.
     """
     simulator, node = (f'/{SIMULATION}/{name}' for name in ('simulator', 'feedforward'))
-    end = None if given.duration is None else time.monotonic() + given.duration
+    end = None if duration is None else time.monotonic() + duration
     fault = False
     with Observer('sim') as feed:
 
@@ -95,27 +114,27 @@ def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[
             fault = latest is not None and latest.level == 'ERROR'
             if fault and not before:
                 say('the node has a fault; `node state` says which', style='red')
-            if not unasked():
+            if not keep_running():
                 return False
             nodes.require_all()
             return end is None or time.monotonic() < end
 
         while not ((arms := feed.status(simulator)) and arms.held):
             if not go_on(_CHECK_S):
-                if unasked():
+                if keep_running():
                     raise _NotHeldError(
-                        f'The arm was not held within {given.duration:g} s; give --duration '
+                        f'The arm was not held within {duration:g} s; give --duration '
                         'more time, and end other simulated arms in this ROS_DOMAIN_ID.'
                     )
                 return int(fault)
         say('The arm is held. Meanwhile, in another terminal:')
         suggest('node monitor', 'node set scale 0.5')
-        motion = given.arm
+        motion = choice.arm
         if ready_excitation(motion) is None:
             motion = 'excitation.yaml'
-            suggest(f'identify plan {given.arm_as_given()} --output {motion}')
+            suggest(f'identify plan {choice.as_words()} --output {motion}')
         suggest(f'node play {motion} --record recording')
-        if given.no_view:
+        if not view:
             while go_on(_CHECK_S):
                 pass
             return int(fault)

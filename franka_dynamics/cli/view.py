@@ -4,41 +4,57 @@
 
 from __future__ import annotations
 
-from ._interrupts import until_interrupted
+from pathlib import Path
+
+from ._command import refuse, require_with
+from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say
-from .actions import View
+from ._signals import running
+from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import prepare
 from ..urdf.document import parse_urdf, read_urdf
 from ..view.meshes import urdf_meshes
 from ..view.window import play, Playback, Window
 
 
-def run(given: View) -> int:
+def run(
+    bag: str | None,
+    arm: ArmChoice,
+    reader: BagReader,
+    signal: SignalOptions,
+    *,
+    gravity: tuple[float, float, float],
+    urdf: str | None,
+    node: str,
+    host: str,
+    port: int,
+) -> int:
     """Serve the page until Ctrl-C."""
-    if given.bag:
-        given.refuse('a bag: no node runs', 'node')
+    if bag:
+        refuse('a bag: no node runs', 'node')
+        arm = reader.arm_of(bag, arm)
     else:
         of_bags = ('joint_names', 'stamps', 'rate', 'cutoff', 'trim', 'gravity')
-        given.require_with('a BAG', *of_bags)
+        require_with('a BAG', *of_bags)
         from ..ros.live_view import watch  # without ROS this fails before anything starts
-    arm = given.load_arm()
+    description = arm.load()
     meshes = None
-    if given.urdf is not None:
-        urdf = read_urdf(given.urdf)
-        parse_urdf(urdf, str(given.urdf))  # names the file, as the reader of meshes does not
-        meshes = urdf_meshes(urdf, arm.joint_names)
-    if given.bag:
+    if urdf is not None:
+        text = read_urdf(Path(urdf))
+        parse_urdf(text, urdf)  # names the file, as the reader of meshes does not
+        meshes = urdf_meshes(text, description.joint_names)
+    if bag:
         with ProgressBar() as bar:
-            motion = prepare(given.read(given.bag, arm, bar), given.signal)
-            playback = Playback(arm, motion, given.gravity)
-    with Window(arm, given.host, given.port) as window:
+            motion = prepare(reader.read(bag, description, bar), signal)
+            playback = Playback(description, motion, gravity)
+    with Window(description, host, port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        with until_interrupted() as go_on:
+        with running() as go_on:
             say(f'open {window.address} in a browser; Ctrl-C ends')
-            if given.bag:
+            if bag:
                 play(window, playback, go_on)
             else:
-                topic, look = given.topic or 'joint_states', given.urdf is None
-                watch(window, arm, topic, given.node, go_on, look_for_meshes=look)
+                topic = reader.topic or 'joint_states'
+                watch(window, description, topic, node, go_on, look_for_meshes=urdf is None)
     return 0

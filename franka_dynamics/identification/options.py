@@ -10,8 +10,6 @@ from typing import Any, TYPE_CHECKING
 
 from ..errors import IdentificationError
 from ..names import GRAVITY
-from ..options import option
-from ..recordings.options import effort_scale_option
 
 if TYPE_CHECKING:
     from .torque_model import TorqueModel
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
 
 MAXWELL_SLIP, VISCOUS_COULOMB = 'maxwell_slip', 'viscous_coulomb'
 FRICTIONS = (MAXWELL_SLIP, VISCOUS_COULOMB)
+# Range of a motion's repetitions if their number is not given.
+MIN_REPETITIONS, MAX_REPETITIONS = 10, 200
 # Default precision: the starting set's masses have a prior standard deviation of 32 %. Precision
 # 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
 # masses where this gives 0.79 to 1.23 times.
@@ -31,28 +31,19 @@ class IdentificationOptions:
     """
     Options of an identification; IdentificationError if a value is outside its range.
 
-    The help texts of the command line describe the fields. `gravity` (3,) is in the space frame
-    [m/s^2], `regularization` the precision of the prior on inertias, `effort_scale` the torque of
-    one unit of recorded effort. With `anyway` an arm is also accepted if its recordings are not
-    sound.
+    `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTIONS. With `rotor_inertia`
+    one rotor inertia per joint is identified as well. `regularization` is the precision of the
+    prior on inertias: masses have a relative standard deviation of 1/sqrt(precision).
+    `effort_scale` is the torque of one unit of recorded effort. With `anyway` an arm is also
+    accepted if its recordings are not sound, or if it is not better than the published sets.
     """
 
     gravity: Any = GRAVITY  # array_like, shape (3,)
-    friction: str = option('friction model to identify', choices=FRICTIONS, default=MAXWELL_SLIP)
-    rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
-    regularization: float = option(
-        'how far the starting set is trusted: its masses have a relative standard deviation of '
-        '1/sqrt(PRECISION), for example 10 % with 100',
-        'PRECISION',
-        flags=('--prior',),
-        default=PRIOR_PRECISION,
-    )
-    effort_scale: tuple[float, ...] = effort_scale_option()
-    anyway: bool = option(
-        'accept recordings that are not sound, and an arm that is not better than the published '
-        'sets',
-        default=False,
-    )
+    friction: str = MAXWELL_SLIP
+    rotor_inertia: bool = False
+    regularization: float = PRIOR_PRECISION
+    effort_scale: tuple[float, ...] = (1.0,)
+    anyway: bool = False
 
     def __post_init__(self) -> None:
         """Check every option's value."""
@@ -89,21 +80,20 @@ class ExcitationLimits:
     """
     Limits that a trajectory must keep; IdentificationError unless 0 < `fraction` <= 1.
 
-    `position_margin` [rad] is the distance kept from every joint's position limits, `table_margin`
-    [m] the smallest height above the table of the third frame, all later frames and the tool's
-    tip. Heights are along the space frame's z, the tool's length is along the flange's z.
+    `fraction` is that of the limits of velocity, acceleration and torque to use, `clearance` [m]
+    the distance kept between the links' centre lines, `table` [m] the table's height, `tool` [m]
+    the tool's length. `position_margin` [rad] is the distance kept from every joint's position
+    limits, `table_margin` [m] the smallest height above the table of the third frame, all later
+    frames and the tool's tip. Heights are along the space frame's z, the tool's length is along
+    the flange's z.
     """
 
-    fraction: float = option(
-        'fraction of the velocity, acceleration and torque limits to use', 'F', default=0.7
-    )
+    fraction: float = 0.7
     position_margin: float = 0.1
-    table: float = option('height of the table in the space frame', 'M', default=0.0)
+    table: float = 0.0
     table_margin: float = 0.15
-    clearance: float = option(
-        "distance kept between the centre lines of the arm's links", 'M', default=0.1
-    )
-    tool: float = option('length of the mounted tool', 'M', default=0.15)
+    clearance: float = 0.1
+    tool: float = 0.15
 
     def __post_init__(self) -> None:
         """Check the fraction."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,10 +92,10 @@ def recording_from_arrays(
     return found
 
 
-def require_columns(log: LogColumns, columns: ColumnMap) -> None:
+def require_columns(log: LogColumns, columns: Mapping[str, object]) -> None:
     """Raise RecordingError if no columns are named for position, velocity or effort."""
     for what in ('position', 'velocity', 'effort'):
-        if not getattr(columns, what):
+        if not columns[what]:
             derived = (
                 f' Where none was logged, say {DERIVED} (--velocity {DERIVED}).'
                 if what == 'velocity'
@@ -135,7 +135,7 @@ def import_log(
     """
     log = read_log(path)
     n = len(joint_names)
-    require_columns(log, columns)
+    require_columns(log, vars(columns))
     q = log.choose(columns.position, n, 'position') * POSITION_UNITS[columns.position_unit]
     effort = log.choose(columns.effort, n, 'effort') * effort_scales(columns.effort_scale, n)
     dq = (

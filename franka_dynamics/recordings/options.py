@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import Any
 
 from ..errors import RecordingError
-from ..options import option
 
 HEADER, RECEIVED = 'header', 'received'
 STAMPS = (HEADER, RECEIVED)
@@ -17,17 +15,6 @@ POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
 VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
-
-
-def effort_scale_option() -> Any:
-    """Return the option for the torque of one unit of recorded effort."""
-    return option(
-        'N m per unit of the recorded effort, one number or one per joint: 0.001 for mN m, for A '
-        'the torque constant with gear ratio; -1 flips the sign',
-        'NM_PER_UNIT',
-        flags=('--effort-scale', '--torque-constant'),
-        default=(1.0,),
-    )
 
 
 @dataclass(frozen=True)
@@ -40,11 +27,9 @@ class SignalOptions:
     filtering [s]. RecordingError names a value outside its range.
     """
 
-    rate: float = option('samples per second after resampling', 'HZ', default=30.0)
-    cutoff: float = option(
-        'cut-off of the low-pass on position, velocity and effort', 'HZ', default=3.0
-    )
-    trim: float = option('time dropped at each end after filtering', 'S', default=0.3)
+    rate: float = 30.0
+    cutoff: float = 3.0
+    trim: float = 0.3
 
     def __post_init__(self) -> None:
         """Raise RecordingError if `rate`, `cutoff` or `trim` lies outside its range."""
@@ -69,26 +54,15 @@ class ColumnMap:
     `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
     """
 
-    position: str = option('joint positions', 'COLUMNS', default='')
-    effort: str = option(
-        'measured joint torques, or motor currents with --torque-constant', 'COLUMNS', default=''
-    )
-    velocity: str = option(
-        f'joint velocities, or {DERIVED!r} from position by central differences',
-        'COLUMNS',
-        default='',
-    )
-    stamp: str | None = option('column with the time of each row', 'COLUMN', default=None)
-    rate: float | None = option(
-        'rows per second, where there is no stamp column',
-        'HZ',
-        flags=('--log-rate',),
-        default=None,
-    )
-    position_unit: str = option('', choices=POSITION_UNITS, default='rad')
-    velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
-    stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
-    effort_scale: tuple[float, ...] = effort_scale_option()
+    position: str = ''
+    effort: str = ''
+    velocity: str = ''
+    stamp: str | None = None
+    rate: float | None = None
+    position_unit: str = 'rad'
+    velocity_unit: str = 'rad/s'
+    stamp_unit: str = 's'
+    effort_scale: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
         """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""

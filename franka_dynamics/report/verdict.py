@@ -113,7 +113,7 @@ def _sentence(texts: dict[str, str], one: Cause, names: Sequence[str], effort_sc
         *one.values,
         effort=f'The effort of {joints[0]}' if joints else 'Every effort',
         joints=' and '.join(joints),
-        fix=f'--effort-scale {" ".join(f"{scale:.3g}" for scale in shown)}',
+        fix=f'--effort-scale {",".join(f"{scale:.3g}" for scale in shown)}',
         ms=1e3 * abs(value),
         late='late' if value > 0.0 else 'early',
         kg=abs(value),

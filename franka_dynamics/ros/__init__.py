@@ -8,3 +8,7 @@ SIMULATION = 'simulation'
 COMMAND_TOPIC = 'effort_controller/commands'  # on which simulated arms take torques
 # Environment variables that name a profiles file of Fast DDS: from version 3 on, and before.
 FASTDDS_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+GET_ROS = (
+    "source it, or install its wheels with pip install '.[ros-jazzy]' in a clone of "
+    'franka_dynamics'
+)

@@ -23,7 +23,7 @@ import numpy as np
 from ..arm.description import JointLimits
 from ..arm.typed_file import HIGHEST_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
-from ..options import decimal
+from ..names import decimal
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')

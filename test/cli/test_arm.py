@@ -35,7 +35,7 @@ ANSWERS = {
     'not physical as printed',
     'arm show --q zero': 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)|'
     '│ flange │ 0.088000 │ 0.000000 │ 0.926000 │',
-    'arm show --arm rpr --q -1.5e-1 -.5 -2E+0': '-0.15',
+    'arm show --arm rpr --q -1.5e-1,-.5,-2E+0': '-0.15',
     'arm show --arm scemi --symbolic': 'XZR_2 = XZ_2 - D3*mZ_3 ',
     # The RPR arm's standard rows are converted to modified ones first.
     'arm show --arm rpr --symbolic latex': '\\documentclass',
@@ -44,7 +44,7 @@ ANSWERS = {
         f'at most 45 by Gautier|regressor {count},'
         for gravity, count in (('vertical', 43), ('tilted', 45), ('none', 39))
     },
-    f'{CHECK} --arm rpr --gravity 0 -1e-3 -9.81e0': 'pass: rpr, set ',
+    f'{CHECK} --arm rpr --gravity 0,-1e-3,-9.81e0': 'pass: rpr, set ',
     f'{CHECK} --arm rpr --all': 'pass: rpr, set |coriolis_matrix',
     # A bare wrist is almost massless, which is noted; with a hand there is nothing to note.
     f'{CHECK} --arm fr3 --hand none': 'note: |fr3_joint7|16841',
@@ -64,7 +64,7 @@ def test_an_answer_has_its_figures_and_notes(command, answered):
     ('name', 'convention', 'given', 'q'),
     [
         ('fer', 'modified', 'home', load('fer').home.tolist()),
-        ('rpr', 'standard', '0.5 -0.1 0.7', [0.5, -0.1, 0.7]),
+        ('rpr', 'standard', '0.5,-0.1,0.7', [0.5, -0.1, 0.7]),
     ],
 )
 def test_json_holds_the_pose_and_a_picture_is_written(

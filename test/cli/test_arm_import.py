@@ -115,7 +115,10 @@ def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported,
 
 def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
     text, names = six_axes(extra=TOOL), [f'axis{i}' for i in range(1, 7)]
-    part, whole = imported(text, '--joints', *names, '--tip', 'link6')[0], imported(text)[0]
+    part, whole = (
+        imported(text, '--joints', ','.join(names), '--tip', 'link6')[0],
+        imported(text)[0],
+    )
     tip, tool = (NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)
 

@@ -13,7 +13,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
-from franka_dynamics.cli.actions import BagRecord
+from franka_dynamics.cli._options import ArmChoice
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.ros.recording_session import Progress
@@ -44,7 +44,8 @@ def run(monkeypatch, tmp_path, answered, capsys):
         monkeypatch.setattr(bag_record, 'record', record)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
-        status = bag_record.run(BagRecord(arm='fr3', output=Path('a bag')), Path('fr3'), play)
+        names = 'feedforward', 'joint_states', 'effort_controller/commands'
+        status = bag_record.run(ArmChoice('fr3'), Path('a bag'), None, *names, 'fr3', play)
         return status, ' '.join(capsys.readouterr().out.split()), played
 
     return run

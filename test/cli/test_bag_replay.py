@@ -117,7 +117,7 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(
     recording, write, figures, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    options = '--set gaz2019 ledezma2021 --hand none --cutoff 5 --trim 1'
+    options = '--set gaz2019,ledezma2021 --hand none --cutoff 5 --trim 1'
     data = figures(f'{REPLAY} {options}', write(recording))
     assert {one['inertial_set'] for one in data['fits']} == {'gaz2019', 'ledezma2021'}
     assert [one['hand'] for one in data['fits']] == ['none', 'none']

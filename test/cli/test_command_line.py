@@ -3,18 +3,15 @@
 """The command as a process: help, exit statuses, Ctrl-C, and a reader or a disk that is gone."""
 
 import os
-import signal
 
 import pytest
 
-from franka_dynamics.cli import node
-from franka_dynamics.cli._click import verbs
-from franka_dynamics.cli.main import COMMAND, INPUT_AT_FAULT, main, READER_GONE
+from franka_dynamics.cli.main import INPUT_AT_FAULT, INTERRUPTED, main, READER_GONE
 
+from ..commands import commands
 from ..processes import printed, PYTHONPATH, run_python, start_python
 
 PROCESS = ('-m', 'franka_dynamics')
-INTERRUPTED = (130, 'franka-dynamics: interrupted\n')
 
 
 def test_help_and_completion_import_nothing_that_computes():
@@ -22,12 +19,11 @@ def test_help_and_completion_import_nothing_that_computes():
     said = printed(
         '-c',
         'import sys\n'
-        'from franka_dynamics.cli.main import COMMAND, main\n'
-        'from franka_dynamics.cli._click import verbs\n'
-        'helps = [main([*words.split(), "--help"]) for words, _ in verbs(COMMAND)]\n'
+        'from franka_dynamics.cli.main import main\n'
+        f'helps = [main([*words.split(), "--help"]) for words in {[*dict(commands())]!r}]\n'
         f'print(helps.count(0), [name for name in {heavy!r} if name in sys.modules])',
     )
-    assert said.splitlines()[-1] == f'{len(dict(verbs(COMMAND)))} []'
+    assert said.splitlines()[-1] == f'{len(dict(commands()))} []'
 
 
 def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
@@ -44,14 +40,6 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
     assert process.returncode == READER_GONE
 
 
-@pytest.mark.parametrize('words', ['arm show --arm rpr', 'arm show --help', '--version'])
-def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(words):
-    with open('/dev/full', 'w') as full:
-        status, _, errors = run_python(*PROCESS, *words.split(), stdout=full)
-    assert errors.count('\n') == 1 and 'No space left on device' in errors
-    assert status == INPUT_AT_FAULT
-
-
 def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
     # Given a library that the command line imports, during whose import Ctrl-C comes.
     (tmp_path / 'rich').mkdir()
@@ -59,7 +47,7 @@ def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
         'import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5.0)\n'
     )
     status, _, errors = run_python(*PROCESS, 'arm', 'show', PYTHONPATH=f'{tmp_path}:{PYTHONPATH}')
-    assert (status, errors) == INTERRUPTED
+    assert (status, errors.count('\n')) == (INTERRUPTED, 1)
 
 
 @pytest.mark.parametrize('words', ['', 'arm', 'node'])
@@ -67,26 +55,6 @@ def test_words_without_an_action_print_the_help(words, capsys):
     bare, asked = ((main(given.split()), capsys.readouterr()) for given in (words, f'{words} -h'))
     status, (out, err) = bare
     assert bare == asked and (status, err) == (0, '') and 'Usage: franka-dynamics' in out
-
-
-def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkeypatch):
-    # Given an action in which an extension turns a KeyboardInterrupt into its own error, as
-    # pybind11 does.
-    def run(_arguments):
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-        except KeyboardInterrupt as error:
-            raise RuntimeError('Unable to convert call argument') from error
-        raise AssertionError('not interrupted')
-
-    monkeypatch.setattr(node, 'defaults', run)
-    # Pytest's workers may have a handler of their own.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert (main(['node', 'defaults']), capsys.readouterr().err) == INTERRUPTED
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_where_ros_is_missing_one_sentence_of_each_action_says_so():

@@ -171,7 +171,7 @@ def test_a_broken_log_ends_with_1_and_no_file(bag, out, tmp_path, verb):
     (cause,) = data['verdict']['causes']
     assert (cause['kind'], cause['joints']) == ('gain', [3])
     assert cause['values'] == pytest.approx([1.3], rel=0.1)
-    assert 'fer_joint4' in printed and '--effort-scale 1 1 1 0.7' in printed
+    assert 'fer_joint4' in printed and '--effort-scale 1,1,1,0.7' in printed
 
 
 ROTORS = np.array([1.0, 1.0, 0.9, 0.15, 0.12, 0.1])  # behind the gears [kg m^2]
@@ -198,7 +198,7 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(
         rows = np.column_stack([log.time, log.q, log.dq, log.effort / SCALE + AMPERES * noise])
         np.savetxt(f'{name}.csv', rows, delimiter=',', header=header, comments='')
         assert answered(f'bag import {name}.csv --arm six.yaml {columns}')[0] == 0
-    scale = '--torque-constant', *SCALE
+    scale = '--torque-constant', ','.join(map(str, SCALE))
     command = 'identify arm log --arm six.yaml --rotor-inertia --output found.yaml --json f.json'
     status, said = answered(command, *scale)
     assert status == 0 and 'the identified arm is better' in said

@@ -30,7 +30,7 @@ REPAIR, LOAD = 'nearest_within_rounding', '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
 def planned(tmp_path_factory):
     """Return the file of a planned motion, and what was printed."""
     file, said = tmp_path_factory.mktemp('planned') / 'excitation.yaml', StringIO()
-    arm = f'--arm fer --set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9 0 -8.5'
+    arm = f'--arm fer --set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9,0,-8.5'
     with redirect_stdout(said):
         assert main(f'{OFTEN} {arm} --output {file}'.split()) == 0
     return file, ' '.join(said.getvalue().split())
@@ -68,8 +68,8 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered)
     names = tuple(f'axis{k}' for k in range(7))
     recording = replace(simulate(load('fer'), duration=10.0), joint_names=names)
     write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
-    given = ['--given', tmp_path / 'bag', '--joint-names', *names, '--topic', '/measured']
-    status, said = answered(f'{OFTEN} --gravity 0 0 -9.81 --output', tmp_path / 'a.yaml', *given)
+    given = ['--given', tmp_path / 'bag', '--joint-names', ','.join(names), '--topic', '/measured']
+    status, said = answered(f'{OFTEN} --gravity 0,0,-9.81 --output', tmp_path / 'a.yaml', *given)
     assert status == 0
     assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in said
 

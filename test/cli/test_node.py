@@ -3,7 +3,6 @@
 """`node`: no answer, payloads, transitions, lead-in; the monitor at every width."""
 
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,15 +10,13 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli._monitor_view import monitor_view
-from franka_dynamics.cli.actions import NodePlay, NodeSet
 from franka_dynamics.cli.main import main
-from franka_dynamics.cli.node import payload, played
+from franka_dynamics.cli.node_requests import payload, played
 from franka_dynamics.ros.messages import seconds
 from franka_dynamics.ros.observer import NodeView, Status, TORQUE_TERMS
 
 
 def test_a_node_that_is_not_there_is_told_within_its_timeout(capsys):
-    assert NodeSet(parameter='payload', value='none').timeout == 5.0
     assert main('node state --node nowhere --timeout 0.5'.split()) == 1
     assert '/nowhere does not answer within 0.5 s; is it running' in capsys.readouterr().err
 
@@ -48,8 +45,8 @@ def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
 
 def test_play_leads_the_arm_to_the_beginning_of_a_motion():
     plain, led = Client(), Client()
-    played(NodePlay(file=Path('fr3')), plain)
-    played(NodePlay(file=Path('fr3'), lead=2.5), led)
+    played('fr3', 0.0, plain)
+    played('fr3', 2.5, led)
     assert plain.times[0] == 0.0
     np.testing.assert_allclose(led.times, plain.times + 2.5, rtol=0, atol=1e-9)
 

@@ -8,35 +8,34 @@ import sys
 
 import pytest
 
-from franka_dynamics.cli._click import verbs
-from franka_dynamics.cli._options import new_bag, picture_option
-from franka_dynamics.cli.main import COMMAND, main
+from franka_dynamics.cli._options import new_bag, picture_file
+from franka_dynamics.cli.main import main
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_file, writable_folder
 
 from ..agreement import refuses
+from ..commands import commands
 from ..processes import printed
 
 # One spelling for one thing: --output, --report, --plot, --json.
 OUTPUTS = {'--output', '--report', '--plot', '--json'}
-VERBS = dict(verbs(COMMAND))
+COMMANDS = dict(commands())
 
 
-@pytest.mark.parametrize('verb', VERBS)
-def test_every_output_is_checked_before_the_work(verb):
-    for param in VERBS[verb].params:
+@pytest.mark.parametrize('words', COMMANDS)
+def test_every_output_is_checked_before_the_work(words):
+    for param in COMMANDS[words].params:
         if OUTPUTS & {*param.opts}:
             with pytest.raises(OutputError):
                 param.type.convert('/dev/null/below.png', param, None)
 
 
-PICTURE = picture_option('').metadata['option'].kind
 LONG = 'x' * 300
 UNWRITABLE = [
     (writable_file, 'folder', 'is a folder'),
     (writable_file, 'file/below', 'is a file'),
     (writable_folder, 'file', 'folder'),
-    (PICTURE, 'picture.docx', '.png'),
+    (picture_file, 'picture.docx', '.png'),
     *((writable_file, path, 'too long') for path in (LONG, f'{LONG}/y')),
     (writable_file, '/proc/x.yaml', 'written'),  # root has the permission, but cannot
     (new_bag, 'folder', 'overwritten'),

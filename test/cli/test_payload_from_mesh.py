@@ -41,7 +41,7 @@ def payload(bar, answered):
 @pytest.mark.parametrize('weight', ['--density 2700', f'--mass {MASS!r}'])
 def test_a_bar_on_the_flange_prints_the_textbook_payload(payload, weight):
     # Given the bar 50 mm in front of the flange, turned by a quarter about z.
-    found = payload(f'{weight} --xyz 0 0 0.05 --rpy 0 0 {np.pi / 2!r}')
+    found = payload(f'{weight} --xyz 0,0,0.05 --rpy 0,0,{np.pi / 2!r}')
     # Then x and y have changed places, and the inertia is about the centre of mass.
     expected = [MASS, 0, 0, 0.05, MOMENTS[1], 0, 0, MOMENTS[0], 0, MOMENTS[2]]
     # Nine digits are printed of single-precision coordinates.
@@ -49,7 +49,7 @@ def test_a_bar_on_the_flange_prints_the_textbook_payload(payload, weight):
 
 
 def test_a_mount_on_the_hand_adds_its_turn_and_its_length(payload):
-    center, half = payload('--mass 1 --mount hand_tcp --xyz 0.1 0 0')[1:4], 0.1 * np.sqrt(0.5)
+    center, half = payload('--mass 1 --mount hand_tcp --xyz 0.1,0,0')[1:4], 0.1 * np.sqrt(0.5)
     np.testing.assert_allclose(center, [half, -half, 0.1034], rtol=0.0, atol=1e-8)
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
-from franka_dynamics.cli.actions import Demo
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import demo
 from franka_dynamics.ros.node_group import NodeGroup
@@ -96,8 +95,12 @@ def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
     assert plan.arm_parameters['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
 
 
-def test_only_a_franka_arm_carries_frankas_hand():
-    assert [Demo(arm=arm).resolved().hand for arm in ('fr3', 'rpr')] == [
-        'franka_hand',
-        'as_listed',
-    ]
+@pytest.mark.parametrize(('arm', 'hand'), [('fr3', 'franka_hand'), ('rpr', 'none')])
+def test_only_a_franka_arm_carries_frankas_hand(arm, hand, monkeypatch, tmp_path, capsys):
+    def stop(plan, folder, show, note):
+        raise demo.DemoError(plan.arm.hand)
+
+    monkeypatch.setattr(command, 'run_session', stop)
+    output = str(tmp_path / 'out')
+    assert main(['demo', '--arm', arm, '--output', output]) == demo.DemoError.status
+    assert capsys.readouterr().err.split()[-1] == hand

@@ -46,7 +46,7 @@ def compiled(folder, source, *options):
 
 
 def test_written_c_and_python_give_all_pinocchios_quantities(tmp_path):
-    description, gravity = load('fer'), ('--gravity', *map(str, TILTED))
+    description, gravity = load('fer'), ('--gravity', ','.join(map(str, TILTED)))
     run = compiled(tmp_path, BAKED, *gravity)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 7]
     states = sample_states(description, STATES, seed=0)

@@ -8,9 +8,10 @@ import shutil
 import signal
 import time
 
+import click
 import pytest
 
-from franka_dynamics.cli.main import main, WORDS
+from franka_dynamics.cli.main import command, main
 
 from ..processes import ROOT, start_python, until
 
@@ -37,7 +38,7 @@ def commands(page):
 
 def verb(words):
     """Return the word, with its action if there is one."""
-    return ' '.join(words[: 2 if WORDS[words[0]][1] else 1])
+    return ' '.join(words[: 2 if isinstance(command.commands[words[0]], click.Group) else 1])
 
 
 class Shell:

@@ -277,7 +277,7 @@ def test_a_bags_terms_are_under_the_gravity_that_is_given(simulate, tmp_path, mo
         raise SettingsError('seen enough.')
 
     monkeypatch.setattr(view, 'Playback', playback)
-    for options in ('', ' --gravity 9.81 0 0'):
+    for options in ('', ' --gravity 9.81,0,0'):
         assert main(f'view {tmp_path / "bag"}{options}'.split()) == 2
     assert asked == [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0)]
 

@@ -1,0 +1,27 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C as a flag that loops check: rclpy turns a KeyboardInterrupt into other errors."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import signal
+import threading
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def running() -> Iterator[Callable[[], bool]]:
+    """
+    Yield `keep_running`, a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
+
+    Outside the main thread, where Python handles no signals, it always returns True.
+    """
+    ended = threading.Event()
+    here = threading.current_thread() is threading.main_thread()
+    before = {one: signal.signal(one, lambda *_: ended.set()) for one in _ENDING if here}
+    try:
+        yield lambda: not ended.is_set()
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)

@@ -1,0 +1,118 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `franka-dynamics arm ...`: their options; modules beside this one do the work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ._command import Count, flag, Group, option, Values
+from ._options import (
+    arm_options,
+    arm_prefix_option,
+    FILE,
+    force_option,
+    gravity_option,
+    json_option,
+    new_prefix,
+    PICTURE,
+)
+from ..names import Convention, FORMATS
+
+_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
+_CONVENTIONS = [one.value for one in Convention]
+
+
+@click.group(cls=Group)
+def arm() -> None:
+    """Show, check, import and export arms."""
+
+
+@arm.command()
+@option('--q', 'show inertias in the space frame at this pose', Values('zero|home|Q1,...'))
+@option(
+    '--base-parameters',
+    'print the base parameters; alone: vertical',
+    _DIRECTIONS,
+    is_flag=False,
+    flag_value=_DIRECTIONS[0],
+)
+@option(
+    '--symbolic',
+    'print the base parameters in symbols',
+    ('text', 'latex'),
+    is_flag=False,
+    flag_value='text',
+)
+@json_option
+@option('--plot', 'draw the frames and centres of mass at --q (.png, .svg, .pdf)', PICTURE)
+@arm_options
+def show(**options: Any) -> int:
+    """
+    Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
+
+    Base parameters are the smallest set of inertial parameters that the torques depend on, with
+    gravity along -z of the space frame (vertical), in any direction (tilted) or none.
+    """
+    from .arm_show import run
+
+    return run(**options)
+
+
+@arm.command()
+@click.argument('other', type=click.Path(), required=False)
+@option('--states', 'number of random states', Count(1, 1000000), default=1000)
+@option('--seed', 'seed of the random states', Count(0), default=0)
+@gravity_option
+@flag('--all', 'print everything: the tables of every quantity')
+@json_option
+@option('--arm-prefix', 'prefix of joint names in OTHER, a URDF (default: found)', dest='prefix')
+@arm_options
+def check(**options: Any) -> int:
+    """
+    Compare three independent formulations of an arm's dynamics, or the arm with OTHER.
+
+    OTHER is a shipped arm or an arm file, which gets the same --hand and --payload, or a URDF.
+    Listed are the numbers that differ and their effects on torques. Without --arm, a file is
+    compared with the shipped arm of its name or joint names; for a URDF, in the set nearest to it.
+    """
+    from .arm_check import run
+
+    return run(**options)
+
+
+@arm.command('import')
+@click.argument('urdf', type=click.Path())
+@option('--output', 'the arm file to write (.yaml)', FILE, required=True)
+@force_option
+@flag('--anyway', 'write an arm file that differs from the URDF, too')
+@option('--name', "name of the arm (default: the URDF's robot name)")
+@option('--joints', 'joints from base to tip (default: the only chain)', Values('JOINT,...'))
+@option('--tip', 'link of the flange (default: link8, flange, tool0 or the last link)')
+@arm_prefix_option()
+@option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
+def import_(**options: Any) -> int:
+    """
+    Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio.
+
+    A xacro file is expanded.
+    """
+    from .arm_import import run
+
+    return run(**options)
+
+
+@arm.command()
+@option('--output', 'file to write (default: print)', FILE)
+@force_option
+@option('--format', 'format of the output', FORMATS, default=FORMATS[0])
+@flag('--ideal', "leave the joints' armature and friction out of an MJCF")
+@arm_prefix_option(callback=new_prefix)
+@arm_options
+def export(**options: Any) -> int:
+    """Write an arm as URDF or MJCF."""
+    from .arm_export import run
+
+    return run(**options)

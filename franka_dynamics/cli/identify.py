@@ -1,0 +1,154 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `franka-dynamics identify ...`: their options; other modules do the work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ._command import Count, flag, Group, Number, option, Values
+from ._options import (
+    arm_options,
+    bag_options,
+    effort_scale_option,
+    FILE,
+    force_option,
+    gravity_option,
+    json_option,
+    packed,
+    payload_file_options,
+    recording_options,
+)
+from ..identification.options import (
+    ExcitationLimits,
+    FRICTIONS,
+    IdentificationOptions,
+    MAX_REPETITIONS,
+    MIN_REPETITIONS,
+)
+
+_BAGS = Values('BAG,...', click.Path())
+
+
+@click.group(cls=Group)
+def identify() -> None:
+    """Identify parameters from bags: arm, payload, plan."""
+
+
+@identify.command()
+@click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
+@option('--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS, 'tests')
+@option('--output', 'file for the identified arm', FILE)
+@force_option
+@packed(
+    'fit',
+    IdentificationOptions,
+    gravity_option,
+    option('--friction', 'friction model to identify', FRICTIONS, default=FRICTIONS[0]),
+    flag('--rotor-inertia', 'identify one rotor inertia per joint as well'),
+    option(
+        '--prior',
+        'how far the starting set is trusted: its masses have a relative standard deviation of '
+        '1/sqrt(PRECISION), for example 10 % with 100',
+        Number(),
+        'regularization',
+        metavar='PRECISION',
+        default=IdentificationOptions.regularization,
+    ),
+    effort_scale_option,
+    flag(
+        '--anyway',
+        'accept recordings that are not sound, and an arm that is not better than the published '
+        'sets',
+    ),
+)
+@option('--processes', 'number of processes that read bags and make fits', Count(1), default=1)
+@option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
+@flag('--all', 'print everything: base parameters and friction with standard deviations')
+@flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
+@option('--report', 'write an HTML page with plots', FILE)
+@json_option
+@option(
+    '--require',
+    'reject the arm unless E on the left-out parts is at most this [N m; % if a joint slides]',
+    Number(0.0),
+)
+@recording_options
+@arm_options
+def arm(**options: Any) -> int:
+    """
+    Identify an arm's inertias and friction from recordings of it.
+
+    BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The arm file is written if it
+    predicts motion that the fit has not seen better than the best published set; it is fitted to
+    all bags.
+    """
+    from .identify_arm import run
+
+    return run(**options)
+
+
+@identify.command()
+@option('--without', 'recordings without the payload', _BAGS, required=True)
+@option('--with', 'the same motion with the payload', _BAGS, 'loaded', required=True)
+@gravity_option
+@json_option
+@payload_file_options
+@recording_options
+@arm_options
+def payload(**options: Any) -> int:
+    """Identify a payload on the flange from recordings with and without it."""
+    from .identify_payload import run
+
+    return run(**options)
+
+
+@identify.command()
+@gravity_option
+@option('--output', 'a JointTrajectory as YAML', FILE, default='excitation.yaml')
+@option('--period', 'duration of the motion [s]', Number(), default=10.0)
+@option(
+    '--repetitions',
+    f'how often it will be recorded (default: as needed, {MIN_REPETITIONS} to {MAX_REPETITIONS})',
+    Count(1),
+)
+@option('--given', 'bags that were recorded before', _BAGS)
+@option('--start', 'first and last pose [rad, m] (default: home)', Values('Q1,...', Number()))
+@option('--draws', 'random trajectories to start from', Count(1), default=100)
+@option('--iterations', 'most iterations of the optimisation', Count(1), default=300)
+@packed(
+    'limits',
+    ExcitationLimits,
+    option(
+        '--fraction',
+        'fraction of the velocity, acceleration and torque limits to use',
+        Number(),
+        default=ExcitationLimits.fraction,
+    ),
+    option(
+        '--table',
+        'height of the table in the space frame [m]',
+        Number(),
+        default=ExcitationLimits.table,
+    ),
+    option(
+        '--clearance',
+        "distance kept between the centre lines of the arm's links [m]",
+        Number(),
+        default=ExcitationLimits.clearance,
+    ),
+    option('--tool', 'length of the mounted tool [m]', Number(), default=ExcitationLimits.tool),
+)
+@bag_options
+@arm_options
+def plan(**options: Any) -> int:
+    """
+    Compute a trajectory for identification, within the arm's limits and above the table.
+
+    It is planned for the parameters that the bags of --given leave uncertain.
+    """
+    from .identify_plan import run
+
+    return run(**options)

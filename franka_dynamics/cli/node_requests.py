@@ -1,0 +1,222 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics node`: requests to a node, without the command `ros2`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from ._command import refuse, require_with
+from ._options import ArmChoice
+from ._say import print_or_write, say, show, terminal, write_json
+from ._signals import running
+from ..arm.payload import payload_array, read_payload
+from ..errors import SettingsError
+
+if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
+    from ..ros.node_client import NodeClient
+    from ..ros.observer import NodeView
+
+# Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
+# per second, some figures only in the second message. Torque terms that need measured effort or
+# commands may never arrive.
+_PATIENCE_S = 3.0
+# Wait after all figures have arrived: the observer of the external torque starts with the topic's
+# first subscriber.
+_SETTLE_S = 0.3
+_PERIOD_S = 0.25  # time between two pictures of `node monitor`
+
+
+def _answer(node: str, timeout: float, request: Callable[[NodeClient], object]) -> str:
+    """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
+    from ..ros.node_client import NodeClient
+
+    def go_on() -> None:
+        if not keep_running():
+            raise KeyboardInterrupt
+
+    with running() as keep_running, NodeClient(node, timeout, go_on) as client:
+        return f'{request(client)}'
+
+
+def state(transition: str | None, json: Path | None, node: str, timeout: float) -> int:
+    """Print state and figures; exit 1 if the node is silent or has a fault."""
+    from ._monitor_view import monitor_view
+    from ..ros.observer import at_fault
+
+    if transition is not None:
+        refuse('a TRANSITION', 'json')
+        print(_answer(node, timeout, lambda client: client.change_state(transition)))
+        return 0
+    answer = _answer(node, timeout, _state_and_report)
+    named, _, report = answer.partition('\n')
+    nodes, now = _heard(node, timeout) if report else ([], 0.0)
+    if json:
+        write_json(json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
+    say(answer)
+    if nodes:
+        show(monitor_view(nodes, now))
+    faults = at_fault(nodes, now)
+    for sentence in faults:
+        print(sentence, file=sys.stderr)
+    return 1 if faults else 0
+
+
+def _state_and_report(client: NodeClient) -> str:
+    """Return a node's state and, if the node is configured, its report."""
+    state = client.state()
+    report = client.report() if state in ('active', 'inactive') else ''
+    return f'{state}\n{report}' if report else state
+
+
+def _heard(node: str, timeout: float) -> tuple[list[NodeView], float]:
+    """
+    Return the nodes heard in the node's namespace, or in any, with their torques, and the time.
+
+    A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
+    """
+    from ..ros.observer import Observer, TORQUE_TERMS
+
+    namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
+    with Observer('monitor') as feed:
+
+        def arms() -> list[NodeView]:
+            return [one for one in feed.nodes(namespaces) if one.is_arm]
+
+        if feed.until(lambda: bool(arms()), timeout):
+            feed.until(
+                lambda: all(len(one.torques) == len(TORQUE_TERMS) for one in arms()), _PATIENCE_S
+            )
+            feed.wait(_SETTLE_S)
+        now = [time.monotonic()]
+
+        def all_heard() -> bool:
+            now.append(time.monotonic())
+            return not any(one.silent(now[-1]) for one in feed.nodes(namespaces))
+
+        feed.until(all_heard, timeout)
+        return feed.nodes(namespaces), now[-1]
+
+
+def set_parameter(parameter: str, value: str, node: str, timeout: float) -> int:
+    """Set the parameter and print its new value."""
+    if parameter == 'payload' and not value.startswith('['):
+        value = f'{payload(value)}'
+    print(_answer(node, timeout, lambda client: client.set(parameter, value)))
+    return 0
+
+
+def payload(given: str) -> list[float]:
+    """Return a payload's ten numbers; ten zeros for `none` or a list of zeros."""
+    zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
+    if zeros or given.lower() == 'none':
+        return [0.0] * 10
+    # Rounded, because reading and converting a payload turns 0.1 into 0.10000000000000002.
+    return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]
+
+
+def play(
+    file: str,
+    lead: float,
+    record: Path | None,
+    topic: str,
+    command: str,
+    node: str,
+    timeout: float,
+) -> int:
+    """Play the motion; with --record return 1 if the bag is unusable as well."""
+    from .bag_record import run
+    from ..ros.messages import read_trajectory_file
+    from ..ros.node_client import NodeClient
+
+    read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
+    if record is None:
+        require_with('--record BAG', 'topic', 'command')
+        print(_answer(node, timeout, lambda client: played(file, lead, client)))
+        return 0
+
+    def send(meanwhile: Callable[[], None]) -> object:
+        with NodeClient(node, timeout, meanwhile) as client:
+            return played(file, lead, client)
+
+    with NodeClient(node, timeout) as client:
+        arm, node, namespace = _arm_of(client), client.name, client.name.rpartition('/')[0]
+    # The topics beside the node, because discovery may need long on a busy machine.
+    topic, command = (
+        one if one.startswith('/') else f'{namespace}/{one}' for one in (topic, command)
+    )
+    return run(arm, record, None, node, topic, command, file, send)
+
+
+def _arm_of(client: NodeClient) -> ArmChoice:
+    """Return the arm that a node was given."""
+    keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
+    arm, *_, carried = values = client.values(keys)
+    given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}
+    payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None
+    return ArmChoice(arm, **given, payload=payload)
+
+
+def played(file: str, lead: float, client: NodeClient) -> object:
+    """Send the motion; return 'finished' when the motion has ended as planned."""
+    from ..ros.messages import read_trajectory_file, ready_excitation
+    from ..ros.node_client import NodeClientError
+
+    motion = read_trajectory_file(Path(file), lead)
+    last = motion.points[-1].time_from_start
+    print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
+    try:
+        return client.play(motion)
+    except KeyboardInterrupt:
+        print('The arm is brought to rest where it is.', file=sys.stderr)
+        raise
+    except NodeClientError as error:
+        arm = client.get('robot_type')
+        if arm == file or None in map(ready_excitation, (file, arm)):
+            raise
+        raise NodeClientError(
+            f'The node controls {arm}, and {file} is the motion of another arm: '
+            f'`franka-dynamics node play {arm}`.'
+        ) from error
+
+
+def clear(node: str, timeout: float) -> int:
+    """Clear the fault and print the node's answer; NodeClientError if the node refuses."""
+    print(_answer(node, timeout, lambda client: client.clear_fault()))
+    return 0
+
+
+def monitor(namespace: tuple[str, ...]) -> int:
+    """Show the nodes until Ctrl-C."""
+    from rich.live import Live
+
+    from ._monitor_view import monitor_view
+    from ..ros.observer import Observer
+
+    console = terminal()
+    front = console.is_terminal
+    namespaces = [one.strip('/') for one in namespace]
+    with (
+        Observer('monitor') as feed,
+        running() as keep_running,
+        Live(console=console, screen=front, auto_refresh=False) as live,
+    ):
+        while keep_running():
+            feed.poll()
+            live.update(monitor_view(feed.nodes(namespaces), time.monotonic()), refresh=front)
+            time.sleep(_PERIOD_S)
+    return 0
+
+
+def defaults(node: str, output: Path | None) -> int:
+    """Print or write a node's parameter file."""
+    from ..ros.parameter_tables import NODES, parameter_file
+
+    if node not in NODES:
+        raise SettingsError(f'There is no node {node!r}; there are {", ".join(NODES)}.')
+    print_or_write(parameter_file(node), output)
+    return 0
