@@ -10,7 +10,6 @@ from functools import wraps
 import math
 from pathlib import Path
 import re
-import shlex
 import sys
 from typing import Any, TYPE_CHECKING
 
@@ -244,14 +243,6 @@ class ArmChoice:
             'payload': self.payload and payload_array(read_payload(self.payload)).tolist(),
         }
         return {name: value for name, value in given.items() if value}
-
-    def as_words(self, *without: str) -> str:
-        """Return --arm and the MASS_OPTIONS with an effect, but not `without`, as shell words."""
-        words = ['--arm', self.arm]
-        for name in MASS_OPTIONS:
-            if getattr(self, name) not in (None, AS_LISTED) and name not in without:
-                words += ['--set' if name == 'inertial_set' else f'--{name}', getattr(self, name)]
-        return shlex.join(words)
 
 
 _ARM = option(

@@ -6,21 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
-import shlex
 
 import numpy as np
 from rich.text import Text
 
+from ._command import is_given
+from ._next import next_command
 from ._options import ArmChoice
 from ._say import say, say_each, suggest, terminal
 from ._signals import running
-from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
+from ..recordings.rosbag import DEFAULT_TOPIC
+from ..ros.node_client import NodeClient
 from ..ros.recording_session import Progress, record
 
 Play = Callable[[Callable[[], None]], object]
@@ -91,7 +94,9 @@ def run(
             f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
             f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
         )
-    status = _judge(arm, description, bag, progress, motion)
+    if play is None and progress.node:
+        arm = _as_the_node(arm, progress.node)
+    status = _judge(arm, bag, progress, motion)
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return status if failure is None else 1
@@ -110,10 +115,34 @@ def _long_enough(duration: float | None, progress: Progress) -> bool:
     return progress.span >= duration or progress.seconds > patience
 
 
-def _judge(
-    choice: ArmChoice, arm: ArmDescription, bag: Path, progress: Progress, motion: str | None
-) -> int:
+def arm_of(client: NodeClient) -> ArmChoice:
+    """Return the arm that a node was given."""
+    keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
+    arm, *_, carried = values = client.values(keys)
+    given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}
+    payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None
+    return ArmChoice(arm, **given, payload=payload)
+
+
+def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:
+    """Return the arm with what a running node was told of it, unless an option says otherwise."""
+    try:
+        with NodeClient(node) as client:
+            told = arm_of(client)
+        if told.load().joint_names != arm.load().joint_names:
+            return arm
+    except FrankaDynamicsError:  # it has gone, or its file is on another machine
+        return arm
+    unsaid = [one.name for one in fields(arm) if not is_given(one.name)]
+    merged = replace(arm, **{name: getattr(told, name) for name in unsaid})
+    if merged != arm:
+        say(f'{node} has {merged.title(merged.load())}', 'note')
+    return merged
+
+
+def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> int:
     """Read the bag and say whether replay and identify could use it; return 1 if not."""
+    arm = choice.load()
     if progress.states == 0:
         say(
             f'not usable: nothing was heard on {progress.topic} in '
@@ -143,5 +172,6 @@ def _judge(
         f'{prepared.options.rate:g} Hz. Next:'
     )
     # `bag replay` has no --repair: it uses the inertial sets as published.
-    suggest(f'bag replay {shlex.quote(str(bag))} {choice.as_words("repair")}')
+    topic = None if progress.topic == DEFAULT_TOPIC else progress.topic
+    suggest(next_command('bag replay', bag, arm=choice, topic=topic))
     return 0

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-import shlex
 
 import numpy as np
 
 from ._command import refuse, require_with
 from ._external import write_external
+from ._next import next_command
 from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from ..arm import ArmDescription, available_sets
@@ -130,8 +131,11 @@ def run(
         return 1
     if long_enough:
         say('An arm file from this recording:')
-        words = [bag, '--arm', arm.arm, '--hand', fits[0].arm.hand]
-        suggest(f'identify arm {shlex.join(words)} --output arm.yaml')
+        # It starts from the hand that fits best, and from one set.
+        chosen = replace(
+            arm, hand=fits[0].arm.hand, inertial_set=sets[0] if len(sets) == 1 else None
+        )
+        suggest(next_command('identify arm', bag, '--output', 'arm.yaml', arm=chosen))
     return 0
 
 

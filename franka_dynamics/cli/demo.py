@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-import shlex
 
 from ._command import is_given
+from ._next import next_command
 from ._options import ArmChoice
 from ._say import ProgressBar, say, say_each, show, suggest
 from ._signals import running
@@ -87,12 +87,11 @@ def run(arm: ArmChoice, output: Path) -> int:
         say(f'the second part is left out: {why}; set another home in the arm file.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
     say('now try', style='bold')
-    words, recorded = arm.as_words(), shlex.quote(str(bag))
     suggest(
-        f'sim {words}',
-        f'bag replay {recorded} {words}',
-        f'identify arm {recorded} {words} --anyway --output {shlex.quote(f"{folder}/arm.yaml")}',
-        f'arm check {words}',
+        next_command('sim', arm=arm),
+        next_command('bag replay', bag, arm=arm),
+        next_command('identify arm', bag, '--anyway', '--output', folder / 'arm.yaml', arm=arm),
+        next_command('arm check', arm=arm),
         'doctor',
     )
     return 0 if report.passed and second.passed else 1

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-import shlex
 
+from ._next import next_command
 from ._options import ArmChoice, BagReader, require_new
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from ..arm import available_sets
@@ -84,8 +84,10 @@ def run(
         count = len(result.names)
         what = f'all {count} bags' if count > 1 else 'all of the bag'
         say(f'arm file: {output} (set {IDENTIFIED}, fitted to {what}). Next:')
-        written = shlex.quote(str(output))
-        suggest(f'arm check --arm {written}', f'arm export --arm {written} --output arm.urdf')
+        written = ArmChoice(f'{output}')
+        suggest(next_command('arm check', arm=written))
+        if not written.load().inconsistencies():  # otherwise a URDF is refused
+            suggest(next_command('arm export', '--output', 'arm.urdf', arm=written))
     else:
         say('no arm file was written: name one with --output')
     return 0

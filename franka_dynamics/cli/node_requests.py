@@ -11,7 +11,6 @@ import time
 from typing import TYPE_CHECKING
 
 from ._command import refuse, require_with
-from ._options import ArmChoice
 from ._say import print_or_write, say, show, terminal, write_json
 from ._signals import running
 from ..arm.payload import payload_array, read_payload
@@ -129,7 +128,7 @@ def play(
     timeout: float,
 ) -> int:
     """Play the motion; with --record return 1 if the bag is unusable as well."""
-    from .bag_record import run
+    from .bag_record import arm_of, run
     from ..ros.messages import read_trajectory_file
     from ..ros.node_client import NodeClient
 
@@ -144,21 +143,12 @@ def play(
             return played(file, lead, client)
 
     with NodeClient(node, timeout) as client:
-        arm, node, namespace = _arm_of(client), client.name, client.name.rpartition('/')[0]
+        arm, node, namespace = arm_of(client), client.name, client.name.rpartition('/')[0]
     # The topics beside the node, because discovery may need long on a busy machine.
     topic, command = (
         one if one.startswith('/') else f'{namespace}/{one}' for one in (topic, command)
     )
     return run(arm, record, None, node, topic, command, file, send)
-
-
-def _arm_of(client: NodeClient) -> ArmChoice:
-    """Return the arm that a node was given."""
-    keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
-    arm, *_, carried = values = client.values(keys)
-    given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}
-    payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None
-    return ArmChoice(arm, **given, payload=payload)
 
 
 def played(file: str, lead: float, client: NodeClient) -> object:

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from ._command import refuse
+from ._next import next_command
 from ._options import ArmChoice
 from ._say import say, suggest
 from ._signals import running
@@ -132,8 +133,8 @@ def _hold(
         motion = choice.arm
         if ready_excitation(motion) is None:
             motion = 'excitation.yaml'
-            suggest(f'identify plan {choice.as_words()} --output {motion}')
-        suggest(f'node play {motion} --record recording')
+            suggest(next_command('identify plan', '--output', motion, arm=choice))
+        suggest(next_command('node play', motion, '--record', 'recording'))
         if not view:
             while go_on(_CHECK_S):
                 pass

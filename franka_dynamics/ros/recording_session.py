@@ -46,6 +46,7 @@ class Progress:
     states: int = 0
     heard: float = 0.0  # time since the first joint state, of any arm [s]
     topic: str = ''  # of the joint states, with its namespace
+    node: str = ''  # the feedforward node's full name, if one runs
     of_arm: bool = False  # whether a message with the arm's joints came
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
@@ -150,7 +151,10 @@ def record(
         _Recorder(joint_names, writer, types) as own,
     ):
         node, (topic, command) = own.find(_DISCOVERY_S, node, (topic, command))
-        progress, began = Progress(topic=topic), time.monotonic()
+        present = own.node.get_node_names_and_namespaces()
+        runs = node in [f'{space.rstrip("/")}/{name}' for name, space in present]
+        progress = Progress(topic=topic, node=node if runs else '')
+        began = time.monotonic()
         topics = {
             topic: JointState,
             command: Float64MultiArray,

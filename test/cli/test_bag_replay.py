@@ -110,7 +110,7 @@ def test_a_hidden_load_is_not_taken_for_an_older_hand(simulate, write, answered)
     arm = load('fr3', hand='franka_hand').with_payload(read_payload('0.15,0,0,0.03'))
     recording = simulate(arm, duration=12.0, friction=FER.friction, noise=0.1)
     status, said = answered('bag replay --no-plots', write(recording))
-    assert status == 0 and '--hand franka_hand --output' in said and 'franka_hand_' not in said
+    assert status == 0 and '--arm fr3 --hand franka_hand' in said and 'franka_hand_' not in said
 
 
 def test_only_the_sets_hands_and_filter_asked_for_are_used(
