@@ -79,6 +79,18 @@ class UrdfWarning(UserWarning):
     """What a URDF says, or lacks, changes the torques of the arm that was loaded from it."""
 
 
+class UrdfChoiceError(UrdfError):
+    """
+    It is not clear which moving joints of a URDF are the arm.
+
+    `choices` are the joints' names of each chain that the user can choose.
+    """
+
+    def __init__(self, message: str, choices: tuple[tuple[str, ...], ...]) -> None:
+        super().__init__(message)
+        self.choices = choices
+
+
 class InertiaError(FrankaDynamicsError, ValueError):
     """Inertial parameters or a pose are malformed, impossible, or make M(q) singular."""
 

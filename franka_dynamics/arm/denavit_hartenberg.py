@@ -23,14 +23,17 @@ class DHRow:
     One row of a DH table; a joint position is added to `theta` or `d` by `transform`.
 
     Lengths in metres, angles in radians. In the modified convention `a` and `alpha` are Craig's
-    a_{i-1} and alpha_{i-1}, as Franka's own table has them. NaN or an infinite value raises a
-    DescriptionError.
+    a_{i-1} and alpha_{i-1}, as Franka's own table has them. `beta` is a turn about y after that
+    about x, zero unless two axes are nearly parallel: their common normal may be kilometres away,
+    so that they get Hayati's parameters instead (Hayati and Mirmirani 1985). NaN or an infinite
+    value raises a DescriptionError.
     """
 
     a: float = 0.0
     alpha: Angle = 0.0
     d: float = 0.0
     theta: Angle = 0.0
+    beta: Angle = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values that are not finite."""
@@ -81,16 +84,19 @@ class DHRow:
         c0, s0 = cos_sin(self.theta)
         ct, st = c0 * np.cos(turn) - s0 * np.sin(turn), s0 * np.cos(turn) + c0 * np.sin(turn)
         ca, sa = cos_sin(self.alpha)
+        cb, sb = cos_sin(self.beta)
+        # The turn Rx(alpha) Ry(beta), and its last column, along which a modified row moves by d.
+        tilt = np.array([[cb, 0.0, sb], [sa * sb, ca, -sa * cb], [-ca * sb, sa, ca * cb]])
         out = np.zeros((*turn.shape, 4, 4))
+        spin = np.zeros((*turn.shape, 3, 3))
+        spin[..., 0, 0], spin[..., 0, 1] = ct, -st
+        spin[..., 1, 0], spin[..., 1, 1], spin[..., 2, 2] = st, ct, 1.0
         if convention is Convention.MODIFIED:
-            out[..., 0, 0], out[..., 0, 1], out[..., 0, 3] = ct, -st, self.a
-            out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = st * ca, ct * ca, -sa
-            out[..., 2, 0], out[..., 2, 1], out[..., 2, 2] = st * sa, ct * sa, ca
-            out[..., 1, 3], out[..., 2, 3] = -d * sa, d * ca
+            out[..., :3, :3] = tilt @ spin
+            out[..., :3, 3] = d[..., None] * tilt[:, 2]
+            out[..., 0, 3] += self.a
         else:
-            out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = ct, -st * ca, st * sa
-            out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = st, ct * ca, -ct * sa
-            out[..., 2, 1], out[..., 2, 2], out[..., 2, 3] = sa, ca, d
-            out[..., 0, 3], out[..., 1, 3] = self.a * ct, self.a * st
+            out[..., :3, :3] = spin @ tilt
+            out[..., 0, 3], out[..., 1, 3], out[..., 2, 3] = self.a * ct, self.a * st, d
         out[..., 3, 3] = 1.0
         return out

@@ -30,12 +30,12 @@ def modified_rows(
     """
     Return a chain's rows as modified rows, and the remainder of each row.
 
-    A remainder has a and alpha only. It leads from the modified frame {i}, which joint i moves, to
-    frame {i} of `convention`. Tails of modified rows are zero.
+    A remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint i
+    moves, to frame {i} of `convention`. Tails of modified rows are zero.
     """
     if convention is Convention.MODIFIED:
         return list(rows), [DHRow()] * len(rows)
-    remainders = [DHRow(a=row.a, alpha=row.alpha) for row in rows]
+    remainders = [DHRow(a=row.a, alpha=row.alpha, beta=row.beta) for row in rows]
     before = [DHRow(), *remainders]
     return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], remainders
 
@@ -46,13 +46,14 @@ def from_modified_rows(
     """
     Return modified rows as rows of a convention: the inverse of `modified_rows`.
 
-    The last standard row has a and alpha of `remainder`. Standard rows have no place for a and
-    alpha of the first modified row, which are left out.
+    The last standard row has a, alpha and beta of `remainder`. Standard rows have no place for
+    those of the first modified row, which are left out.
     """
     if convention is Convention.MODIFIED:
         return list(rows)
     return [
-        replace(row, a=after.a, alpha=after.alpha) for row, after in pairwise([*rows, remainder])
+        replace(row, a=after.a, alpha=after.alpha, beta=after.beta)
+        for row, after in pairwise([*rows, remainder])
     ]
 
 
@@ -75,12 +76,13 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
 
     The bodies stay where they are; the joint's position, position limits and home position change
     sign, and friction becomes -tau(-dq). By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) =
-    Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint change by pi, and the
-    frame between them is rotated by pi about its x axis.
+    Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint change by pi, beta
+    changes sign, and the frame between them is rotated by pi about its x axis.
     """
     rows, _ = modified_rows_of(description)
     row, after = rows[joint : joint + 2]
-    rows[joint] = replace(row, theta=-row.theta, d=-row.d, alpha=_half_turn_on(row.alpha))
+    alpha = _half_turn_on(row.alpha)
+    rows[joint] = replace(row, theta=-row.theta, d=-row.d, alpha=alpha, beta=0.0 - row.beta)
     rows[joint + 1] = replace(after, alpha=_half_turn_on(after.alpha))
     description = with_modified_rows(description, rows)
     base, joints, links = description.base, list(description.joints), list(description.links)

@@ -4,20 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .inertia import LinkInertia
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class UrdfOrigin:
     """
     Which part of which URDF an arm is.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
-    there, from base to tip; `tip` is the link that is the flange. `held` are the positions of the
-    other moving joints that the arm carries or stands on [rad or m]. `payload` is the inertia of
+    there, from base to tip; `tip` is the link that is the flange. `held` are the other joints that
+    the arm carries or stands on, with their positions [rad or m]. `payload` is the inertia of
     what was put on the flange since then, about its origin and in its frame.
     """
 
@@ -25,5 +24,5 @@ class UrdfOrigin:
     text: str
     joint_names: tuple[str, ...]
     tip: str
-    held: Mapping[str, float] = field(default_factory=dict)
+    held: tuple[tuple[str, float], ...] = ()
     payload: LinkInertia = field(default_factory=LinkInertia.zero)

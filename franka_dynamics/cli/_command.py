@@ -104,6 +104,19 @@ class Count(Number):
         return int(text)
 
 
+class Position(click.ParamType):
+    """A joint's name and its position [rad or m], written JOINT=POSITION."""
+
+    name = 'position'
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return name and position."""
+        joint, sign, position = f'{value}'.rpartition('=')
+        if not (joint and sign):
+            self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
+        return joint, Number().convert(position, param, ctx)
+
+
 class Values(click.ParamType):
     """A tuple of values, written in the `form` X,Y,Z; `count` values, if given."""
 

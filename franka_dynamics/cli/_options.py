@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING
 
 import click
 
-from ._command import flag, is_given, Number, option, Output, PRINTED, Values
+from ._command import flag, is_given, Number, option, Output, Position, PRINTED, Values
 from ..errors import OutputError, RecordingError, SettingsError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
@@ -191,6 +191,8 @@ class ArmChoice:
     repair: str | None = None
     payload: str | None = None
     arm_prefix: str = ''
+    joints: tuple[str, ...] = ()
+    hold: tuple[tuple[str, float], ...] = ()
 
     def load(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
         """
@@ -208,6 +210,8 @@ class ArmChoice:
             prefix=self.arm_prefix,
             repair=None if inertial_set else self.repair,
             payload=self.payload,
+            joints=self.joints,
+            held=dict(self.hold),
         )
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
@@ -257,11 +261,23 @@ _PAYLOAD = option(
     "file of `payload-from-mesh` or `identify payload`, or Desk's .json file",
     click.Path(),
 )
-named_arm_options = packed('arm', ArmChoice, _ARM, _PAYLOAD)
+joints_option = option(
+    '--joints',
+    "a URDF's joints from base to tip (default: the only chain)",
+    Values('JOINT,...'),
+)
+hold_option = option(
+    '--hold',
+    'where other joints of a URDF stand [rad or m]: a lift below the arm, a gripper',
+    Values('JOINT=POSITION,...', Position()),
+)
+named_arm_options = packed('arm', ArmChoice, _ARM, joints_option, hold_option, _PAYLOAD)
 arm_options = packed(
     'arm',
     ArmChoice,
     _ARM,
+    joints_option,
+    hold_option,
     option(
         '--hand',
         "a shipped hand, a hand file, Desk's .json file, none, or as_listed with the set",

@@ -15,6 +15,8 @@ from ._options import (
     FILE,
     force_option,
     gravity_option,
+    hold_option,
+    joints_option,
     json_option,
     new_prefix,
     PICTURE,
@@ -89,7 +91,8 @@ def check(**options: Any) -> int:
 @force_option
 @flag('--anyway', 'write an arm file that differs from the URDF, too')
 @option('--name', "name of the arm (default: the URDF's robot name)")
-@option('--joints', 'joints from base to tip (default: the only chain)', Values('JOINT,...'))
+@joints_option
+@hold_option
 @option('--tip', 'link of the flange (default: link8, flange, tool0 or the last link)')
 @arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')

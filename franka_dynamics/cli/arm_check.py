@@ -67,8 +67,13 @@ def run(
     for sentence in agreement.findings:
         say(sentence, style='red')
     if is_urdf(arm.arm):
+        found = ', '.join(f'{one}' for one in agreement.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)}` compares it with an arm'
-        say(f'Compared were three formulations of the dynamics of this URDF; {with_arm}.', 'note')
+        say(
+            "Compared were three formulations of the arm's dynamics and Pinocchio's own reading "
+            f'of the URDF; largest differences from that: {found}. {with_arm}.',
+            'note',
+        )
     say_each((*description.notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
     mass = NewtonEulerModel(description).mass_matrix(description.home_pose)

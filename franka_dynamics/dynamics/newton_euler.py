@@ -54,8 +54,8 @@ class LinkMotion(NamedTuple):
 
 
 def _rotation(axis: int, angle: ArrayLike) -> Array:
-    """Return rotations by angles (...) [rad] about x (axis 0) or z (axis 2), (..., 3, 3)."""
-    first, second = (1, 2) if axis == 0 else (0, 1)
+    """Return rotations by angles (...) [rad] about x (axis 0), y (1) or z (2), (..., 3, 3)."""
+    first, second = (axis + 1) % 3, (axis + 2) % 3
     out = np.zeros((*np.shape(angle), 3, 3))
     out[..., axis, axis] = 1.0
     out[..., first, first] = out[..., second, second] = np.cos(angle)
@@ -70,11 +70,13 @@ def row_pose(
     """
     Return rotation (..., 3, 3) and origin (..., 3) [m] of a row's frame in the previous frame.
 
-    A modified row moves along and about x by a and alpha, then along and about the new z by d and
-    theta; a standard row moves along and about z first. `turn` [rad] is added to theta and `slide`
-    [m] to d, shape (...).
+    A modified row moves along and about x by a and alpha, about the new y by beta, then along and
+    about the new z by d and theta; a standard row moves along and about z first. `turn` [rad] is
+    added to theta and `slide` [m] to d, shape (...).
     """
     about_x, about_z = _rotation(0, row.alpha), _rotation(2, row.theta + np.asarray(turn))
+    if row.beta:
+        about_x = about_x @ _rotation(1, row.beta)
     along_x = np.array([row.a, 0.0, 0.0])
     along_z = np.multiply.outer(row.d + np.asarray(slide), [0.0, 0.0, 1.0])
     if convention is Convention.MODIFIED:

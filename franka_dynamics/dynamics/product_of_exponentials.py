@@ -277,7 +277,8 @@ def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
 
 def _placement(row: DHRow, convention: Convention) -> Array:
     """Return the pose of a DH row at q = 0 by roll-pitch-yaw (Panda notebook, cell 5)."""
-    tilt, turn = rpy(row.alpha, 0.0, 0.0), rpy(0.0, 0.0, row.theta)
+    tilt = rpy(row.alpha, 0.0, 0.0) @ rpy(0.0, row.beta, 0.0)
+    turn = rpy(0.0, 0.0, row.theta)
     out = np.eye(4)
     if convention is Convention.MODIFIED:
         out[:3, :3] = tilt @ turn

@@ -187,7 +187,7 @@ def cascade(
 
 
 def rows_of(arm: ArmDescription) -> list[Row]:
-    """Return an arm's DH rows as Row; raise BaseParameterError for standard rows."""
+    """Return an arm's DH rows as Row; raise BaseParameterError for other rows."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: use '
@@ -195,6 +195,11 @@ def rows_of(arm: ArmDescription) -> list[Row]:
             'franka_dynamics.arm.dh_conversion.'
         )
     rows = [joint.row for joint in arm.joints]
+    if any(row.beta for row in rows):
+        raise BaseParameterError(
+            f'{arm.name} has nearly parallel axes, for which the direct method has no rules '
+            '(beta): use base_parameters(arm).'
+        )
     return [Row(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
 
 

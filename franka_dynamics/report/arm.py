@@ -91,11 +91,13 @@ def arm_tables(
     links' frames, and the table of frame origins is left out.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
+    hayati = any(row['beta'] for row in dh_rows(description))  # between nearly parallel axes
+    angles = ('alpha', 'theta', 'beta')[: 3 if hayati else 2]
     tables = [
         Table(
             f'{description.convention.value} Denavit-Hartenberg rows',
-            ['frame', 'joint', 'kind', 'a [m]', 'd [m]', 'alpha [rad]', 'theta [rad]'],
-            [_dh_texts(row) for row in dh_rows(description)],
+            ['frame', 'joint', 'kind', 'a [m]', 'd [m]', *(f'{one} [rad]' for one in angles)],
+            [_dh_texts(row, angles) for row in dh_rows(description)],
         )
     ]
     if q is not None:
@@ -185,10 +187,10 @@ def _clean(values: NDArray[np.float64]) -> list[float]:
     return [float(value) for value in np.round(values, 12) + 0.0]
 
 
-def _dh_texts(row: dict[str, Any]) -> list[str]:
+def _dh_texts(row: dict[str, Any], angles: Sequence[str]) -> list[str]:
     """Return the cells of a DH row, with the joint coordinate in theta or d, as in 'pi/2 + q3'."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
-    cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
+    cells |= {key: _angle(row[key]) for key in angles}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
     if moving is not None:
         offset = '' if row[moving] == 0.0 else f'{cells[moving]} + '

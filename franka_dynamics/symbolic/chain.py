@@ -16,7 +16,7 @@ LOCAL_WORLD_ALIGNED Jacobians with exchanged halves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import functools
 
 import sympy as sp
@@ -86,32 +86,33 @@ def _standard_placement(
 
     A prismatic joint's d_i is d_ibar + q_i, as Busellato 2023 writes it.
     """
-    cosine, sine = _cos_sin(f'alpha{i - 1}', row.alpha, values)
+    tilt = _tilt(i - 1, row, values)
     length = _symbol(f'd{i}bar' if kind is JointKind.PRISMATIC else f'd{i}', row.d, values)
-    offset = sp.Matrix([_symbol(f'a{i - 1}', row.a, values), -sine * length, cosine * length])
-    return offset, _roll(cosine, sine)
+    return sp.Matrix([_symbol(f'a{i - 1}', row.a, values), 0, 0]) + length * tilt[:, 2], tilt
 
 
 def _remainder(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
     """Return Tx(a_i) Rx(alpha_i), (4, 4)."""
-    cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
+    tilt = _tilt(i, row, values)
     offset = sp.Matrix([_symbol(f'a{i}', row.a, values), 0, 0])
-    return _roll(cosine, sine).row_join(offset).col_join(sp.Matrix([[0, 0, 0, 1]]))
+    return tilt.row_join(offset).col_join(sp.Matrix([[0, 0, 0, 1]]))
 
 
 def _placement(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> tuple[sp.Matrix, sp.Matrix]:
-    cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
-    cos_alpha, sin_alpha = cos_sin(row.alpha)
-    lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)
+    tilt = _tilt(i, row, values)
+    lengths = replace(row, theta=0.0).transform(Convention.MODIFIED)[:3, 3]
     offset = sp.Matrix(
         [_symbol(f'{axis}{i}', length, values) for axis, length in zip('xyz', lengths)]
     )
-    return offset, _roll(cosine, sine)
+    return offset, tilt
 
 
-def _roll(cosine: sp.Expr, sine: sp.Expr) -> sp.Matrix:
-    """Return Rx of an angle, (3, 3)."""
-    return sp.Matrix([[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
+def _tilt(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
+    """Return Rx(alpha) Ry(beta), (3, 3); beta is zero unless axes are nearly parallel."""
+    cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
+    roll = sp.Matrix([[1, 0, 0], [0, cosine, -sine], [0, sine, cosine]])
+    cosine, sine = _cos_sin(f'beta{i}', row.beta, values)
+    return roll * sp.Matrix([[cosine, 0, sine], [0, 1, 0], [-sine, 0, cosine]])
 
 
 def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[sp.Expr, sp.Expr]:

@@ -162,6 +162,8 @@ def step_by_step(description: ArmDescription) -> list[Section]:
     rows = []
     for i, row in enumerate([*(joint.row for joint in description.joints), description.flange], 1):
         entries = [_number(row.a), _angle(row.alpha), _number(row.d), _angle(row.theta)]
+        if row.beta:  # between nearly parallel axes
+            entries.append(_angle(row.beta))
         if i < flange:
             turns = description.joints[i - 1].kind is JointKind.REVOLUTE
             entries[3 if turns else 2] += position(i)
@@ -175,8 +177,9 @@ def step_by_step(description: ArmDescription) -> list[Section]:
         Section(
             f'{description.name}: derivation step by step',
             (
-                f'Denavit-Hartenberg rows: a, alpha, d, theta, applied as {order}; the last is '
-                "the flange's. [m, rad]",
+                f'Denavit-Hartenberg rows: a, alpha, d, theta (and beta, a turn about y after '
+                f'that about x, if it is not zero), applied as {order}; the last is the '
+                "flange's. [m, rad]",
             ),
             tuple(rows),
         ),

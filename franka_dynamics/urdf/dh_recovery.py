@@ -27,17 +27,20 @@ from ..errors import UrdfError
 from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
-# [rad] Axes with an angle below PARALLEL between them are taken as parallel, because their common
-# normal may lie kilometres away. Some URDFs write pi as 3.1416, which is 7e-6 off.
-PARALLEL = 1e-4
-# [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal.
-COINCIDENT = 1e-7
+# [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
+# may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.
+NEARLY_PARALLEL = 0.1
+# [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal. In the
+# DH rows of a `hint` the axes may be as far apart as rounded numbers put them.
+COINCIDENT, COINCIDENT_IN_HINT = 1e-13, 1e-7
+# [rad] Axes parallel in the DH rows of a `hint` are those with a smaller angle.
+_PARALLEL_IN_HINT = 1e-4
 # [rad] Axes that are parallel in the DH rows of `hint` count as parallel up to a tilt of
 # _MOST_TILT.
 _MOST_TILT = 0.2
 # Angles [rad] within _ANGLE_NOISE of a multiple of 45 degrees become the multiple; lengths [m] are
 # rounded to _LENGTH_DIGITS decimals.
-_ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
+_ANGLE_NOISE, _LENGTH_DIGITS = 1e-11, 14
 
 
 class Line(NamedTuple):
@@ -87,41 +90,58 @@ def follow_axes(
         guess = pose @ replace(guide, a=0.0, alpha=0.0).transform(Convention.STANDARD)
         if line.free:
             line = Line(line.direction, (guess @ [guide.a, 0.0, 0.0, 1.0])[:3])
-        expected = (guide.a, guide.alpha) if hint else None
-        normal, foot, a, alpha = _common_normal(guess, line, expected)
+        expected = (guide.a, guide.alpha) if hint and not guide.beta else None
+        normal, foot, a, alpha, beta = _common_normal(guess, line, expected)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
-        steps.append(DHRow(a, alpha, d, math.atan2(along_y, along_x)))
+        steps.append(DHRow(a, alpha, d, math.atan2(along_y, along_x), beta))
         pose = pose @ steps[-1].transform(Convention.STANDARD)
     return modified_rows([*steps, guides[-1]], Convention.STANDARD)[0][1:], pose
 
 
 def _common_normal(
     guess: Array, line: Line, expected: tuple[float, float] | None
-) -> tuple[Array, Array, float, float]:
+) -> tuple[Array, Array, float, float, float]:
     """
-    Return the common normal from z of `guess` to a line: direction, foot on z, a and alpha.
+    Return the common normal from z of `guess` to a line: direction, foot on z, a, alpha and beta.
+
+    For nearly parallel axes the normal leads instead from the origin of `guess`, at right angles
+    to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
 
     `expected` are a and alpha of the hint row. If `expected` is a = 0 and alpha = 0 or pi, and the
     axes are tilted by less than _MOST_TILT, the normal has the direction of x of `guess`, a is
-    the distance of the line's point from z, and alpha the angle between the two axes.
+    the distance of the line's point from z, alpha the angle between the two axes, and beta is 0.
     """
     x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
     cross, between = np.cross(z, line.direction), line.point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
-    meant_parallel = expected is not None and abs(math.sin(expected[1])) < PARALLEL
-    if sine > PARALLEL and not (meant_parallel and sine < _MOST_TILT):
+    meant_parallel = expected is not None and abs(math.sin(expected[1])) < _PARALLEL_IN_HINT
+    border = _PARALLEL_IN_HINT if expected else NEARLY_PARALLEL
+    if sine > (_MOST_TILT if meant_parallel else border):
         normal = cross / sine
         foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
         normal = -normal if _points_back(normal, x, y) else normal
-        return normal, foot, float(between @ normal), math.atan2(float(cross @ normal), cosine)
+        alpha = math.atan2(float(cross @ normal), cosine)
+        return normal, foot, float(between @ normal), alpha, 0.0
     tilt = math.copysign(sine, float(cross @ x)) if meant_parallel else 0.0
-    across = between - (between @ z) * z
+    # The point where the line crosses the plane through the origin of `guess` across its z.
+    across = between - (between @ z) / cosine * line.direction
+    if meant_parallel:
+        across = between - (between @ z) * z
     distance = float(np.linalg.norm(across))
-    if distance <= COINCIDENT or (meant_parallel and expected and abs(expected[0]) <= COINCIDENT):
-        return x, origin, distance if meant_parallel else 0.0, math.atan2(tilt, cosine)
-    normal = -across / distance if _points_back(across / distance, x, y) else across / distance
-    return normal, origin, float(across @ normal), math.atan2(tilt, cosine)
+    if distance <= (COINCIDENT_IN_HINT if expected else COINCIDENT) or (
+        meant_parallel and expected and abs(expected[0]) <= COINCIDENT_IN_HINT
+    ):
+        normal, a = x, distance if meant_parallel else 0.0
+    else:
+        normal = across / distance
+        normal = -normal if _points_back(normal, x, y) else normal
+        a = float(across @ normal)
+    if meant_parallel:
+        return normal, origin, a, math.atan2(tilt, cosine), 0.0
+    along_y = float(np.cross(z, normal) @ line.direction)
+    alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ line.direction))
+    return normal, origin, a, alpha, beta
 
 
 def _points_back(normal: Array, x: Array, y: Array) -> bool:
@@ -175,6 +195,7 @@ def recover_rows(
         base_link=standing and standing.expressed_in(inverse_transform(base)),
         source=chain.source,
         link_names=tuple(joint.link for joint in chain.joints),
+        urdf=chain.origin(tip),
     )
     links = (
         joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
@@ -188,7 +209,7 @@ def _frame_on(line: Line, near: Array) -> Array:
     z = near[:3, :3].T @ line.direction
     point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
     # Make the x of `near`, or -z if x is nearly along the line, perpendicular to the line.
-    candidate = np.eye(3)[0] if abs(z[0]) < math.cos(PARALLEL) else -np.eye(3)[2]
+    candidate = np.eye(3)[0] if abs(z[0]) < math.cos(_PARALLEL_IN_HINT) else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
@@ -199,8 +220,8 @@ def _frame_on(line: Line, near: Array) -> Array:
 
 def _tidy(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
-    alpha, theta = (
-        snapped(angle, math.pi / 4.0, _ANGLE_NOISE) for angle in (row.alpha, row.theta)
+    alpha, theta, beta = (
+        snapped(angle, math.pi / 4.0, _ANGLE_NOISE) for angle in (row.alpha, row.theta, row.beta)
     )
     a, d = (round(length, _LENGTH_DIGITS) + 0.0 for length in (row.a, row.d))
-    return DHRow(a, alpha, d, theta)
+    return DHRow(a, alpha, d, theta, beta)

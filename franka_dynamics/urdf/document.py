@@ -42,8 +42,8 @@ class UrdfJoint:
 
     `limits` is None if `moves` is False, and for a continuous joint without <limit>. A missing
     lower or upper bound is zero, as the URDF format says; if both are missing, or the joint is
-    continuous, they are infinite. `mimics` is the name of the joint that this joint follows, or
-    None.
+    continuous, they are infinite. `mimics` is the name of the joint that this joint follows, at
+    `multiplier` times its position plus `offset`, or None.
     """
 
     name: str
@@ -52,6 +52,8 @@ class UrdfJoint:
     child: str
     limits: JointLimits | None = None
     mimics: str | None = None
+    multiplier: float = 1.0
+    offset: float = 0.0
 
     @property
     def moves(self) -> bool:
@@ -81,6 +83,16 @@ class UrdfDocument:
         """Name of the root link."""
         children = {joint.child for joint in self.joints.values()}
         return next(link for link in self.links if link not in children)
+
+    def path(self, joint: str) -> list[str]:
+        """Return the joints that are not fixed on the way from the root to a joint, included."""
+        above = {one.child: one for one in self.joints.values()}
+        path, one = list[str](), self.joints.get(joint)
+        while one is not None:
+            if one.kind != 'fixed':
+                path.append(one.name)
+            one = above.get(one.parent)
+        return path[::-1]
 
 
 def read_urdf(path: Path) -> str:
@@ -198,9 +210,9 @@ class _Part:
             raise self.error(f': {key}="{text}" is no finite number.')
         return values
 
-    def number(self, key: str) -> float:
-        """Return the finite number that an attribute must be."""
-        return float(self.vector(key, count=1)[0])
+    def number(self, key: str, absent: str | None = None) -> float:
+        """Return the finite number that an attribute must be, `absent` if it is left out."""
+        return float(self.vector(key, absent, count=1)[0])
 
 
 def _with_declared_prefixes(text: str) -> tuple[str, list[str]]:
@@ -330,8 +342,11 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
             )
     limits, doubts = _limits(joint, parts.get('limit'), kind)
     notes += [f'joint {name!r} {doubt}' for doubt in doubts]
-    follows = parts['mimic'].element.get('joint', '(unnamed)') if 'mimic' in parts else None
-    return UrdfJoint(name, kind, parent, child, limits, follows)
+    if (mimic := parts.get('mimic')) is None:
+        return UrdfJoint(name, kind, parent, child, limits)
+    follows = mimic.element.get('joint', '(unnamed)')
+    law = (mimic.number(key, absent) for key, absent in (('multiplier', '1'), ('offset', '0')))
+    return UrdfJoint(name, kind, parent, child, limits, follows, *law)
 
 
 def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from .dh_recovery import recover_rows
 from .document import parse_urdf, read_urdf, UrdfDocument
+from .joint_choice import choose_joints, find_chains, gripper_joints
 from .plausibility import find_doubts
-from .serial_chain import find_chains, read_chain, SerialChain
+from .serial_chain import read_chain, SerialChain
 from ..arm.arm_file import ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
@@ -21,7 +22,6 @@ from ..arm.plausibility import effort_questions
 from ..errors import DescriptionError, member, UrdfError
 
 IMPORTED = 'imported'
-_GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 
 
 def import_urdf(
@@ -30,6 +30,7 @@ def import_urdf(
     source: str | None = None,
     name: str | None = None,
     joint_names: Sequence[str] | None = None,
+    held: Mapping[str, float] | None = None,
     tip: str | None = None,
     prefix: str = '',
     convention: Convention = Convention.MODIFIED,
@@ -48,7 +49,12 @@ def import_urdf(
     name : str, optional
         Name of the arm; default: the URDF's robot name.
     joint_names : sequence of str, optional
-        The arm's joints from base to tip; default: the URDF's only chain, without gripper joints.
+        The arm's joints from base to tip; default: the URDF's only chain of moving joints, without
+        a gripper's and held ones.
+    held : mapping of str to float, optional
+        Positions [rad or m] of other moving joints. Joints on which the arm stands (a lift) need
+        one; joints that the arm carries are held at zero, or at their limit nearest to it, if not
+        given.
     tip : str, optional
         The link that is the flange; default: a link after the last joint whose name ends in
         link<n + 1> for n joints, flange or tool0, or else the last moving link.
@@ -70,16 +76,25 @@ def import_urdf(
     DescriptionError
         If there is no such convention.
     UrdfError
-        If the URDF cannot be read, it is not clear which joints are the arm, or `tip` is not fixed
-        to the last link.
+        If the URDF cannot be read, it is not clear which joints are the arm (UrdfChoiceError), or
+        `tip` is not fixed to the last link.
 
     """
     convention = member(Convention, convention, 'The convention', DescriptionError)
     given = is_urdf_text(urdf)
     text = str(urdf).strip() if given else read_urdf(Path(urdf))
     document = parse_urdf(text, source or ('the URDF' if given else str(urdf)))
-    names, left_out = _choose_joints(document, joint_names, prefix)
-    chain = read_chain(document, names)
+    gripper: Sequence[str] = ()
+    if joint_names:
+        for one in joint_names:
+            if not one.startswith(prefix):
+                raise UrdfError(
+                    f'{document.source}: {one} does not begin with the prefix {prefix!r}; leave '
+                    '--arm-prefix out, or name joints that do.'
+                )
+    else:
+        joint_names, gripper = choose_joints(document, prefix, held or ())
+    chain = read_chain(document, joint_names, held=held)
     arm = recover_rows(chain, convention, tip or chain.flange)
     home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
@@ -88,9 +103,12 @@ def import_urdf(
     doubts = [doubt for doubt in find_doubts(document) if bodies.intersection(doubt.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
-    torque_notes = (*left_out, *chain.torque_notes, *_missing_masses(chain), *impossible)
+    torque_notes = (*chain.torque_notes, *_missing_masses(chain), *impossible)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
+    if gripper:
+        left_out = f'{", ".join(gripper)}: taken for a gripper, not for the arm'
+        torque_notes = (f'{left_out}; --joints (joints=) says otherwise.', *torque_notes)
     notes = [str(doubt) for doubt in doubts if not doubt.impossible]
     notes += [f'{question} It is taken for none.' for question in questions.values()]
     joints = tuple(
@@ -104,58 +122,6 @@ def import_urdf(
     ]
     notes = [*torque_notes, *notes, *chain.notes]
     return replace(arm, joints=joints, notes=tuple(notes), torque_notes=torque_notes)
-
-
-def _choose_joints(
-    document: UrdfDocument, joint_names: Sequence[str] | None, prefix: str
-) -> tuple[tuple[str, ...], list[str]]:
-    """Return the arm's joints, from base to tip, and a note on joints taken for a gripper's."""
-    if joint_names:
-        for name in joint_names:
-            if not name.startswith(prefix):
-                raise UrdfError(
-                    f'{document.source}: {name} does not begin with the prefix {prefix!r}; leave '
-                    '--arm-prefix out, or name joints that do.'
-                )
-        return tuple(joint_names), []
-    chains = {
-        _without_gripper(document, chain): chain
-        for chain in find_chains(document)
-        if all(name.startswith(prefix) for name in chain)
-    }
-    arms = [arm for arm in chains if arm]
-    if len(arms) != 1:
-        listed = '; '.join(', '.join(arm) for arm in arms) or 'none'
-        raise UrdfError(
-            f'{document.source}: has {len(arms)} chains of moving joints'
-            f'{f" with the prefix {prefix!r}" if prefix else ""} ({listed}); say which joints are '
-            'the arm, from base to tip (--joints), or its prefix (--arm-prefix).'
-        )
-    left_out = chains[arms[0]][len(arms[0]) :]
-    notes = (
-        [f'{", ".join(left_out)}: taken for a gripper, not for the arm; --joints says otherwise.']
-        if left_out
-        else []
-    )
-    return arms[0], notes
-
-
-def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[str, ...]:
-    """
-    Return the joints of a chain before the first joint of a gripper.
-
-    A gripper's joint has a word such as 'finger' in its name or in that of the link it moves. The
-    word 'gripper' in a link's name counts only for prismatic joints: a revolute joint that moves a
-    gripper is the wrist.
-    """
-    for i, name in enumerate(chain):
-        joint = document.joints[name]
-        link = joint.child.lower()
-        if joint.kind != 'prismatic':
-            link = link.replace('gripper', '')
-        if any(word in f'{name.lower()} {link}' for word in _GRIPPER_WORDS):
-            return chain[:i]
-    return chain
 
 
 def _missing_masses(chain: SerialChain) -> list[str]:
@@ -236,11 +202,11 @@ def _by_chain(
     document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """Return the arm, of n joints, and the first n joint names of the only chain long enough."""
-    long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
+    chains = find_chains(document, without=gripper_joints(document))
+    long_enough = [chain for chain in chains if len(chain) >= description.n]
     if len(long_enough) != 1:
-        chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'
         raise UrdfError(
             f'{document.source}: has {len(long_enough)} chains of {description.n} or more moving '
-            f'joints, expected one. Its chains are: {chains}.'
+            f'joints, expected one. Its chains are: {"; ".join(map(", ".join, chains)) or "none"}.'
         )
     return description, long_enough[0][: description.n]

@@ -4,13 +4,13 @@
 Reads the serial arm in a URDF with Pinocchio.
 
 The inertia of every body fixed to a moving link is added to that link. Other moving joints that
-the arm carries (a finger, a camera's pan) are held at zero, or at their limit nearest to zero, and
-their bodies are added, too. Moving joints on other branches, and their bodies, are left out.
+the arm carries (a finger, a camera's pan) or stands on (a lift) are held, and their bodies are
+added, too. Moving joints on other branches, and their bodies, are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ import pinocchio as pin
 from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
+from ..arm.urdf_origin import UrdfOrigin
 from ..errors import listed, UrdfError
 from ..spatial import JointKind
 from ..typing import Array
@@ -65,20 +66,22 @@ class SerialChain:
     of the link `base`, the parent link of joint 1, in the root frame, shape (4, 4); `base_inertia`
     the inertia of all bodies that do not move, in the root frame, None if it is zero.
     `tool_frames` holds the poses, in the root frame with all joints at zero, of the last joint's
-    link and links fixed to it. `held_joints` are other moving joints that the arm carries (a
-    finger). `name` is the robot's, `source` the URDF's in error messages. `notes` are sentences
-    about tolerated deviations from the format, doubtful limits and joints that are left out,
-    `torque_notes` about what changes torques: a tilted mount and held joints.
+    link and links fixed to it. `held` are the positions [rad or m] of other moving joints that the
+    arm carries (a finger) or stands on (a lift). `name` is the robot's, `source` the URDF's in
+    error messages, `text` its XML. `notes` are sentences about tolerated deviations from the
+    format, doubtful limits and joints that are left out, `torque_notes` about what changes
+    torques: a tilted mount and held joints.
     """
 
     name: str
     source: str
+    text: str
     base: str
     mount: Array
     base_inertia: LinkInertia | None
     joints: tuple[ChainJoint, ...]
     tool_frames: dict[str, Array]
-    held_joints: tuple[str, ...]
+    held: dict[str, float]
     notes: tuple[str, ...]
     torque_notes: tuple[str, ...]
 
@@ -88,6 +91,12 @@ class SerialChain:
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tool_frames if name.endswith(one))
         return next(named, None)
+
+    def origin(self, tip: str | None = None) -> UrdfOrigin:
+        """Return what a check needs to read this arm once more, with `tip` as its flange."""
+        tip = tip or self.flange or self.joints[-1].link
+        held = tuple(self.held.items())
+        return UrdfOrigin(self.source, self.text, self.joint_names, tip, held)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -101,29 +110,39 @@ class SerialChain:
 
 
 def read_chain(
-    urdf: str | UrdfDocument, joint_names: Sequence[str], source: str = 'the URDF'
+    urdf: str | UrdfDocument,
+    joint_names: Sequence[str],
+    source: str = 'the URDF',
+    *,
+    held: Mapping[str, float] | None = None,
 ) -> SerialChain:
     """
     Read from a URDF the arm whose joints, from base to tip, are `joint_names`.
 
     `urdf` is the text, whose name in error messages is `source`, or the result of `parse_urdf`.
+    `held` are positions [rad or m] of other moving joints. Those that the arm carries need none:
+    they are held at zero, or at their limit nearest to zero, and a mimic joint where it then is.
 
     Raises
     ------
     UrdfError
         If the text is no URDF, a joint is missing, of another type or a mimic, the joints are
-        not one chain in this order, or the arm's base moves.
+        not one chain in this order, the arm stands on a joint that is not held, a held position
+        is impossible, or a body that the arm carries moves with a joint of the arm by <mimic>.
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
+    arm = _require_chain(document, tuple(joint_names), held or {})
+    names = [joint.name for joint in arm]
+    positions = _held_positions(document, names, held or {})
     whole = pinocchio_model(document.text, document.source)
-    arm = _require_chain(document, whole, tuple(joint_names))
-    model = reduced_model(whole, [joint.name for joint in arm])
+    model = _with_locked(whole, positions)
     base = arm[0].parent
-    mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
-    standing = _inertia(whole.inertias[0])
+    mount = model.frames[model.getFrameId(base, pin.BODY)].placement.homogeneous
+    standing = _inertia(model.inertias[0])
     joints, pose = [], np.eye(4)
-    for k, joint in enumerate(arm, start=1):
+    for joint in arm:
+        k = model.getJointId(joint.name)
         pose = pose @ model.jointPlacements[k].homogeneous
         bodies = tuple(name for name in _fixed_to(model, k) if document.links[name])
         joints.append(
@@ -138,28 +157,31 @@ def read_chain(
                 joint.limits,
             )
         )
-    tools = _fixed_to(whole, whole.getJointId(arm[-1].name))
-    first = whole.getJointId(arm[0].name)
-    below = {name for name, support in zip(whole.names, whole.supports) if first in support}
-    held = tuple(name for name in document.joints if name in below.difference(joint_names))
-    others = [one.name for one in document.joints.values() if one.moves and one.name not in below]
+    tools = _fixed_to(whole, whole.getJointId(names[-1]))
+    others = [
+        one.name
+        for one in document.joints.values()
+        if one.moves and one.name not in (*names, *positions)
+    ]
     notes, torque_notes = list(document.notes), _mount_note(document, base, mount)
-    if held:
+    if positions:
+        at = ', '.join(f'{name} at {value:g}' for name, value in positions.items())
         torque_notes.append(
-            f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
-            'the bodies they carry count as part of the arm.'
+            f'{at}: not part of the arm, held there; the bodies they carry count as part of the '
+            'arm or of its base.'
         )
     if others:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(
         document.name,
         document.source,
+        document.text,
         base,
         mount,
         standing if standing.parameters().any() else None,
         tuple(joints),
         {name: pose @ at for name, at in tools.items()},
-        held,
+        positions,
         tuple(notes),
         tuple(torque_notes),
     )
@@ -185,19 +207,20 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
         raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
 
 
-def reduced_model(model: pin.Model, names: Sequence[str]) -> pin.Model:
-    """Return a model whose joints outside `names` are held at zero, or at the nearest limit."""
-    low, high = model.lowerPositionLimit, model.upperPositionLimit
-    q = pin.neutral(model)
-    single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
-    q[single] = np.clip(0.0, low[single], high[single])
-    others = [i for i, name in enumerate(model.names) if i and name not in names]
+def _with_locked(model: pin.Model, positions: Mapping[str, float]) -> pin.Model:
+    """Return a model without the joints in `positions`, which are locked there [rad or m]."""
+    locked = [model.getJointId(name) for name in positions]
+    step = np.zeros(model.nv)
+    for place, position in zip(locked, positions.values()):
+        if model.joints[place].nv == 1:
+            step[model.joints[place].idx_v] = position
     # buildReducedModel finds joints' frames by name; links, which may have a joint's name, are
     # renamed meanwhile.
     model = model.copy()
     for body in _bodies(model):
         body.name = f'\n{body.name}'
-    reduced = pin.buildReducedModel(model, others, q)
+    # Pinocchio's coordinates of a continuous joint are cosine and sine; `integrate` computes them.
+    reduced = pin.buildReducedModel(model, locked, pin.integrate(model, pin.neutral(model), step))
     for body in _bodies(reduced):
         body.name = body.name[1:]
     return reduced
@@ -229,35 +252,8 @@ def _axis(joint: pin.JointModel) -> Array:
     return np.asarray(axis / np.linalg.norm(axis))
 
 
-def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
-    """
-    Return the joint names of every unbranched chain of moving joints that starts at the root.
-
-    Mimic joints are left out, and a chain ends where other moving joints branch (a gripper's
-    fingers). A URDF of two arms on a fixed base has two chains; a single finger joint behind an
-    arm is part of the arm's chain.
-    """
-    model = pinocchio_model(document.text, document.source)
-    joints = [document.joints.get(name) for name in model.names]
-
-    def following(place: int) -> list[int]:
-        return [
-            next_one
-            for next_one in model.children[place]
-            if (joint := joints[next_one]) and joint.moves and joint.mimics is None
-        ]
-
-    chains = []
-    for first in following(0):
-        chain = [first]
-        while len(after := following(chain[-1])) == 1:
-            chain += after
-        chains.append(tuple(model.names[place] for place in chain))
-    return chains
-
-
 def _require_chain(
-    document: UrdfDocument, model: pin.Model, names: tuple[str, ...]
+    document: UrdfDocument, names: tuple[str, ...], held: Mapping[str, float]
 ) -> list[UrdfJoint]:
     """Return the named joints; raise UrdfError unless they are one chain on a fixed base."""
 
@@ -278,23 +274,82 @@ def _require_chain(
                 'prismatic, and move on its own.'
             )
         arm.append(joint)
-    path = model.supports[model.getJointId(names[-1])]
-    moving = [model.names[place] for place in path][1:]
-    found = tuple(moving[-len(arm) :])
-    if found != names:
+    path = document.path(names[-1])
+    moving = [name for name in path if name in names or name not in held]
+    if tuple(moving[-len(arm) :]) != names:
         raise error(
             f'on the way to {names[-1]!r} the moving joints are '
-            f'{", ".join(found) or "none"}; expected {", ".join(names)} as one chain in '
-            'this order. It is another arm, or joint_names is not its order from base to tip.'
+            f'{", ".join(moving[-len(arm) :]) or "none"}; expected {", ".join(names)} as one '
+            'chain in this order. It is another arm, or joint_names is not its order from base to '
+            'tip.'
         )
-    if len(moving) > len(arm):
-        carrier = document.joints[moving[-len(arm) - 1]]
+    below = [document.joints[name] for name in moving[: -len(arm)]]
+    # A mimic joint is held where the joint that it follows puts it.
+    if below := [joint for joint in below if joint.mimics is None or joint.mimics not in held]:
+        fix = 'Give a URDF in which the base stands still.'
+        if all(joint.moves for joint in below):
+            at = dict.fromkeys(joint.mimics or joint.name for joint in below)
+            poses = ', '.join(f'{name!r}: 0.0' for name in at)
+            options = ' '.join(f'--hold {name}=0' for name in at)
+            fix = f'Hold it at a pose: held={{{poses}}}, on the command line {options}.'
         raise error(
-            f'{names[0]!r} hangs below the {carrier.kind} joint {carrier.name!r}: the '
-            'base of the arm moves, and its dynamics then depend on that motion. Give a URDF '
-            'in which the base stands still.'
+            f'{names[0]!r} hangs below the {below[-1].kind} joint {below[-1].name!r}: the base of '
+            f'the arm moves, and its dynamics depend on that motion. {fix}'
         )
     return arm
+
+
+def _held_positions(
+    document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the positions of the joints that the arm stands on or carries."""
+
+    def error(problem: str) -> UrdfError:
+        return UrdfError(f'{document.source}: {problem}')
+
+    for name, position in held.items():
+        joint = document.joints.get(name)
+        if joint is None or not joint.moves:
+            raise error(
+                f'held has {name!r}, which is no moving joint; they are '
+                f'{listed([one.name for one in document.joints.values() if one.moves])}.'
+            )
+        if name in arm:
+            raise error(f'held has {name!r}, which is a joint of the arm; leave it out.')
+        if joint.mimics is not None:
+            raise error(f'held has {name!r}, which mimics {joint.mimics!r}; hold that joint.')
+        limits = joint.limits or JointLimits()
+        if not limits.lower <= position <= limits.upper:
+            raise error(
+                f'held has {name!r} at {position:g}, which is outside its limits, '
+                f'{limits.lower:g} to {limits.upper:g}.'
+            )
+
+    def position_of(name: str, followers: tuple[str, ...] = ()) -> float:
+        joint = document.joints[name]
+        if name in held:
+            return float(held[name])
+        if joint.mimics is None:
+            limits = joint.limits or JointLimits()
+            return float(np.clip(0.0, limits.lower, limits.upper))
+        if joint.mimics not in document.joints or joint.mimics in followers:
+            raise error(f'joint {name!r} mimics {joint.mimics!r}, which is no joint to follow.')
+        if joint.mimics in arm:
+            raise error(
+                f'joint {(*followers, name)[0]!r}, which the arm carries or stands on, mimics '
+                f"{joint.mimics!r}, a joint of the arm: its bodies' motion is no part of a serial "
+                f"arm and not supported. If {joint.mimics!r} is a gripper's, leave it out "
+                '(joints=[...], --joints).'
+            )
+        driver = position_of(joint.mimics, (*followers, name))
+        return joint.multiplier * driver + joint.offset
+
+    return {
+        name: position_of(name)
+        for name, joint in document.joints.items()
+        if joint.kind != 'fixed' and name not in arm
+        if arm[0] in document.path(name) or name in document.path(arm[0])
+    }
 
 
 def _joints_it_has(document: UrdfDocument, requested: str) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 import warnings
@@ -28,6 +29,8 @@ def load_arm(
     prefix: str = '',
     repair: str | None = None,
     payload: LinkInertia | ArrayLike | str | Path | None = None,
+    joints: Sequence[str] | None = None,
+    held: Mapping[str, float] | None = None,
 ) -> ArmDescription:
     """
     Load an arm by its shipped name, from an arm file, or from a URDF: its text, or a file.
@@ -38,8 +41,7 @@ def load_arm(
         'fer', 'fr3', 'FR3v2.1', ...; 'panda' is the fer with its joints named panda_joint1 ...
         Or the path of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro),
         which is expanded with its default arguments; or the text of a URDF, which begins with <.
-        A URDF must hold one serial arm, or one whose joints have the prefix; `import_urdf` has
-        more choices.
+        If a URDF has more than one chain of moving joints, `prefix`, `joints` or `held` choose.
     inertial_set : str, optional
         Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a
         URDF, which has one set.
@@ -58,6 +60,12 @@ def load_arm(
         A body on the flange, in the flange frame: its inertia about the flange's origin; or mass,
         centre of mass (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz,
         yy, yz, zz) [kg, m, kg m^2]; or a payload file.
+    joints : sequence of str, optional
+        The arm's joints in a URDF, from base to tip.
+    held : mapping of str to float, optional
+        Positions [rad or m] of other joints in a URDF: of those on which the arm stands (a lift),
+        and of those that it carries (a gripper's opening), by default zero or the limit nearest
+        to it.
 
     Returns
     -------
@@ -79,9 +87,13 @@ def load_arm(
 
     """
     if is_urdf(arm):
-        description = _from_urdf(arm, inertial_set, hand, prefix, repair)
+        description = _from_urdf(arm, inertial_set, hand, repair, prefix, joints, held)
         for sentence in _bounded(description.torque_notes):
             warnings.warn(sentence, UrdfWarning, stacklevel=2)
+    elif joints or held:
+        raise DescriptionError(
+            f'{arm} is no URDF, so that its joints cannot be chosen; leave joints and held out.'
+        )
     else:
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     if payload is None:
@@ -92,7 +104,13 @@ def load_arm(
 
 
 def _from_urdf(
-    arm: str | Path, inertial_set: str | None, hand: str, prefix: str, repair: str | None
+    arm: str | Path,
+    inertial_set: str | None,
+    hand: str,
+    repair: str | None,
+    prefix: str,
+    joints: Sequence[str] | None,
+    held: Mapping[str, float] | None,
 ) -> ArmDescription:
     source = 'the URDF' if is_urdf_text(arm) else str(arm)
     for name, value in (('inertial_set', inertial_set), ('repair', repair)):
@@ -105,7 +123,7 @@ def _from_urdf(
     # need.
     from .importer import import_urdf
 
-    return with_hand(import_urdf(arm, prefix=prefix), hand)
+    return with_hand(import_urdf(arm, joint_names=joints, held=held, prefix=prefix), hand)
 
 
 def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:

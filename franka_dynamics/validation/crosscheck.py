@@ -4,8 +4,9 @@
 Comparison of independent formulations of an arm's dynamics.
 
 `compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
-whenever it is configured, compares the frames and the terms of the node's torques.
-`compare_formulations` and `crosscheck` allow differences up to TOLERANCE.
+whenever it is configured, compares the frames and the terms of the node's torques. They allow
+differences up to TOLERANCE. An arm from a URDF is also compared with Pinocchio's own reading of
+that file (`urdf_reading`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .urdf_reading import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -94,6 +96,8 @@ class Agreement:
         Name of the reference formulation.
     differences : dict of dict of float
         By quantity and by name of the other formulation; at most TOLERANCE if they agree.
+    urdf : tuple of UrdfDifference
+        Differences from the URDF that the arm was read from; empty for other arms.
 
     """
 
@@ -103,6 +107,7 @@ class Agreement:
     seed: int
     reference: str
     differences: dict[str, dict[str, float]]
+    urdf: tuple[UrdfDifference, ...] = ()
 
     @property
     def formulations(self) -> tuple[str, ...]:
@@ -116,12 +121,12 @@ class Agreement:
 
     @property
     def passed(self) -> bool:
-        """Whether every difference is at most TOLERANCE, which a NaN never is."""
+        """Whether every difference is within its tolerance, which a NaN never is."""
         return not self.findings
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """One sentence for each formulation that differs."""
+        """One sentence for each formulation that differs, and one if the URDF does."""
         found = []
         for name in self.formulations:
             differing = ', '.join(
@@ -131,6 +136,12 @@ class Agreement:
             )
             if differing:
                 found.append(f'{name} differs from {self.reference} in {differing}.')
+        if self.description.urdf and not all(one.passed for one in self.urdf):
+            differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
+            found.append(
+                f"It differs from Pinocchio's own reading of {self.description.urdf.source} in "
+                f'{differing}.'
+            )
         return tuple(found)
 
     def require(self) -> None:
@@ -212,7 +223,8 @@ def compare_formulations(
             for name, model in others
         }
     fall = tuple(float(value) for value in np.asarray(gravity))
-    return Agreement(description, fall, count, seed, reference, differences)
+    urdf = compare_with_urdf(description, gravity, states)
+    return Agreement(description, fall, count, seed, reference, differences, urdf)
 
 
 def crosscheck(
@@ -224,6 +236,8 @@ def crosscheck(
 ) -> Agreement:
     """
     Compare Pinocchio with the Newton-Euler recursion: frames, and terms of the node's torques.
+
+    An arm from a URDF is compared with Pinocchio's own reading of that file, too.
 
     The arguments are explained at `compare_formulations`; `require()` of the result raises a
     CrosscheckError unless the two formulations agree.

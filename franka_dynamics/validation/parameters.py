@@ -14,7 +14,7 @@ from ..arm import ArmDescription, DHRow, JointKind, LinkInertia, MaxwellSlipFric
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import rpy_from_rotation
 
-_ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
+_ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad', 'beta': 'rad'}
 
 
 class Parameter(NamedTuple):

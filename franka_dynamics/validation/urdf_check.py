@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from .alignment import STATED_LIMITS
 from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
 from .effect import Difference, TorqueProbe
-from .pinocchio_urdf import reading_differences
 from .published import known_sets, Match, nearest_set, NearestSet
+from .urdf_reading import compare_with_urdf
 from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import UrdfError, UrdfMismatchError
 from ..spatial import inverse_transform
+from ..urdf.dh_recovery import recover_rows
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -83,10 +84,6 @@ class UrdfVerdict:
         )
 
 
-# [N m] Largest allowed difference of the torques by this package's description and by Pinocchio's
-# model of one URDF. Actual differences are up to 1e-13, or up to 1e-3 if the URDF's angles are
-# rounded.
-_READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
@@ -132,7 +129,8 @@ def model_from_urdf(
     Returns
     -------
     ArmDescription
-        The arm with the reference's rows and the URDF's links, in DH frames. The links may be
+        The arm with the reference's rows, or the URDF's own where it rounds them, and the URDF's
+        links, in DH frames; `crosscheck` compares it with the URDF. The links may be
         those of a published set that is not physical (franka_description's FER): call
         `require_physical` before torques are computed for actuators.
     UrdfVerdict
@@ -143,8 +141,7 @@ def model_from_urdf(
     UrdfError
         If the text cannot be read as an arm with these joints, or a link has no mass.
     UrdfMismatchError
-        If geometry or inertials differ, or the torques differ from those of Pinocchio's model;
-        its `verdict` has all findings.
+        If geometry or inertials differ; its `verdict` has all findings.
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source)
@@ -184,18 +181,27 @@ def model_from_urdf(
         base_link=standing and standing.expressed_in(inverse_transform(reference.base)),
         torque_notes=chain.torque_notes,
         link_names=tuple(joint.link for joint in chain.joints),
+        urdf=chain.origin(),
         rounding=0.0,
         inertial_set=verdict.inertial_set,
         hand=verdict.hand,
         source=source,
         file=source,
     )
-    off, _ = reading_differences(xml, description)
-    if not off <= _READING_TOLERANCE:
-        words = "joint torque by Pinocchio's model of the URDF", 'equal', f'{off:.3g} N m off', ''
-        remark = 'a reading error of this package; please report it with the URDF'
-        finding = Difference('the arm', *words, off, remark)
-        _refuse(replace(verdict, findings=(finding,)))
+    if not all(one.passed for one in compare_with_urdf(description)):
+        # The URDF's rounded angles or lengths are computed with, not those of the reference.
+        exact = recover_rows(chain, reference.convention, chain.flange)
+        rows = (replace(a, row=b.row) for a, b in zip(joints, exact.joints))
+        description = replace(
+            description,
+            joints=tuple(rows),
+            links=exact.links,
+            base=exact.base,
+            base_link=exact.base_link,
+            flange=exact.flange,
+        )
+        words = f'its geometry is that of {reference.name} within rounding; its own is used.'
+        verdict = replace(verdict, notes=(*verdict.notes, words))
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return description, replace(verdict, notes=(*unphysical, *verdict.notes))
 
@@ -284,7 +290,7 @@ def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
 
     if any(of_hand(body) for body in chain.joints[-1].bodies):
         return ()
-    return tuple(name for name in (*chain.tool_frames, *chain.held_joints) if of_hand(name))
+    return tuple(name for name in (*chain.tool_frames, *chain.held) if of_hand(name))
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:

@@ -71,7 +71,7 @@ FIELDS = [
     ('home', 0.0, 'home must be a list of numbers, not 0.0'),
     ('joints.1.dh.alpha', -90, 'joints[2] (slide).dh.alpha is -90 rad, more than a turn'),
     ('joints.1.dh.alpha', 'pi/0', "alpha is 'pi/0', which divides by zero"),
-    ('joints.1.dh.alhpa', 0.1, 'alhpa is not a known field', 'a, alpha, d, theta'),
+    ('joints.1.dh.alhpa', 0.1, 'alhpa is not a known field', 'a, alpha, beta, d, theta'),
     ('joints.0.limits.position', [1.0, -1.0], 'lower position limit 1.0'),
     ('joints.0.limits.velocity_offset', 0.1, 'belong together; give both or neither'),
     ('joints.0.limits.effort', 1e9, 'limits.effort is 1e+09'),

@@ -13,6 +13,7 @@ import pytest
 
 from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load
 from franka_dynamics.arm.arm_file import is_franka
+from franka_dynamics.arm.urdf_origin import UrdfOrigin
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
@@ -21,7 +22,7 @@ from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
 from franka_dynamics.urdf.xacro_writer import exported_arms, generated_files, robot_text
-from franka_dynamics.validation.pinocchio_urdf import reading_differences
+from franka_dynamics.validation.urdf_reading import compare_with_urdf
 
 FILES = generated_files()
 ARMS = pytest.mark.parametrize('arm', exported_arms())
@@ -41,7 +42,9 @@ def test_a_committed_file_is_what_is_generated_again(name):
 def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, capfd):
     text, description = committed(f'{arm}.urdf').read_text(encoding='utf-8'), load(arm)
     tip = f'{arm}_link{description.n + 1}'
-    assert max(reading_differences(text, description, tip)) <= TORQUE
+    origin = UrdfOrigin('', text, description.joint_names, tip)
+    for found in compare_with_urdf(replace(description, urdf=origin)):
+        assert found.difference * found.size <= TORQUE, found
     captured = capfd.readouterr()
     assert captured.out + captured.err == ''
 
@@ -49,12 +52,17 @@ def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, 
 def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
     text, other = urdf_text(load('fer')), load('fer', 'franka_description')
     states = sample_states(other, 50)
-    between = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (load('fer'), other)]
+    between = [NewtonEulerModel(arm).gravity(states.q) for arm in (load('fer'), other)]
     shifted = np.eye(4)
     shifted[1, 3] = 0.1  # m
-    torque, place = reading_differences(text, replace(other, base=shifted), 'fer_link8')
-    assert torque == pytest.approx(np.abs(between[0] - between[1]).max(), rel=1e-9)
-    assert torque > 1.0 and place == pytest.approx(0.1, abs=1e-12)
+    origin = UrdfOrigin('', text, other.joint_names, 'fer_link8')
+    found = compare_with_urdf(replace(other, base=shifted, urdf=origin), states=states)
+    place, gravity = (found[i].difference * found[i].size for i in (0, 3))
+    worst = np.abs(between[0] - between[1])
+    assert gravity == pytest.approx(worst.max(), rel=1e-9) and gravity > 0.5
+    assert found[3].joint == other.joint_names[np.argmax(worst.max(axis=0))]
+    assert place == pytest.approx(0.1, abs=1e-12)
+    assert not any(one.passed for one in found)
 
 
 @ARMS
@@ -149,7 +157,8 @@ def test_joints_of_unknown_limits_are_read_by_pinocchio():
     text = urdf_text(replace(rpr, joints=tuple(free)))
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
     assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
-    assert reading_differences(text, rpr)[0] <= TORQUE
+    origin = UrdfOrigin('', text, rpr.joint_names, 'rpr_link4')
+    assert all(one.passed for one in compare_with_urdf(replace(rpr, urdf=origin)))
 
 
 def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():

@@ -12,7 +12,8 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.document import parse_urdf
 from franka_dynamics.urdf.importer import detect_arm
-from franka_dynamics.urdf.serial_chain import find_chains, read_chain
+from franka_dynamics.urdf.joint_choice import find_chains, gripper_joints
+from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, inertial, with_elements, without
@@ -93,16 +94,19 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     chain = read_chain(text, NAMES)
     # A finger that follows another one is no branch, and no part of a chain.
     assert set(find_chains(parse_urdf(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
-    assert chain.held_joints == ('finger_joint1', 'finger_joint2')
+    assert chain.held == {'finger_joint1': 0.0, 'finger_joint2': 0.0}
+    assert gripper_joints(parse_urdf(text)) == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in (*chain.torque_notes, *chain.notes)]
-    assert noted == ['finger_joint1, finger_joint2', 'other_joint1']
+    assert noted == ['finger_joint1 at 0, finger_joint2 at 0', 'other_joint1']
     assert set(chain.tool_frames) == {'fer_link7', 'fer_link8', 'fer_hand', 'tcp'}
 
 
 def test_a_held_joint_stands_at_its_limit_nearest_zero():
     text = with_elements(FER, HAND)
     opened = edited(text, "joint[@name='finger_joint1']/limit", lower='0.01')
+    # The other finger follows it.
     moved = edited(text, "joint[@name='finger_joint1']/origin", xyz='0 0.01 0.0584')
+    moved = edited(moved, "joint[@name='finger_joint2']/origin", xyz='0 -0.01 0.0584')
     found = read_chain(opened, NAMES).joints[-1].inertia
     assert_inertia(found, pinocchios_inertias(moved, NAMES)[-1])
 

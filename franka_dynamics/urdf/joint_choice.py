@@ -1,0 +1,158 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Finds which moving joints of a URDF are the arm.
+
+Without the gripper's joints, mimic joints and joints that the user holds, the moving joints must
+be one unbranched chain; otherwise the user chooses one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+import re
+
+from .document import UrdfDocument
+from ..errors import listed, UrdfChoiceError, UrdfError
+
+# One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
+_GRIPPER = re.compile(
+    r'(l|r|left|right|inner|outer)?(finger|fingertip|gripper|grip|knuckle|jaw|thumb|claw)s?'
+)
+_WRIST = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
+_MOST_CHOICES = 12  # chains that an error message shows
+
+
+def choose_joints(
+    document: UrdfDocument, prefix: str = '', held: Collection[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """
+    Return the arm's joints, from base to tip, and the joints taken for a gripper's.
+
+    Only joints whose names begin with `prefix` and that are not `held` can be the arm's.
+
+    Raises
+    ------
+    UrdfChoiceError
+        If there is no such joint, or the joints branch; its `choices` are the chains.
+    UrdfError
+        If a joint inside the chain mimics another one.
+
+    """
+    gripper = gripper_joints(document)
+    chains = find_chains(document, prefix, {*gripper, *held})
+    if len(chains) == 1:
+        (arm,) = chains
+        carried = [one for one in gripper if arm[-1] in document.path(one)]
+        return arm, tuple(carried)
+    words = [f'--joints {",".join(chain)}' for chain in chains[:_MOST_CHOICES]]
+    if len(chains) > len(words):
+        words.append(f'{len(chains) - len(words)} more')
+    beginning = f' with the prefix {prefix!r}' if prefix else ''
+    if not chains:
+        problem = (
+            f'has no chain of moving joints{beginning} that are not taken for a gripper'
+            f'{f" ({listed(gripper)})" if gripper else ""}; name the joints of the arm, from base '
+            'to tip (joints=[...], --joints).'
+        )
+    else:
+        problem = (
+            f'has {len(chains)} chains of moving joints{beginning}; name the joints of one, from '
+            'base to tip (joints=[...], or on the command line one of these), or a prefix '
+            '(prefix=, --arm-prefix), or hold the other joints (held={...}, --hold JOINT=POSITION)'
+            f': {"; ".join(words)}.'
+        )
+    raise UrdfChoiceError(f'{document.source}: {problem}', tuple(chains))
+
+
+def find_chains(
+    document: UrdfDocument, prefix: str = '', without: Collection[str] = ()
+) -> list[tuple[str, ...]]:
+    """
+    Return the joint names of every chain of moving joints from the root to a tip.
+
+    Left out are mimic joints, those named in `without`, and those without the prefix. Two chains
+    that branch share their first joints.
+
+    Raises
+    ------
+    UrdfError
+        If a mimic joint lies between joints of a chain.
+
+    """
+    able = [
+        name
+        for name, joint in document.joints.items()
+        if joint.moves and joint.mimics is None and name.startswith(prefix) and name not in without
+    ]
+    chains = []
+    carriers = {one for name in able for one in document.path(name)[:-1]}
+    for tip in (name for name in able if name not in carriers):
+        path = document.path(tip)
+        chain = tuple(name for name in path if name in able)
+        for name in path[path.index(chain[0]) :]:
+            if (driver := document.joints[name].mimics) is not None and name not in without:
+                raise UrdfError(
+                    f'{document.source}: joint {name!r}, in the chain to {tip!r}, mimics '
+                    f'{driver!r}; an arm with a mimic joint inside its chain is not supported.'
+                )
+        chains.append(chain)
+    return chains
+
+
+def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
+    """
+    Return the moving joints of grippers at the ends of chains, in the order of the URDF.
+
+    A gripper's joint carries only joints of a gripper, and a word such as 'finger' is in its name
+    or, if it carries none, in its link's; or it is one of two prismatic joints side by side; or a
+    joint side by side with it mimics it, and none that it carries does; or it mimics a gripper's
+    joint. A joint named after a gripper and a rotation (gripper_roll) is the wrist.
+    """
+    moving = {name: joint for name, joint in document.joints.items() if joint.moves}
+    carrier = {name: ([None, *document.path(name)])[-2] for name in moving}
+    carried: dict[str | None, list[str]] = {}
+    for name, parent in carrier.items():
+        carried.setdefault(parent, []).append(name)
+    followers = {
+        name: [one for one, joint in moving.items() if joint.mimics == name] for name in moving
+    }
+    found: set[str] = set()
+
+    def is_gripper(name: str) -> bool:
+        joint, below = moving[name], carried.get(name, ())
+        words = _words(name)
+        if joint.kind == 'prismatic' or not below:
+            link = _words(joint.child)
+            # A revolute joint that moves a gripper's link is the wrist.
+            if not link & {'fixed', 'base'}:
+                words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
+        if any(map(_GRIPPER.fullmatch, words)) and not words & _WRIST:
+            return True
+        beside = [one for one in carried[carrier[name]] if one != name and carrier[name]]
+        mimicking = followers[name]
+        return (
+            joint.mimics in found
+            or any(one in found for one in mimicking)
+            or (any(one in beside for one in mimicking) and not {*mimicking} & {*below})
+            or (
+                joint.kind == 'prismatic'
+                and not below
+                and any(moving[one].kind == 'prismatic' and one not in carried for one in beside)
+            )
+        )
+
+    while more := {
+        name
+        for name in moving
+        if name not in found
+        and all(one in found or moving[one].mimics for one in carried.get(name, ()))
+        and is_gripper(name)
+    }:
+        found |= more
+    return tuple(name for name in moving if name in found)
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name, in small letters."""
+    return {word.lower() for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])', name)}

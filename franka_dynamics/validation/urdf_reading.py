@@ -1,0 +1,189 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+An arm's dynamics by Pinocchio's own reading of the URDF that the arm was read from.
+
+Shared with the import are the library's parser, the names of the arm's joints and flange, and the
+positions of held joints, but no code of this package: no DH rows, no merged links, no removed
+joints. Pinocchio's model of the whole robot is evaluated, and joints that follow others by <mimic>
+by the chain rule.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+from numpy.typing import ArrayLike
+import pinocchio as pin
+
+from ..arm import ArmDescription
+from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..dynamics.pinocchio_model import pinocchio_inertia
+from ..dynamics.sampling import JointStates, sample_states
+from ..errors import UrdfError
+from ..typing import Array
+
+# Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
+# an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
+# or a torque by some 1e-11 of its size for each joint.
+TOLERANCE = 1e-9
+STATES = 50
+_TINY = 1e-12  # smallest size that a difference is compared with, of an arm without mass
+
+
+class UrdfModel:
+    """
+    The dynamics of an arm's joints by Pinocchio's model of the whole URDF, in its root frame.
+
+    `description` must have a `urdf`; nothing else of it is used than the rotor inertias, which
+    URDF does not have. Each method takes states (S, n) and returns one result for each.
+
+    Raises
+    ------
+    UrdfError
+        If Pinocchio cannot read the URDF, or it has no such joint or flange.
+
+    """
+
+    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
+        urdf = description.urdf
+        assert urdf is not None
+        try:
+            self._model = pin.buildModelFromXML(urdf.text)
+        except (ValueError, RuntimeError) as error:
+            raise UrdfError(f'{urdf.source}: Pinocchio cannot read it: {error}') from error
+        model = self._model
+        model.gravity.linear = gravity_vector(gravity)
+        for name in (*urdf.joint_names, *(name for name, _ in urdf.held)):
+            if not model.existJointName(name):
+                raise UrdfError(f"{urdf.source}: Pinocchio's model of it has no joint {name!r}.")
+        if not model.existBodyName(urdf.tip):
+            raise UrdfError(f"{urdf.source}: Pinocchio's model of it has no link {urdf.tip!r}.")
+        self._tip = model.getFrameId(urdf.tip, pin.BODY)
+        if urdf.payload.parameters().any():
+            frame = model.frames[self._tip]
+            body = pinocchio_inertia(urdf.payload)
+            model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
+        self._data = model.createData()
+        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
+        # The positions of all joints are `offset` + `slope` @ q, of the arm's joints q.
+        place = {name: model.joints[i].idx_v for i, name in enumerate(model.names) if i}
+        self._offset = np.zeros(model.nv)
+        self._slope = np.zeros((model.nv, description.n))
+        self._slope[[place[name] for name in urdf.joint_names], range(description.n)] = 1.0
+        for name, position in urdf.held:
+            if model.joints[model.getJointId(name)].nv == 1:
+                self._offset[place[name]] = position
+        robot = ElementTree.fromstring(urdf.text)
+        followers = {
+            joint.get('name', ''): mimic
+            for joint in robot.iter('joint')
+            if (mimic := joint.find('mimic')) is not None and joint.get('name') in place
+        }
+        for _ in followers:  # a mimic joint may follow another one
+            for name, mimic in followers.items():
+                driver = place.get(mimic.get('joint', ''))
+                if driver is not None:
+                    ratio, shift = float(mimic.get('multiplier', 1)), float(mimic.get('offset', 0))
+                    self._slope[place[name]] = ratio * self._slope[driver]
+                    self._offset[place[name]] = ratio * self._offset[driver] + shift
+
+    def _coordinates(self, q: Array) -> Array:
+        # Pinocchio's coordinates of a continuous joint are cosine and sine.
+        step = self._offset + self._slope @ q
+        return np.asarray(pin.integrate(self._model, pin.neutral(self._model), step))
+
+    def _torque(self, q: Array, dq: Array) -> Array:
+        """Return the torques at standstill or in motion without acceleration of the joints."""
+        at, still = self._coordinates(q), np.zeros(self._model.nv)
+        torque = pin.rnea(self._model, self._data, at, self._slope @ dq, still)
+        return np.asarray(self._slope.T @ torque)
+
+    def flange_pose(self, q: Array) -> Array:
+        """Return the poses of the flange in the root frame, shape (S, 4, 4)."""
+        poses = []
+        for one in q:
+            pin.framesForwardKinematics(self._model, self._data, self._coordinates(one))
+            poses.append(self._data.oMf[self._tip].homogeneous)
+        return np.array(poses)
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return M, shape (S, n, n) [kg m^2]."""
+        found = []
+        for one in q:
+            upper = np.triu(pin.crba(self._model, self._data, self._coordinates(one)))
+            whole = upper + np.triu(upper, 1).T
+            found.append(self._slope.T @ whole @ self._slope + self._rotors)
+        return np.array(found)
+
+    def coriolis(self, q: Array, dq: Array) -> Array:
+        """Return C dq, shape (S, n) [N m]."""
+        return np.array([self._torque(*one) for one in zip(q, dq)]) - self.gravity(q)
+
+    def gravity(self, q: Array) -> Array:
+        """Return g, shape (S, n) [N m]."""
+        return np.array([self._torque(one, np.zeros(len(one))) for one in q])
+
+
+class UrdfDifference(NamedTuple):
+    """
+    The largest difference of one quantity from the URDF's, at random states.
+
+    `difference` is relative to `size`, the largest of the quantity's entries at any state and of
+    what follows from the arm's mass m, its reach r and its fastest joint: m r^2 for M, m r^2 dq^2
+    for C dq, 9.81 m r for g, and r and 1 for the pose. `joint` has the largest difference; it is
+    empty for the pose.
+    """
+
+    quantity: str
+    unit: str
+    difference: float
+    size: float
+    joint: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the difference is at most TOLERANCE, which a NaN never is."""
+        return self.difference <= TOLERANCE
+
+    def __str__(self) -> str:
+        """Return the difference as part of a sentence."""
+        at = f' at {self.joint}' if self.joint else ''
+        return f'{self.quantity}{at} ({self.difference * self.size:.2g} {self.unit})'
+
+
+def compare_with_urdf(
+    description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
+) -> tuple[UrdfDifference, ...]:
+    """
+    Compare an arm with Pinocchio's own reading of the URDF that it was read from.
+
+    Compared are the flange's pose, M, C dq and g, at `states` or at STATES random states within
+    the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The result is
+    empty for an arm that is from no URDF.
+    """
+    if description.urdf is None:
+        return ()
+    q, dq, _ = sample_states(description, STATES) if states is None else states
+    theirs, ours = UrdfModel(description, gravity), NewtonEulerModel(description, gravity)
+    frames = ours.frames(q)
+    mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
+    reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
+    moment = mass * reach**2
+    rows = (
+        ('the flange pose', 'm', max(1.0, reach), frames[:, -1], theirs.flange_pose(q)),
+        ('M', 'kg m^2', moment, ours.mass_matrix(q), theirs.mass_matrix(q)),
+        ('C dq', 'N m', moment * fastest**2, ours.coriolis(q, dq), theirs.coriolis(q, dq)),
+        ('g', 'N m', 9.81 * mass * reach, ours.gravity(q), theirs.gravity(q)),
+    )
+    found = []
+    for quantity, unit, scale, own, other in rows:
+        error = np.abs(own - other)
+        size = max(scale, float(np.abs(other).max()), _TINY)
+        worst = np.unravel_index(np.argmax(error), error.shape)
+        joint = description.joint_names[int(worst[1])] if unit != 'm' else ''
+        found.append(UrdfDifference(quantity, unit, float(error[worst] / size), size, joint))
+    return tuple(found)
