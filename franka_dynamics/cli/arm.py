@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ._command import Count, flag, Group, option, Values
+from ._command import Count, flag, Group, Number, option, Values
 from ._options import (
     arm_options,
     arm_prefix_option,
@@ -33,7 +33,11 @@ def arm() -> None:
 
 
 @arm.command()
+@click.argument('named', type=click.Path(), required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', Values('zero|home|Q1,...'))
+@flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
+@option('--dq', 'joint velocities of --dynamics (default: zero)', Values('DQ1,...', Number()))
+@gravity_option
 @option(
     '--base-parameters',
     'print the base parameters; alone: vertical',
@@ -53,10 +57,11 @@ def arm() -> None:
 @arm_options
 def show(**options: Any) -> int:
     """
-    Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
+    Print an arm's Denavit-Hartenberg and inertia tables, its dynamics or its base parameters.
 
-    Base parameters are the smallest set of inertial parameters that the torques depend on, with
-    gravity along -z of the space frame (vertical), in any direction (tilted) or none.
+    ARM is the same as --arm. Base parameters are the smallest set of inertial parameters that the
+    torques depend on, with gravity along -z of the space frame (vertical), in any direction
+    (tilted) or none.
     """
     from .arm_show import run
 

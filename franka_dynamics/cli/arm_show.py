@@ -5,18 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ._base_parameters import print_base_parameters, print_symbolic
-from ._command import refuse
+from ._command import refuse, require_with
 from ._options import ArmChoice
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 from ..names import decimal
-from ..report.arm import arm_tables, as_json, inertia_rows
+from ..report.arm import arm_tables, as_json, dynamics_at, dynamics_tables, inertia_rows
 from ..report.elements import save
 from ..report.frames import frames_figure
 from ..spatial import JointKind
@@ -27,21 +28,32 @@ _TURN = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 
 def run(
     arm: ArmChoice,
+    named: str | None,
     q: Sequence[str] | None,
+    dynamics: bool,
+    dq: tuple[float, ...],
+    gravity: tuple[float, float, float],
     base_parameters: str | None,
     symbolic: str | None,
     json: Path | None,
     plot: Path | None,
 ) -> int:
     """Print the tables, or JSON instead; write the picture and the JSON file."""
+    if named is not None:
+        refuse(f'{named}, the same as --arm {named}', 'arm')
+        arm = replace(arm, arm=named)
+    if not dynamics:
+        require_with('--dynamics', 'dq', 'gravity')
     if symbolic or base_parameters:
-        refuse('base parameters, which hold at every pose', 'q', 'plot')
+        refuse('base parameters, which hold at every pose', 'q', 'plot', 'dynamics')
         direction = base_parameters or 'vertical'
         if symbolic:
             return print_symbolic(arm, direction, symbolic)
         return print_base_parameters(arm, direction, json)
     description = arm.load()
     pose = _pose(description, q) if q else None
+    if dynamics:
+        return _print_dynamics(arm, description, pose, dq, gravity, json)
     rows = inertia_rows(description, pose)
     if plot:
         save(frames_figure(description, np.zeros(description.n) if pose is None else pose), plot)
@@ -53,6 +65,28 @@ def run(
     say_each(description.inconsistencies(), 'warning')
     show(*arm_tables(description, rows, pose))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
+    return 0
+
+
+def _print_dynamics(
+    arm: ArmChoice,
+    description: ArmDescription,
+    q: Array | None,
+    dq: tuple[float, ...],
+    gravity: tuple[float, float, float],
+    json: Path | None,
+) -> int:
+    """Print M, C dq and g, or JSON instead."""
+    if q is None:
+        q = _pose(description, ('zero',) if description.home is None else ('home',))
+    velocity = description.joint_vector(dq, '--dq') if dq else np.zeros(description.n)
+    values = dynamics_at(description, q, velocity, gravity)
+    if json:
+        write_json(json, {'arm': description.name, 'joints': description.joint_names, **values})
+    say(arm.title(description))
+    say_each(description.inconsistencies(), 'warning')
+    show(*dynamics_tables(description, values))
+    say('M is that of the links with hand and payload, without the drives.')
     return 0
 
 

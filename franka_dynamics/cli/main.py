@@ -128,8 +128,9 @@ def doctor(**options: Any) -> int:
     """
     Check permissions, kernel, DDS, topics, clock and gravity compensation.
 
-    With --robot, compare the model (M, C dq, g, Jacobian, pose), the load and the gravity that a
-    robot serves over FCI with the arm's; needs pylibfranka, commands nothing.
+    Exit status 1 if a line says "to do", as where a node sends no torque. With --robot, compare
+    the model (M, C dq, g, Jacobian, pose), the load and the gravity that a robot serves over FCI
+    with the arm's; needs pylibfranka, commands nothing.
     """
     from .doctor import run
 

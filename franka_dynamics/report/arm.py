@@ -159,14 +159,9 @@ def dynamics_tables(
     columns = zip(*(_clean(values[name]) for name in each))
     return [
         Table(
-            f'mass matrix M(q) [{unit}]',
-            ['joint', *(Head(str(i + 1), form='.5g') for i in range(description.n))],
-            [
-                [f'{i} {name}', *_clean(row)]
-                for i, (name, row) in enumerate(
-                    zip(description.joint_names, values['mass_matrix']), start=1
-                )
-            ],
+            f'mass matrix M(q) [{unit}], by the numbers of the joints',
+            ['', *(Head(f'{k + 1}', form='.3g') for k in range(description.n))],
+            [[f'{k}', *_clean(row)] for k, row in enumerate(values['mass_matrix'], start=1)],
         ),
         Table(
             f'torques with gravity ({", ".join(f"{one:g}" for one in values["gravity"])}) m/s^2',
@@ -177,7 +172,10 @@ def dynamics_tables(
                 Head('C dq', torque, '.6g'),
                 Head('g', torque, '.6g'),
             ],
-            [[name, *row] for name, row in zip(description.joint_names, columns)],
+            [
+                [f'{k} {name}', *row]
+                for k, (name, row) in enumerate(zip(description.joint_names, columns), start=1)
+            ],
         ),
     ]
 

@@ -82,6 +82,32 @@ def test_json_holds_the_pose_and_a_picture_is_written(
     assert path.read_bytes().startswith(b'\x89PNG')
 
 
+@pytest.mark.parametrize(
+    ('words', 'arm', 'q', 'dq', 'gravity'),
+    [
+        ('fr3', load('fr3'), load('fr3').home, np.zeros(7), (0.0, 0.0, -9.81)),
+        (
+            '--arm rpr --q 0.4,0.05,0.7 --dq 0.1,-2,3 --gravity 1,2,3',
+            *(load('rpr'), [0.4, 0.05, 0.7], [0.1, -2.0, 3.0], (1.0, 2.0, 3.0)),
+        ),
+    ],
+)
+def test_the_dynamics_at_a_pose_are_those_of_the_independent_model(
+    words, arm, q, dq, gravity, told
+):
+    status, said, data = told(f'arm show {words} --dynamics')
+    assert status == 0 and 'mass matrix' in said and f'{data["gravity_torque"][1]:.6g}' in said
+    model = ExponentialsModel(arm, gravity)
+    for name, expected in (
+        ('q', q),
+        ('dq', dq),
+        ('mass_matrix', model.mass_matrix(q)),
+        ('coriolis_torque', model.coriolis(q, dq)),
+        ('gravity_torque', model.gravity(q)),
+    ):
+        np.testing.assert_allclose(data[name], expected, rtol=0.0, atol=1e-11)
+
+
 # Base parameters ---------------------------------------------------------------------------------
 
 

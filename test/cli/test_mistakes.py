@@ -22,7 +22,7 @@ PLAN = 'identify plan --draws 3 --iterations 2 --period 8 --repetitions 400'
 MISTAKES = [
     ('--arm fr3 arm show', ('--arm', 'franka-dynamics --help')),
     ('arm show --hand franka', ("'franka'", 'did you mean franka_hand?')),
-    ('arm show --payload 0.5 0 0 0.1', ('0 0 0.1', 'arm show --help')),
+    ('arm show --payload 0.5 0 0 0.1', ('0 0.1', 'arm show --help')),
     (
         'arm show --arm fr3 --q 90,0,0,-90,0,90,45',
         ('fr3_joint1', '90 rad', '--q 1.5708,0,0,-1.57'),
@@ -68,7 +68,7 @@ MISTAKES = [
     ('demoo', ("'demoo'",)),
     ('arm check --robot fer', ('--robot', 'arm check --help')),
     ('arm chek', ("'chek'", 'arm --help')),
-    ('arm show fer', ('fer', 'arm show --help')),
+    ('arm export fer', ('fer', 'arm export --help')),
     ('arm show --arm ur5', ('panda is the fer',)),
     ('arm check --arm .', ('. is a folder; give',)),
     ('arm check --hand empty.yaml', ('a hand file starts with name, source',)),
@@ -117,6 +117,8 @@ codegen --package core --output folder --gravity 0,0,-9.81
 codegen --package core
 arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
+arm show --dq 0,0,0,0,0,0,0
+arm show fr3 --arm fer
 arm check fr3 --states 5
 arm check --arm-prefix left_
 bag replay no_such_bag --frame 3
