@@ -133,6 +133,9 @@ class ArmDescription(ArmFields):
         The fixed row after the last joint.
     base : ndarray, shape (4, 4)
         Pose of frame {0} in the space frame {S}.
+    mount : ndarray, shape (4, 4)
+        Pose in {S} of the link that joint 1 turns against; not the identity only for an arm that
+        was read from a URDF, whose {S} is its root link. Not stored in arm files.
     base_link : LinkInertia or None
         Inertia of the body that does not move, in frame {0}; no torque depends on it.
     home : ndarray, shape (n,), or None
@@ -196,6 +199,7 @@ class ArmDescription(ArmFields):
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     link_names: tuple[str, ...] = ()
+    mount: Array = field(default_factory=lambda: np.eye(4))
     carried: float = 0.0
     urdf: UrdfOrigin | None = None
 
@@ -220,7 +224,7 @@ class ArmDescription(ArmFields):
             rigid_transform(self.base)
         except InertiaError as error:
             raise DescriptionError(f'The base pose of {self.name} is at fault. {error}') from error
-        freeze(self, DescriptionError, self.name, base=(4, 4))
+        freeze(self, DescriptionError, self.name, base=(4, 4), mount=(4, 4))
         if self.home is not None:
             self.joint_vector(self.home, 'The home pose')
             freeze(self, DescriptionError, self.name, home=(self.n,))

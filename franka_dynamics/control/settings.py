@@ -55,6 +55,7 @@ MAX_GRAVITY = 30.0
 EARTH = (9.7, 9.9)
 # Difference from the unit matrix at which an arm file's base counts as rotated.
 ROTATED = 1e-9
+LEVEL = 1e-6  # [rad]; a mount less tilted than this is level
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. _MOST_GAIN also keeps every
 # torque far from overflow.
 _MOST_GAIN = 1e4
@@ -64,6 +65,22 @@ _MOST_GAIN = 1e4
 # m.
 MAX_STIFFNESS, MAX_DAMPING = 25.0, 3.0
 _PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
+
+
+# Largest difference of direction [rad] of gravity_vector and the mount of a URDF.
+_SAME_DIRECTION = 5e-3
+
+
+def is_tilted(description: ArmDescription) -> bool:
+    """Return whether the URDF that an arm was read from mounts it tilted."""
+    return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > LEVEL)
+
+
+def _base_on_mount(description: ArmDescription) -> Array:
+    """Return the rotation of frame {0} against the mount, (3, 3); the unit matrix for a URDF."""
+    if description.link_names:
+        return np.eye(3)  # frame {0} of a URDF is a choice of the import
+    return np.asarray(description.base[:3, :3])
 
 
 @dataclass(frozen=True)
@@ -93,6 +110,7 @@ class Settings:
     gravity_vector: tuple[float, ...] = GRAVITY  # in the base frame [m/s^2]
     payload: tuple[float, ...] = (0.0,) * 10
     payload_known_to_robot: bool = True
+    mount_tilt_compensated_by: str = ''
     kp: tuple[float, ...] = (0.0,)  # [N m/rad or N/m]
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
     scale: float = 1.0
@@ -144,6 +162,40 @@ class Settings:
         """
         return payload_body(checked(self.payload, (10,), _PAYLOAD, SettingsError))
 
+    def gravity_in_space(self, description: ArmDescription) -> Array:
+        """
+        Return the true gravity in the space frame {S}, shape (3,) [m/s^2].
+
+        A URDF that mounts the arm tilted says where down is, and `gravity_vector` in the base
+        frame is not needed; if it is given, it must say the same.
+
+        Raises
+        ------
+        SettingsError
+            If gravity_vector has another direction than the URDF's mount.
+
+        """
+        given, mount = np.array(self.gravity_vector), description.mount[:3, :3]
+        if not is_tilted(description):
+            return mount @ given
+        if tuple(self.gravity_vector) == GRAVITY:
+            return given
+        turned = mount @ given
+        if np.linalg.norm(turned[:2]) > _SAME_DIRECTION * np.linalg.norm(given) or turned[2] > 0.0:
+            down = (mount.T @ GRAVITY).round(4) + 0.0
+            raise SettingsError(
+                f'gravity_vector is {given.tolist()}, and the URDF {description.file} mounts the '
+                f'arm so that gravity is {down.tolist()} m/s^2 in its base frame, if its root is '
+                'level. Leave gravity_vector out, or correct the mount.'
+            )
+        return turned
+
+    def gravity_of_receiver(self, description: ArmDescription) -> Array:
+        """Return the gravity in {S} that a robot compensates which adds g itself, shape (3,)."""
+        if self.mount_tilt_compensated_by == 'robot':
+            return self.gravity_in_space(description)
+        return np.asarray(description.mount[:3, :3] @ GRAVITY)
+
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
         profile, name = self.profile, description.file or description.name
@@ -160,7 +212,22 @@ class Settings:
                 f'{MAX_GRAVITY} m/s^2, and of length {EARTH[0]} to {EARTH[1]} m/s^2 for a target '
                 'that compensates gravity itself, as fci does.'
             )
-        off = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
+        self.gravity_in_space(description)
+        default = tuple(self.gravity_vector) == GRAVITY
+        if self.mount_tilt_compensated_by and not profile.receiver_adds_gravity:
+            raise SettingsError(
+                f'mount_tilt_compensated_by is {self.mount_tilt_compensated_by}, but the target '
+                f'{self.target} compensates no gravity: leave it empty.'
+            )
+        if is_tilted(description) and profile.receiver_adds_gravity and default:
+            if not self.mount_tilt_compensated_by:
+                raise SettingsError(
+                    f'the URDF {description.file} mounts the arm tilted, and the target '
+                    f'{self.target} compensates the gravity of the mounting that it was told: set '
+                    'mount_tilt_compensated_by to robot if this tilt is set in Desk, or to node '
+                    'if Desk says upright.'
+                )
+        off = np.abs(_base_on_mount(description) - np.eye(3)) > ROTATED
         if (off[2].any() and profile.receiver_adds_gravity) or (off.any() and gravity[:2].any()):
             # The model takes the gravity vector in the space frame, the robot in the base frame.
             raise SettingsError(

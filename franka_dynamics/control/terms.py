@@ -14,7 +14,6 @@ from .trajectory import ReferencePoint
 from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, MaxwellSlipFriction, slip_bounds
 from ..arm.friction_state import FrictionState
-from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
@@ -88,21 +87,24 @@ class TermModel:
 
     `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
     receiver's gravity compensation models it, None if the receiver does not compensate gravity or
-    its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame and the payload
-    set in Desk or by setLoad. `friction` gives the friction torque to command, None if
-    terms.friction is off. `description` is the arm without the settings' payload.
+    its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless Desk was
+    told the mount's tilt (`mount_tilt_compensated_by`), and the payload set in Desk or by setLoad.
+    `space_gravity` is the true gravity in {S}. `friction` gives the friction torque to command,
+    None if terms.friction is off. `description` is the arm without the settings' payload.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
         loaded = description.with_payload(settings.payload_inertia())
         self.loaded, self.profile = loaded, settings.profile
-        self.true = PinocchioModel(loaded, settings.gravity_vector)
+        self.space_gravity = settings.gravity_in_space(description)
+        self.true = PinocchioModel(loaded, self.space_gravity)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
         known = loaded if settings.payload_known_to_robot else description
-        same = known is loaded and tuple(settings.gravity_vector) == GRAVITY
+        assumed = settings.gravity_of_receiver(description)
+        same = known is loaded and np.array_equal(assumed, self.space_gravity)
         self.adds_gravity = self.profile.receiver_adds_gravity
-        self.receiver = PinocchioModel(known, GRAVITY) if self.adds_gravity and not same else None
+        self.receiver = PinocchioModel(known, assumed) if self.adds_gravity and not same else None
         friction = description.friction if settings.terms.friction else None
         self.friction = None if friction is None else FrictionFeedforward(friction)
 

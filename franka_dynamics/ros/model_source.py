@@ -14,6 +14,7 @@ from pathlib import Path
 import time
 from typing import Any
 
+import numpy as np
 from rclpy.parameter import Parameter
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
@@ -32,6 +33,7 @@ from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, Limits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
+from ..control.settings import is_tilted
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf
@@ -74,7 +76,8 @@ def resolve_model(
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )
     for sentence in (verdict.summary(), *verdict.notes):
-        node.get_logger().info(sentence)
+        if sentence not in description.torque_notes:  # which make_controller logs
+            node.get_logger().info(sentence)
     return description, text
 
 
@@ -94,7 +97,7 @@ def make_controller(
     disagree.
     """
     description.require_physical('commanding torques')
-    for sentence in description.repairs:
+    for sentence in (*description.repairs, *description.torque_notes):
         node.get_logger().warning(sentence)
     _set_default_gains(node, parameters, description)
     factors = tuple(parameters['guard.joint_factors'])
@@ -106,7 +109,10 @@ def make_controller(
         **vars(settings_from(parameters)),
     )
     controller.stop('not activated')
-    report = crosscheck(controller.law.terms.loaded, gravity=controller.settings.gravity_vector)
+    terms = controller.law.terms
+    if is_tilted(description):
+        node.get_logger().warning(_who_compensates_the_mount(controller))
+    report = crosscheck(terms.loaded, gravity=terms.space_gravity)
     report.require()
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
@@ -114,6 +120,16 @@ def make_controller(
         f'states; target {controller.settings.target}'
     )
     return controller, report.largest
+
+
+def _who_compensates_the_mount(controller: Feedforward) -> str:
+    """Return a sentence on what the node commands for the tilted mount of a URDF."""
+    settings = controller.settings
+    if not settings.profile.receiver_adds_gravity:
+        return "gravity follows from the URDF's mount; this node commands all of it."
+    if settings.mount_tilt_compensated_by == 'robot':
+        return 'the robot compensates the tilt of the mount (mount_tilt_compensated_by).'
+    return 'this node commands what the tilt of the mount adds to the gravity of an upright arm.'
 
 
 def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
@@ -126,8 +142,10 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     before = controller.law
     controller.change(**vars(settings_from(parameters)))
     law = controller.law
-    gravity = law.settings.gravity_vector
-    if law.terms.loaded == before.terms.loaded and gravity == before.settings.gravity_vector:
+    gravity = law.terms.space_gravity
+    if law.terms.loaded == before.terms.loaded and np.array_equal(
+        gravity, before.terms.space_gravity
+    ):
         return None
     report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
     if not report.passed:

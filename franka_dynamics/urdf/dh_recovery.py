@@ -194,6 +194,7 @@ def recover_rows(
         base=base,
         base_link=standing and standing.expressed_in(inverse_transform(base)),
         source=chain.source,
+        mount=chain.mount,
         link_names=tuple(joint.link for joint in chain.joints),
         urdf=chain.origin(tip),
     )

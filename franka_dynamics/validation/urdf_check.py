@@ -180,6 +180,7 @@ def model_from_urdf(
         links=found.second.links,
         base_link=standing and standing.expressed_in(inverse_transform(reference.base)),
         torque_notes=chain.torque_notes,
+        mount=chain.mount,
         link_names=tuple(joint.link for joint in chain.joints),
         urdf=chain.origin(),
         rounding=0.0,
