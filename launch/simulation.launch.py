@@ -31,6 +31,11 @@ ARGUMENTS = {
         '',
         'Put in front of every joint name, verbatim. It overrides the parameter files.',
     ),
+    'urdf_file': (
+        '',
+        'A URDF or xacro file that holds the arm: mount and masses of the simulated arm and of '
+        'the node.',
+    ),
     'namespace': namespace_argument('both nodes, their topics and their clock'),
     'params_file': (
         '',
@@ -66,6 +71,10 @@ def simulation(given):
             'Nothing is started.'
         )
     both = {'robot_type': text(given.robot_type), 'arm_prefix': text(given.arm_prefix)}
+    model = {}
+    if given.urdf_file:
+        both['urdf_file'] = text(given.urdf_file)
+        model['model_source'] = 'urdf_file'
     own_file = given_file('simulator_params_file', given.simulator_params_file)
     return [
         own_node(
@@ -76,7 +85,7 @@ def simulation(given):
         feedforward_node(
             given,
             TARGET,
-            {**both, 'target': TARGET, 'use_sim_time': True},
+            {**both, **model, 'target': TARGET, 'use_sim_time': True},
             {'~/command': COMMAND_TOPIC, '/clock': 'clock'},
         ),
     ]

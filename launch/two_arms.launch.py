@@ -22,6 +22,11 @@ ARGUMENTS = {
         for side in SIDES
         for name, (default, sentence) in PER_ARM.items()
     },
+    'urdf_file': (
+        '',
+        'A URDF or xacro file that holds both arms, with their mounts and masses; default: two '
+        'upright arms of the arm files.',
+    ),
     'namespace': namespace_argument('the namespaces left and right'),
     'arm_prefix': ('', 'Put before left_ and right_ in every joint name, verbatim.'),
 }
@@ -44,6 +49,7 @@ def both_arms(given):
                     PythonLaunchDescriptionSource(file),
                     launch_arguments={
                         'namespace': f'{given.namespace.rstrip("/")}/{side}',
+                        'urdf_file': given.urdf_file,
                         'arm_prefix': f'{given.arm_prefix}{side}_',
                         **{name: getattr(given, f'{side}_{name}') for name in PER_ARM},
                     }.items(),

@@ -175,7 +175,8 @@ class Settings:
             If gravity_vector has another direction than the URDF's mount.
 
         """
-        given, mount = np.array(self.gravity_vector), description.mount[:3, :3]
+        given = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
+        mount = description.mount[:3, :3]
         if not is_tilted(description):
             return mount @ given
         if tuple(self.gravity_vector) == GRAVITY:

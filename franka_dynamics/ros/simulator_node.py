@@ -34,6 +34,9 @@ from ..simulation.arm_simulation import ArmSimulation, Push, SensorReading, Simu
 from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
+from ..typing import Array
+from ..urdf.document import read_urdf
+from ..validation.urdf_check import model_from_urdf
 
 _MOST_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
 _POLL_S = 0.05
@@ -52,21 +55,19 @@ class SimulatorNode(Node):
         self._log: StepLog | None = None  # first: rclpy destroys a node whose __init__ raises
         super().__init__('simulator', **{'namespace': SIMULATION, **node_options})
         parameters = declare(self, table('simulator'))
-        description = load_arm(parameters)
+        description = _arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
-        self._receiver = TorqueReceiver(
-            description,
-            Settings(
-                target='fci' if parameters['gravity_compensation'] else 'mujoco',
-                gravity_vector=tuple(parameters['gravity_vector']),
-                payload=tuple(parameters['payload']),
-                payload_known_to_robot=False,
-            ),
-            parameters['command_timeout'],
+        settings = Settings(
+            target='fci' if parameters['gravity_compensation'] else 'mujoco',
+            gravity_vector=tuple(parameters['gravity_vector']),
+            payload=tuple(parameters['payload']),
+            payload_known_to_robot=False,
         )
+        self._receiver = TorqueReceiver(description, settings, parameters['command_timeout'])
         # After the receiver, which names a gravity_vector at fault.
-        self._simulation = ArmSimulation(description, _settings(parameters, description))
+        gravity = settings.gravity_in_space(description)
+        self._simulation = ArmSimulation(description, _settings(parameters, description, gravity))
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
@@ -218,7 +219,16 @@ class SimulatorNode(Node):
         )
 
 
-def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings:
+def _arm(values: dict[str, Any]) -> ArmDescription:
+    """Return the arm of the parameters, with mount and masses of `urdf_file` if there is one."""
+    arm, file = load_arm(values), values['urdf_file']
+    if not file:
+        return arm
+    text = read_urdf(Path(file).expanduser())
+    return model_from_urdf(text, arm, source=file, accept_unknown_inertials=True)[0]
+
+
+def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:
     """Return the simulation settings from parameter values."""
     force = values['push.force']
     if len(force) != 3 or not np.isfinite(force).all():
@@ -226,7 +236,7 @@ def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings
     settings = replace(
         made_of(SimulationSettings, values),
         start=np.array(values['start']) if len(values['start']) else None,
-        gravity=tuple(values['gravity_vector']),
+        gravity=tuple(gravity.tolist()),
         payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
         elasticity=franka_elasticity(arm) if values['elastic_joints'] else None,
         push=Push(tuple(force), values['push.start'], values['push.duration']),

@@ -131,7 +131,8 @@ class ArmSimulation:
             stops=True,
         )
         self.data = self._mujoco.MjData(self.model)
-        self._carried_by_itself = build_mujoco(description, gravity=GRAVITY)
+        upright = description.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
+        self._carried_by_itself = build_mujoco(description, gravity=upright)
         self._carried_data = self._mujoco.MjData(self._carried_by_itself)
         friction = description.friction or description.simulated_friction
         if settings.friction and friction is None:

@@ -10,7 +10,7 @@ from std_msgs.msg import String
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.urdf.writer import urdf_text
 
-from .conftest import FER, FER_GRAVITY
+from .conftest import FER, FER_GRAVITY, HELD_RAD
 
 # The numbers in the URDF have finitely many decimals.
 ATOL_NM = 1e-6
@@ -47,4 +47,41 @@ def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describ
     node = start_node(target='mujoco', model_source='robot_description')
     node.wait(status=1)
     assert 'fer_joint4' in node.text and 'Traceback' not in node.text
+    assert not commands
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_an_arm_on_a_wall_is_held_as_its_description_says(
+    probe, start_arm, start_node, describe, tmp_path, target
+):
+    # Given a simulated arm on a wall, whose mount only the URDF states.
+    upright = 'type="fixed">\n    <origin xyz="0 0 0" rpy="0 0 0" />'
+    wall = f'type="fixed"><origin xyz="0 0 1" rpy="{np.pi / 2!r} 0 0"/>'
+    text = urdf_text(FER)
+    assert upright in text
+    text = text.replace(upright, wall, 1)
+    file = tmp_path / 'wall.urdf'
+    file.write_text(text, 'utf-8')
+    states = probe.collect(JointState, 'joint_states')
+    start_arm(urdf_file=file, gravity_compensation=target == 'fci')
+    # When the node has the description alone; a robot that adds gravity was not told the tilt.
+    describe(text)
+    told = {'mount_tilt_compensated_by': 'node'} if target == 'fci' else {}
+    node = start_node(target=target, model_source='robot_description', **told)
+    probe.until_status('feedforward', state='running')
+    count = len(states)
+    probe.until(lambda: len(states) > count + 300, 'a second of simulated time')
+    # Then the arm stays where it is.
+    assert 'tilted' in node.text
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
+
+
+def test_a_robot_that_adds_gravity_gets_no_torque_on_an_unexplained_tilt(
+    start_node, describe, commands
+):
+    text = urdf_text(FER).replace('rpy="0 0 0"', 'rpy="0 0.5 0"', 1)
+    describe(text)
+    node = start_node(target='fci', model_source='robot_description')
+    node.wait(status=1)
+    assert 'mount_tilt_compensated_by' in node.text and 'Traceback' not in node.text
     assert not commands
