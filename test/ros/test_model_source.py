@@ -3,6 +3,7 @@
 """A model from robot_description, which is late, changes, or describes another arm."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -50,30 +51,45 @@ def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describ
     assert not commands
 
 
-@pytest.mark.parametrize('target', ['mujoco', 'fci'])
-def test_an_arm_on_a_wall_is_held_as_its_description_says(
-    probe, start_arm, start_node, describe, tmp_path, target
-):
-    # Given a simulated arm on a wall, whose mount only the URDF states.
+def on_a_wall():
+    """Return the URDF of a FER on a wall."""
     upright = 'type="fixed">\n    <origin xyz="0 0 0" rpy="0 0 0" />'
-    wall = f'type="fixed"><origin xyz="0 0 1" rpy="{np.pi / 2!r} 0 0"/>'
     text = urdf_text(FER)
     assert upright in text
-    text = text.replace(upright, wall, 1)
-    file = tmp_path / 'wall.urdf'
+    wall = f'type="fixed"><origin xyz="0 0 1" rpy="{np.pi / 2!r} 0 0"/>'
+    return text.replace(upright, wall, 1)
+
+
+def test_an_arm_on_a_wall_is_held_as_its_description_says(
+    probe, start_arm, start_node, describe, tmp_path
+):
+    # Given a simulated arm on a wall, whose mount only the URDF states.
+    text, file = on_a_wall(), tmp_path / 'wall.urdf'
     file.write_text(text, 'utf-8')
     states = probe.collect(JointState, 'joint_states')
-    start_arm(urdf_file=file, gravity_compensation=target == 'fci')
-    # When the node has the description alone; a robot that adds gravity was not told the tilt.
+    start_arm(urdf_file=file)
+    # When the node has the description alone.
     describe(text)
-    told = {'mount_tilt_compensated_by': 'node'} if target == 'fci' else {}
-    node = start_node(target=target, model_source='robot_description', **told)
+    node = start_node(target='mujoco', model_source='robot_description')
     probe.until_status('feedforward', state='running')
     count = len(states)
-    probe.until(lambda: len(states) > count + 300, 'a second of simulated time')
+    probe.until(lambda: len(states) > count + 300, 'simulated time')
     # Then the arm stays where it is.
     assert 'tilted' in node.text
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
+
+
+def test_what_the_tilt_adds_is_commanded_to_a_robot_that_was_not_told(
+    arm, start_node, describe, commands
+):
+    describe(on_a_wall())
+    start_node(target='fci', model_source='robot_description', mount_tilt_compensated_by='node')
+    reading = pin.buildModelFromXML(on_a_wall())
+    weight = pin.computeGeneralizedGravity(reading, reading.createData(), FER.home)
+    arm.until(
+        lambda: commands and np.abs(commands[-1].data - (weight - FER_GRAVITY)).max() < ATOL_NM,
+        'the difference to an upright arm',
+    )
 
 
 def test_a_robot_that_adds_gravity_gets_no_torque_on_an_unexplained_tilt(

@@ -110,7 +110,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double')),
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
         ({'position_noise': '.inf'}, ('position_noise', 'inf')),
-        ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity vector', '(3,)')),
+        ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity_vector', '(3,)')),
     ],
 )
 def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, make_node):
