@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 
 #include "@NAME@/friction.hpp"
 #include "@NAME@/settings.hpp"
@@ -57,14 +58,19 @@ class Brake
 {
 public:
   bool at_rest() const noexcept {return at_rest_;}
-  /// Whether the arm gets faster or does not come to rest: something else drives it.
+  /// Whether the arm gets faster or does not come to rest.
   bool driven() const noexcept {return driven_;}
+  /// Whether it gets faster: something else drives it.
+  bool gets_faster() const noexcept {return gaining_ >= kGaining;}
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(
     const Vector & q, const Vector & dq, const TermModel & terms, const Settings & gains,
     double elapsed, Vector & tau) noexcept
   {
+    Vector momentum;
+    terms.inertia(q, dq, momentum);
+    watch(dq, 0.5 * std::inner_product(dq.begin(), dq.end(), momentum.begin(), 0.0), elapsed);
     if (!begun_ || gains.kp != kp_ || gains.kd != kd_) {
       Matrix M;
       terms.mass_matrix(q, M);
@@ -78,7 +84,6 @@ public:
       kd_ = gains.kd;
       begun_ = true;
     }
-    watch(dq, elapsed);
     for (std::size_t i = 0; i < kJoints; ++i) {
       at_[i] = !at_rest_ && limited_[i] ? q[i] : at_[i];
     }
@@ -101,24 +106,21 @@ public:
   }
 
 private:
-  void watch(const Vector & dq, double elapsed) noexcept
+  void watch(const Vector & dq, double energy, double elapsed) noexcept
   {
     time_ += elapsed;
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kRestSpeed;});
     resting_ = slow ? resting_ + 1 : 0;
     at_rest_ = at_rest_ || resting_ >= kRestStates;
-    if (at_rest_) {
-      return;  // from now on only a person or a load moves the arm
-    }
-    bool gains = false;
-    for (std::size_t i = 0; i < kJoints; ++i) {
+    bool gains = at_rest_ && energy > kHeldEnergy;
+    for (std::size_t i = 0; !at_rest_ && i < kJoints; ++i) {
       const double speed = std::abs(dq[i]);
-      gains = gains || speed > speed_[i] + kFaster * kVelocity[i];
+      gains = gains || (time_ >= kLate && speed > speed_[i] + kFaster * kVelocity[i]);
       speed_[i] = time_ < kLate ? std::max(speed_[i], speed) : speed_[i];
     }
-    gaining_ = gains && time_ >= kLate ? gaining_ + elapsed : 0.0;
-    driven_ = gaining_ >= kGaining || time_ > kLongestBraking;
+    gaining_ = gains ? gaining_ + elapsed : 0.0;
+    driven_ = gets_faster() || (!at_rest_ && time_ > kLongestBraking);
   }
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
@@ -188,9 +190,13 @@ public:
 ///
 /// The states are those of the Python receiver (State in constants.hpp). Commands are followed as
 /// soon as they come. If torques cease, the arm is braked; then it is held at rest, or let go if
-/// the target compensates gravity. If motions cease, the last position stays the reference. If a
-/// joint state is needed and cannot be used, the torque goes to the resting torque (zero, or the
-/// last g(q) if the target adds none) until states can be used again, which resumes braking.
+/// the target compensates gravity. If motions cease, the last position stays the reference.
+///
+/// A fault is a needed joint state that is missing, not finite or impossible, or an arm that gets
+/// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) at the last
+/// possible position if the target adds none). After missing states the arm is braked again, and
+/// commands are followed, once kGoodStates possible ones have come in a row. Other faults stay
+/// until restart() or, if commands are total torques, the next command.
 class Feedforward
 {
 public:
@@ -227,7 +233,8 @@ public:
   void restart() noexcept
   {
     state_ = State::waiting;
-    changed_ = keeps_ = follows_ = known_ = false;
+    changed_ = keeps_ = follows_ = known_ = latched_ = false;
+    good_ = 0;
     last_.fill(0.0);
     law_.friction.restart();
   }
@@ -243,25 +250,29 @@ public:
   {
     const double seconds = elapsed > 0.0 ? std::min(elapsed, kLongestCycle) : 0.0;
     clock_ += seconds;
-    const bool usable = q && dq && possible(*q, *dq);
+    const bool finite = q && dq && all_finite(*q) && all_finite(*dq);
+    const bool usable = finite && possible(*q, *dq);
+    good_ = usable ? std::min(good_ + 1, kGoodStates) : 0;
     if (usable) {
       q_ = *q;
       dq_ = *dq;
       known_ = true;
       law_.friction.follow(clock_, q_);
     }
-    decide(given, usable);
+    decide(given, finite, usable);
     if (state_ == State::waiting) {
       return false;
     }
     Vector desired = goal_;
-    if (state_ == State::following) {
+    if (state_ == State::fault) {
+      desired = goal_ = resting();
+    } else if (state_ == State::following) {
       follow(given, desired);
     } else if (state_ == State::braking || state_ == State::holding) {
       slow(seconds, desired);
     }
     if (!all_finite(desired)) {
-      fail("the computed torque is not finite");
+      fail("the computed torque is not finite", true);
       desired = goal_;
     }
     last_ = limited(desired, last_, seconds);
@@ -273,7 +284,7 @@ public:
   /// Brake the arm in the next cycles, until a command is given.
   void brake() noexcept
   {
-    if (state_ == State::following || state_ == State::fault) {
+    if (state_ == State::following || (state_ == State::fault && !latched_)) {
       leave(State::braking);
       brake_ = Brake{};
     }
@@ -295,7 +306,7 @@ private:
   static bool possible(const Vector & q, const Vector & dq) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
-      if (!std::isfinite(dq[i]) || !within_range(i, q[i])) {
+      if (!within_range(i, q[i]) || std::abs(dq[i]) > kSpeedSlack * kVelocity[i]) {
         return false;
       }
     }
@@ -305,25 +316,30 @@ private:
   bool holds() const noexcept {return !law_.settings.target.adds_gravity;}
 
   /// Change the state as the command and the joint state ask.
-  void decide(const Reference * given, bool usable) noexcept
+  void decide(const Reference * given, bool finite, bool usable) noexcept
   {
     const bool moves = law_.settings.command == Command::motion;
     const bool blind = law_.settings.command == Command::total_torque;  // needs no state to follow
     const bool asked = given || (moves && state_ == State::waiting);
-    if (asked && (usable || blind)) {
+    const bool cleared = state_ != State::fault || (!latched_ && good_ >= kGoodStates);
+    if (asked && ((usable && cleared) || blind)) {
       if (state_ != State::following) {
         begin();
       }
     } else if (state_ == State::following && !given && !moves) {
       ++timeouts_;
       brake();
-    } else if (state_ == State::fault && usable) {
+    } else if (state_ == State::fault && cleared) {
       brake();
     }
     const bool needed = state_ == State::braking || state_ == State::holding ||
       (state_ == State::following && !blind);
-    if (needed && !usable) {
-      fail("a joint state is missing, not finite or out of range");
+    if (needed && !finite) {
+      fail("a joint state is missing or not finite", false);
+    } else if (needed && !usable) {
+      fail("a joint is where it cannot be, or faster than it can be", true);
+    } else if (state_ == State::fault && finite && !usable) {
+      latched_ = true;
     }
   }
 
@@ -343,9 +359,10 @@ private:
     keeps_ = follows_ = false;
   }
 
-  void fail(const char * reason) noexcept
+  void fail(const char * reason, bool latched) noexcept
   {
     fault_ = reason;
+    latched_ = latched;
     goal_ = resting();
     leave(State::fault);
   }
@@ -454,6 +471,11 @@ private:
       state_ = State::stopped;
       return;
     }
+    if (brake_.gets_faster()) {
+      fail("something drives the arm: it gets faster in spite of braking", true);
+      tau = goal_;
+      return;
+    }
     if (done) {
       state_ = State::holding;
     }
@@ -475,6 +497,8 @@ private:
   std::atomic<State> state_{State::waiting};
   std::atomic<const char *> fault_{nullptr};
   std::atomic<std::uint64_t> timeouts_{0};
+  int good_ = 0;          // number of possible states in a row
+  bool latched_ = false;  // whether the fault stays though states can be used
   bool known_ = false;    // whether `q_` and `dq_` are measured
   bool keeps_ = false;    // whether `kept_` is valid
   bool follows_ = false;  // whether `kept_` was given in the last cycle

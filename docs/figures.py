@@ -143,7 +143,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
             ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
             ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
-            ('sequence numbers are at most {} apart', (receiver._LOST_AT_MOST,)),
+            ('sequence numbers more than {} apart', (receiver.MAX_NUMBER_STEP,)),
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE,)),
         ],
         'docs/reference/topics.md': [

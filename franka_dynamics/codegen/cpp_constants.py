@@ -10,6 +10,7 @@ import json
 from ..arm import payload
 from ..arm.friction_state import LONGEST_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
+from ..control.feedforward import GOOD_STATES
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
 from ..control.reference import MAX_START_DISTANCE
 from ..dynamics.model import GRAVITY
@@ -20,6 +21,8 @@ _CONSTANTS = (
     ('kLongestStep', limits.MAX_STEP_S, '[s] longest time that counts for a change of torque'),
     ('kRampTime', control_law.RAMP_S, '[s] ramp of a start and of a change'),
     ('kPositionSlack', state_check.POSITION_SLACK, '[rad] beyond a position limit'),
+    ('kSpeedSlack', state_check.SPEED_SLACK, 'largest speed in the velocity limit'),
+    ('kGoodStates', GOOD_STATES, 'possible states in a row after missing ones'),
     ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
     ('kBrakeAcceleration', braking.MAX_BRAKING_ACCELERATION, '[rad/s^2] largest of a brake'),
@@ -29,6 +32,7 @@ _CONSTANTS = (
     ('kFaster', braking.FASTER, 'share of the velocity limit by which a driven joint gets faster'),
     ('kGaining', braking.GAINING_S, '[s] for which it must be faster'),
     ('kLate', braking.LATE_S, '[s] from the beginning, in which earlier torques may still act'),
+    ('kHeldEnergy', braking.HELD_J, '[J] more drives a held arm'),
     ('kLongestBraking', braking.MAX_BRAKING_S, '[s]'),
     (
         'kNoFrictionBelow',

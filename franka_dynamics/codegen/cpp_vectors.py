@@ -40,6 +40,8 @@ _AMPLITUDE, _SHARE = 0.05, 0.2  # of a joint's motion: [rad], at most this share
 # Cycles of the core's script: a motion begins after the ramp of the start, settings change while
 # it is followed, and states are lost during the ramp of that change.
 _MOVES, _CHANGES, _LOST = 230, 280, 330
+# Cycle of the receiver's script from which faults follow each other, and when senders end them.
+_FAULTS, _AFTER_FAULTS = 600, (*range(5), *range(95, 100), *range(190, 195))
 _STILL_S = 0.05  # the arm rests until the first torque, before which nothing is written
 _DIGITS = 9  # decimals of the scripted states, which keeps files small
 _INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
@@ -121,7 +123,7 @@ def _followed(
             core.change(kp=kp, payload=payload, scale=0.5)
             yield _settings_row('motion', settings, arm)
         if k >= _LOST:
-            q = q * math.nan
+            q = q * math.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
         active = core.reference.active
         torque = core.step(q, dq, stamp)
         if core.state is State.SILENT and begun:
@@ -137,7 +139,13 @@ def _followed(
 
 
 def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
-    """Yield rows of the receiver: senders that cease, are two, or wrong, and a driven arm."""
+    """
+    Yield rows of the receiver: senders that cease, are two, or wrong, and every kind of fault.
+
+    States are not finite while the arm is braked, then it is driven. From _FAULTS on a sender
+    comes after each fault and ceases. The faults are an impossible velocity while the arm is
+    braked, an impossible position and a fast arm while it is held.
+    """
     yield 'begin'
     yield _settings_row('total_torque', settings, arm)
     q, amplitude, effort = np.round(arm.home_pose, _DIGITS), _amplitude(arm), arm.limit('effort')
@@ -148,30 +156,38 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     holding = np.clip(holding, -effort, effort)
     receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
     stamp, numbers = 0.0, {1: 0, 2: 1_000_000}
-    for k in range(620):
+    most = 0.9 * np.minimum(10.0, arm.limit('velocity')) * np.sign(amplitude)
+    for k in range(_FAULTS + 310):
         before, stamp = stamp, k * _PERIOD_S
         if k < 100:
             dq = 0.0 * speed
         elif k < 420:  # braked, slower than the brake would do it
             dq = speed * math.exp(-max(0.0, k - 150) / 40.0)
-        else:  # driven
+        elif k < _FAULTS:  # driven
             dq = 0.02 * speed * math.exp((k - 420) / 30.0)
+        else:
+            dq = most * (_FAULTS + 275 <= k < _FAULTS + 300)
         q, dq = np.round(q + _PERIOD_S * dq, _DIGITS), np.round(dq, _DIGITS)
-        lost = 340 <= k < 370
         wave = holding + 0.05 * effort * math.sin(0.05 * k)
         wave = np.clip(wave, -effort, effort)
         for sender, values in _messages(k, wave, effort):
             numbers[sender] += 1
             refusal = receiver.take(values, numbers[sender])
             yield _row('message', sender, 'heard' if refusal is None else refusal.value, *values)
-        measured = q * math.nan if lost else q
-        torque = receiver.step(stamp, measured, dq)
-        yield _row('cycle', stamp - before, *measured, *dq, receiver.state.value, *torque)
+        measured, moving = q.copy(), dq.copy()
+        if 340 <= k < 370:
+            measured *= math.nan
+        if _FAULTS + 65 <= k < _FAULTS + 68:
+            moving[0] = 2.1 * arm.limit('velocity')[0]
+        if _FAULTS + 180 <= k < _FAULTS + 183:
+            measured[-1] = arm.limit('upper')[-1] + 0.3
+        torque = receiver.step(stamp, measured, moving)
+        yield _row('cycle', stamp - before, *measured, *moving, receiver.state.value, *torque)
 
 
 def _messages(k: int, wave: Array, effort: Array) -> Iterator[tuple[int, Array]]:
     """Yield sender and values of the messages before cycle k."""
-    if k < 120 or 400 <= k < 440:
+    if k < 120 or 400 <= k < 440 or (k - _FAULTS) in _AFTER_FAULTS:
         yield (1 if k < 120 else 2), wave
     if k in (20, 140, 410):
         yield (1 if k == 410 else 2), wave

@@ -132,6 +132,11 @@ class Brake:
         wanted = np.clip(wanted, -MAX_BRAKING_ACCELERATION, MAX_BRAKING_ACCELERATION)
         return mass @ wanted + share * compensated + self._pull(q) - kd * dq
 
+    @property
+    def gets_faster(self) -> bool:
+        """Whether something drives the arm, rather than that it does not come to rest."""
+        return self._gaining >= GAINING_S
+
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
         before = self._compensated()

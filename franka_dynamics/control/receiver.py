@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .braking import Brake
-from .limits import TorqueLimiter
+from .feedforward import GOOD_STATES
+from .limits import MAX_STEP_S, TorqueLimiter
 from .settings import Settings
+from .state_check import Limits, StateCheck
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# It is assumed that fewer than _LOST_AT_MOST messages in a row get lost. A message whose number is
-# not 1 to _LOST_AT_MOST above the last number is taken for another sender's. Two senders whose
-# numbers differ by at most _LOST_AT_MOST cannot be told apart: the numbers of one fill the gaps of
-# the other.
-_LOST_AT_MOST = 100
+# A message whose number is not 1 to MAX_NUMBER_STEP above the last one is another sender's: hardly
+# as many messages in a row get lost. Of two senders with nearer numbers the one ahead is followed.
+MAX_NUMBER_STEP = 100
 # A state may come late; a stamp further back than _SET_BACK_S [s] shows a clock that was set back.
 _SET_BACK_S = 0.1
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
@@ -42,7 +42,7 @@ class ReceiverState(str, Enum):
     BRAKING = 'braking'  # the sender has fallen silent, and the arm still moves
     HOLDING = 'holding'  # the receiver carries the arm at rest until a sender comes
     STOPPED = 'stopped'  # the arm carries itself: the torque goes to zero and stays there
-    FAULT = 'fault'  # a state was not finite: the torque goes to the resting torque
+    FAULT = 'fault'  # states are unusable or something drives the arm: the resting torque
 
 
 SENTENCES = {
@@ -51,7 +51,7 @@ SENTENCES = {
     ReceiverState.BRAKING: 'no sender is followed any more: braking by the model',
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
-    ReceiverState.FAULT: 'stopped by a fault: a joint state is not finite',
+    ReceiverState.FAULT: 'stopped by a fault',
 }
 
 
@@ -69,11 +69,15 @@ class TorqueReceiver:
     Follows the torques of one sender; stops the arm by its own model when the torques cease.
 
     If nothing else compensates gravity, the receiver holds the stopped arm at rest until a sender
-    comes; if the robot compensates gravity, the torque goes to zero once braking has ended. If a
-    state is not finite while the receiver brakes or holds the arm, the torque goes to zero or, if
-    nothing else compensates gravity, to the gravity torque at the last finite position, until a
-    state is finite again or a sender comes. The applied torque stays within the arm's torque
-    limits and changes by at most 1000 N m/s, whoever sends what.
+    comes; if the robot compensates gravity, the torque goes to zero once braking has ended. The
+    applied torque stays within the arm's torque limits and changes by at most 1000 N m/s, whoever
+    sends what.
+
+    Following needs no joint state. If the arm is braked or held, a fault ends that: a state that
+    is not finite, an impossible one (`StateCheck.impossible`), or an arm that gets faster in spite
+    of braking. Until a sender comes, the torque then goes to zero or, if nothing else compensates
+    gravity, to the gravity torque at the last possible position. After states that were not
+    finite the arm is braked again once GOOD_STATES possible states have come in a row.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
@@ -97,9 +101,8 @@ class TorqueReceiver:
         self.timeout = timeout
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
-        # How often the receiver stopped following a sender, because the sender was silent for the
-        # time-out or could not be told apart from a second sender.
-        self.timeouts = 0
+        self.fault = ''  # why the state is or last was FAULT
+        self.timeouts = 0  # how often a followed sender was silent for the time-out
         self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
         self._terms = TermModel(description, settings)
@@ -108,10 +111,10 @@ class TorqueReceiver:
         self._brake, self._zero = Brake(description), np.zeros(description.n)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
-        # Remaining time in which no sender is followed, because two could not be told apart [s],
-        # and the time when a message number last was repeated or too low.
-        self._doubt_s, self._doubtful = 0.0, -np.inf
-        self._finite: Array | None = None  # the last finite position
+        self._check = StateCheck(description, Limits(), MAX_STEP_S)
+        self._possible: Array | None = None  # the last possible position
+        self._good = 0  # number of possible states in a row
+        self._latched = False  # whether only a sender ends the fault
         # Times [s] by `_time`: of the last torque and of the last step.
         self._heard = self._now = -np.inf
         # The latest stamp, and how far the clock has been set back in all [s].
@@ -124,21 +127,12 @@ class TorqueReceiver:
         After a refused torque the last accepted torque stays until the time-out. A second sender
         is followed only once the followed sender has been silent for the time-out. `number` counts
         the messages of a sender, None if the middleware does not number messages; without numbers
-        every sender is followed. Of two senders with numbers at most 100 apart none is followed
-        until one has been silent for the time-out; a single repeated or late message is only
-        refused.
+        every sender is followed.
         """
-        given, refusal, doubted = np.array(torque, dtype=float), None, self._doubt_s > 0.0
-        last = self._number if doubted or self.state is ReceiverState.FOLLOWING else None
+        given, refusal = np.array(torque, dtype=float), None
+        last = self._number if self.state is ReceiverState.FOLLOWING else None
         ahead = 1 if last is None or number is None else number - last
-        foreign = not 0 < ahead <= _LOST_AT_MOST
-        if foreign and (doubted or -_LOST_AT_MOST < ahead <= 0):
-            if doubted or self._now - self._doubtful <= self.timeout:
-                doubted, self._doubt_s = True, self.timeout
-            self._doubtful = self._now
-        if doubted:
-            self._number = number
-        if doubted or foreign:
+        if not 0 < ahead <= MAX_NUMBER_STEP:
             refusal = Refusal.OTHER_PUBLISHER
         elif given.shape != self._effort.shape:
             refusal = Refusal.WRONG_SIZE
@@ -153,11 +147,16 @@ class TorqueReceiver:
         self.state = ReceiverState.FOLLOWING
         return None
 
+    @property
+    def sentence(self) -> str:
+        """The state in words, and the cause of a fault."""
+        cause = f': {self.fault}' if self.state is ReceiverState.FAULT else ''
+        return SENTENCES[self.state] + cause
+
     def follows(self, stamp: float) -> bool:
         """Return whether, at a stamp [s], a sender is followed and its time-out has not passed."""
-        if self._doubt_s > 0.0 or self.state is not ReceiverState.FOLLOWING:
-            return False
-        return self._time(stamp) - self._heard <= self.timeout
+        following = self.state is ReceiverState.FOLLOWING
+        return following and self._time(stamp) - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
@@ -170,23 +169,28 @@ class TorqueReceiver:
         self._now = now
         if self.state is ReceiverState.FOLLOWING and self._heard == -np.inf:
             self._heard = now  # a torque came before the first state
-        self._doubt_s -= max(0.0, elapsed)
-        finite = bool(np.isfinite(q).all() and np.isfinite(dq).all())
-        if finite:
-            self._finite = np.array(q)
+        wrong, impossible = self._check.impossible(q, dq, None)
+        self._good = 0 if wrong else self._good + 1
+        if not wrong:
+            self._possible = np.array(q)
         if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
-            self.state = ReceiverState.BRAKING
             self.timeouts += 1
-            self._brake.begin(self._zero)
-        if self.state is ReceiverState.FAULT and finite:
-            self.state = ReceiverState.BRAKING
-            self._brake.begin(self._zero)
+            self._begin_braking()
+        clears = not self._latched and self._good >= GOOD_STATES
+        if self.state is ReceiverState.FAULT and clears:
+            self._begin_braking()
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):
-            desired = self._own(q, dq, elapsed)
-            if not (finite and np.isfinite(desired).all()):
-                self.state = ReceiverState.FAULT
-                desired = self._given = self._resting()
+            if wrong:
+                self._fail(wrong, latched=impossible)
+            else:
+                desired = self._own(q, dq, elapsed)
+                if not np.isfinite(desired).all():
+                    self._fail('the computed torque is not finite', latched=True)
+        elif self.state is ReceiverState.FAULT:
+            self._latched = self._latched or impossible
+        if self.state is ReceiverState.FAULT:
+            desired = self._given = self._resting()
         self.applied = self._limiter.limit(desired, self.applied, elapsed)
         return self.applied
 
@@ -200,6 +204,13 @@ class TorqueReceiver:
         self._latest = max(self._latest, stamp)
         return stamp + self._set_back
 
+    def _begin_braking(self) -> None:
+        self.state = ReceiverState.BRAKING
+        self._brake.begin(self._zero)
+
+    def _fail(self, why: str, *, latched: bool) -> None:
+        self.state, self.fault, self._latched = ReceiverState.FAULT, why, latched
+
     def _own(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes the arm, then holds the arm or ends at zero; set `state`."""
         terms, brake = self._terms, self._brake
@@ -211,16 +222,19 @@ class TorqueReceiver:
         if not self._holds:
             self.state, self._given = ReceiverState.STOPPED, self._zero
             return self._given
+        if brake.gets_faster:
+            self._fail(brake.driven, latched=True)
+            return torque
         self.state = ReceiverState.HOLDING
         if brake.at_rest:
             return torque + slowed
-        brake.begin(self._zero)  # nobody else carries the arm, so it is braked again
+        brake.begin(self._zero)  # nobody else carries the arm, so it is braked on
         return torque
 
     def _resting(self) -> Array:
-        """Return the torque to end at when states are no longer finite, shape (n,) [N m]."""
+        """Return the torque at which a fault ends, shape (n,) [N m]."""
         if not self._holds:
             return np.zeros(len(self.applied))
-        if self._finite is None:
+        if self._possible is None:
             return self.applied  # no position was ever known
-        return self._terms.gravity_to_command(self._finite, self._terms.gravity(self._finite))
+        return self._terms.gravity_to_command(self._possible, self._terms.gravity(self._possible))

@@ -24,7 +24,7 @@ from .messages import (
     with_number,
 )
 from ..arm import ArmDescription
-from ..control.receiver import ReceiverState, Refusal, SENTENCES, TorqueReceiver
+from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed
 
 _LOG_PERIOD_S = 1.0
@@ -73,7 +73,7 @@ class CommandReceiver:
     def _on_question(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer what the receiver does; the service's name tells nodes what it takes."""
         answer.success = self._receiver.state is not ReceiverState.FAULT
-        answer.message = SENTENCES[self._receiver.state]
+        answer.message = self._receiver.sentence
         return answer
 
     @property
@@ -98,13 +98,13 @@ class CommandReceiver:
             status_message(
                 self._node.get_fully_qualified_name(),
                 _LEVELS.get(receiver.state, 'WARN'),
-                SENTENCES[receiver.state],
+                receiver.sentence,
                 {'state': receiver.state.value, HELD: self.held, **self._counts},
                 self._arm.name,
             )
         )
         if before is None or receiver.state is not before[0]:
-            self._node.get_logger().info(SENTENCES[receiver.state])
+            self._node.get_logger().info(receiver.sentence)
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
         refusal = self._receiver.take(message.data, number)
@@ -119,8 +119,7 @@ class CommandReceiver:
         )
         if refusal is Refusal.OTHER_PUBLISHER:
             sentence = (
-                f'a second sender of torques on {topic} is not followed, and the first only if '
-                'their message numbers are more than 100 apart; publishers listed there: '
+                f'a second sender of torques on {topic} is not followed; publishers listed there: '
                 f'{", ".join(publisher_names(self._node, topic))}'
             )
         self._node.get_logger().error(sentence, throttle_duration_sec=_LOG_PERIOD_S)

@@ -23,6 +23,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.codegen.cpp_vectors import vectors
 from franka_dynamics.control.braking import TIME_CONSTANT_S
+from franka_dynamics.control.feedforward import GOOD_STATES
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
@@ -156,27 +157,51 @@ def test_the_packages_own_test_finds_the_python_controllers_torques_and_states(b
 
 
 @pytest.mark.parametrize(
-    ('joint', 'value', 'usable'),
+    ('what', 'joint', 'value', 'ends'),
     [
-        (2, np.nan, False),
-        (0, np.inf, False),
-        (3, 0.5, False),  # joint 4 of no Franka arm gets there
-        (0, 0.1, True),
+        ('position', 2, np.nan, 'braking'),
+        ('position', 0, np.inf, 'braking'),
+        ('velocity', 4, np.nan, 'braking'),
+        ('position', 3, 0.5, 'fault'),  # joint 4 of no Franka arm gets there
+        ('velocity', 1, -6.0, 'fault'),  # nor is joint 2 of one as fast
+        ('velocity', 1, 1e6, 'fault'),
+        ('position', 0, 0.1, 'following'),
     ],
 )
-def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(built, joint, value, usable):
+def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
+    built, what, joint, value, ends
+):
     arm, library = built
-    controller, still = Receiver(library, Settings(target='mujoco'), 'motion'), np.zeros(arm.n)
-    q = np.array(arm.home)
+    controller, home = Receiver(library, Settings(target='mujoco'), 'motion'), np.array(arm.home)
+    q, dq = home.copy(), np.zeros(arm.n)
     assert controller.cycle(q, np.full(arm.n, 0.1))[1] == 'following'
-    q[joint] = value
+    (q if what == 'position' else dq)[joint] = value
     for _ in range(250):  # the ramp of a start included
-        torque, state = controller.cycle(q, still)
+        torque, state = controller.cycle(q, dq)
+    usable = ends == 'following'
     assert state == ('following' if usable else 'fault')
-    held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else arm.home)
+    held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else home)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
-    # With states that can be used it is braked, and held by what the model says.
-    assert usable or controller.cycle(np.array(arm.home), still)[1] == 'braking'
+    # After states that were missing it is braked again, but not before GOOD_STATES others.
+    states = [controller.cycle(home, np.zeros(arm.n))[1] for _ in range(GOOD_STATES)]
+    assert states == ['following' if usable else 'fault'] * (GOOD_STATES - 1) + [ends]
+    controller.restart()
+    assert controller.cycle(home, np.zeros(arm.n))[1] == 'following'
+
+
+def test_a_held_arm_that_something_drives_is_held_no_more(built):
+    arm, library = built
+    settings, home = Settings(target='mujoco'), np.array(arm.home)
+    receiver = Receiver(library, settings)
+    still, carried = np.zeros(7), TermModel(arm, settings).gravity(home)
+    receiver.receive(carried)
+    for _ in range(150):
+        _, state = receiver.cycle(home, still)
+    assert state == 'holding'
+    moves = 0.9 * arm.limit('velocity')
+    assert [receiver.cycle(home, moves)[1] for _ in range(10)][-1] == 'fault'
+    assert [receiver.cycle(home, still)[1] for _ in range(100)][-1] == 'fault'
+    assert receiver.receive(carried) == 'heard' and receiver.cycle(home, still)[1] == 'following'
 
 
 def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
@@ -200,8 +225,9 @@ def test_the_gains_hold_a_braked_arm_where_braking_began_or_limits_held_back_its
     settings = Settings(target='mujoco', **gains)
     receiver, still = Receiver(library, settings, 'motion'), np.zeros(arm.n)
     q, moved = np.array(arm.home), np.array(arm.home) + 0.02
-    for given, name in ((q, 'following'), (q * np.nan, 'fault'), (q, 'braking')):
+    for given, name in ((q, 'following'), (q * np.nan, 'fault')):
         assert receiver.cycle(given, still)[1] == name
+    assert [receiver.cycle(q, still)[1] for _ in range(GOOD_STATES)][-1] == 'braking'
     if limited:
         receiver.cycle(moved, np.ones(arm.n))
     else:  # gravity changes on the way
