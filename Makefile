@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help broken-logs demo docs foreign-files fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
 	@echo 'make fuzz         random bytes to the nodes, a hundred times as many as in make test'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
+	@echo 'make foreign-files  compare every URDF below FOLDER with what Pinocchio reads in it'
 	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
 	@echo 'make guard-false-alarms    how many situations with nothing wrong stop the simulated arm'
 	@echo 'make guard-misconfiguration  how fast simulated arms get whose controller has wrong settings or'
@@ -185,6 +186,9 @@ broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \
 		"$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"/fer_excitation \
 		"$$FRANKA_DYNAMICS_RECORDINGS"/fer_gaz2019_1khz
+
+foreign-files: setup
+	@$(BIN)/python benchmarks/foreign_files.py "$${FOLDER:?names no folder of URDFs}" $(FOREIGN_ARGS)
 
 streams: setup
 	@$(BIN)/python benchmarks/streams.py

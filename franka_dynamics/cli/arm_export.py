@@ -29,6 +29,8 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
         prefix=arm.arm_prefix,
         repair=arm.repair,
         payload=None if arm.payload is None else read_payload(arm.payload),
+        joints=arm.joints,
+        held=dict(arm.hold),
         ideal=ideal,
     )
     print_or_write(text, output)

@@ -23,6 +23,7 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
         'hand': arm.hand,
         'tolerance': TOLERANCE,
         'warnings': arm.inconsistencies(),
+        'urdf': [one._asdict() for one in agreement.urdf],
         'difference': 'largest |a - b| / max(1, largest |b| of the state), b the reference',
         'consistency': [
             {

@@ -32,7 +32,7 @@ from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
-from ..errors import InertiaError, listed
+from ..errors import DescriptionError, InertiaError, listed
 from ..files import write_text
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
@@ -307,7 +307,7 @@ def mjcf_text(
     """
     description = described(description)
     description.require_physical('an MJCF')
-    _require_mass(description)
+    _require_movable(description)
     friction: list[dict[str, str]] = [{}] * description.n
     if not ideal:
         friction = _mjcf_friction(description)
@@ -342,8 +342,14 @@ def mjcf_text(
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _require_mass(description: ArmDescription) -> None:
-    """Raise InertiaError for a moving link without mass or inertia, which MuJoCo refuses."""
+def _require_movable(description: ArmDescription) -> None:
+    """Raise an error for a link without mass or inertia or a joint that cannot move."""
+    for joint in description.joints:
+        if joint.limits.lower == joint.limits.upper:
+            raise DescriptionError(
+                f'{description.name}: {joint.name} is limited to the one position '
+                f'{joint.limits.lower:g}, which MuJoCo refuses; give its limits.'
+            )
     names = description.link_names or tuple(f'behind {joint.name}' for joint in description.joints)
     empty = [
         f'{name} ({link.mass:g} kg)'
