@@ -12,6 +12,7 @@ import shlex
 import numpy as np
 import yaml
 
+from ._next import next_command
 from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say, show, this_command
 from ..errors import IdentificationError
@@ -69,7 +70,8 @@ def run(
     write_text(output, _trajectory_yaml(description.joint_names, time, *found.trajectory.at(time)))
     file = shlex.quote(str(output))
     say(
-        f'trajectory: {output}; play it with\n  {this_command()} node play {file}\n'
+        f'trajectory: {output}; play it with\n'
+        f'  {this_command()} {next_command("node play", output, topic=None)}\n'
         'or, where ROS 2 is installed, with\n  ros2 topic pub --once /feedforward/reference '
         f'trajectory_msgs/msg/JointTrajectory "$(cat {file})"'
     )
