@@ -193,6 +193,14 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
     """A reference trajectory is malformed, or the arm cannot or must not follow it."""
 
 
+class BeyondLimitError(ReferenceRefusedError):
+    """A motion leaves a limit of the arm; `what` says how, `time` how long after its start [s]."""
+
+    def __init__(self, what: str, time: float) -> None:
+        self.what, self.time = what, time
+        super().__init__(f'{time:.3f} s after its start the reference takes {what}.')
+
+
 class NotRunningError(ReferenceRefusedError):
     """No torque is sent that could follow a reference."""
 

@@ -14,12 +14,14 @@ from franka_dynamics.ros.launching import (
     controllers_text,
     ending,
     feedforward_node,
+    FORWARD,
     generated_files,
     given_file,
     launch_description,
     parameters_argument,
+    Receiver,
     receiver,
-    RECEIVER_ARGUMENT,
+    RECEIVER_HELP,
     spawner,
     text,
 )
@@ -42,7 +44,11 @@ ARGUMENTS = {
         'feedforward_trajectory_controller, which adds them to its own feedback.',
         [TORQUES, TRAJECTORY],
     ),
-    'receiver': RECEIVER_ARGUMENT,
+    'receiver': (
+        '',
+        f'{RECEIVER_HELP} It must be given with controller:=torques; without it, the launch '
+        'names those that are installed.',
+    ),
     'controllers_file': (
         '',
         'Parameters of the controllers. If empty, receiver.yaml of the generated package, or else '
@@ -68,19 +74,19 @@ def everything(given):
     arm = load(given.robot_type, prefix=prefix)
     require_fr3(given.robot_type, arm.joint_names[0].removeprefix(prefix))
     forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
-    chosen = receiver(arm, given, 'fci', forward, prefix)
     if given.controller == TORQUES:
-        controller, parameters, said = chosen.controller, chosen.parameters, [chosen.said]
+        chosen = receiver(arm, given, 'fci', forward, prefix)
     else:
-        controller, parameters, said = f'{prefix}{TRAJECTORY}', forward, []
-    folder = generated_files({'controllers.yaml': parameters})
+        # It takes whole trajectories with torques; to ~/command nobody listens.
+        chosen = Receiver(f'{prefix}{TRAJECTORY}', f'{prefix}{FORWARD}/commands', forward, [])
+    folder = generated_files({'controllers.yaml': chosen.parameters})
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = spawner(
         given.namespace,
         '--unload-on-kill',
-        controller,
+        chosen.controller,
         file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
-        on_exit=ending(f'the spawner of {controller}'),
+        on_exit=ending(f'the spawner of {chosen.controller}'),
     )
     feedforward = feedforward_node(
         given,
@@ -98,7 +104,7 @@ def everything(given):
         },
         name=f'{prefix}feedforward',
     )
-    return [*said, active, feedforward]
+    return [*chosen.said, active, feedforward]
 
 
 def require_fr3(robot_type, joint):

@@ -85,8 +85,9 @@ class ControlLaw:
             return ''
         return (
             f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
-            f'{MAX_PHASE / (self.damping_rate * late):.2g} of this kd, or a shorter period; a '
-            'simulated arm with drives is to be given with them (with_armature)'
+            f'{MAX_PHASE / (self.damping_rate * late):.2g} of this kd, or take joint states '
+            "at a higher rate; a simulated arm bears more if its description has the drives' "
+            'inertia'
         )
 
     def require_stable(self, period: float, age: float) -> None:

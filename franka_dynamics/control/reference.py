@@ -17,7 +17,7 @@ from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require
 from .state_check import MIN_DEGREES
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
-from ..errors import ReferenceRefusedError
+from ..errors import BeyondLimitError, ReferenceRefusedError
 from ..typing import Array
 
 # A motion begins PLANNING_LEAD_TIMES_S[0] after the latest joint state [s], which leaves time to
@@ -215,7 +215,12 @@ class Reference:
                     desired = present.at(stamp).q
                     self._require_near(measured, desired, 'The arm stands where it is not desired')
                 stream = _continued(self._stream, stamp, points[0]) if streamed else []
-                planned = self._planned(points, stream, stamp, lead, present)
+                try:
+                    planned = self._planned(points, stream, stamp, lead, present)
+                except BeyondLimitError as error:
+                    begin = stamp if times is None else stamp + lead
+                    since = present.zero + error.time - (begin if start is None else start)
+                    raise BeyondLimitError(error.what, since) from None
                 with self._lock:
                     if self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')

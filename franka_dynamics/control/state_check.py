@@ -300,7 +300,7 @@ class StateCheck:
             )
         cause = (
             'check its driver, the units of velocity and time, and whether two sources send joint '
-            'states; where a simulation was set back, call reset()'
+            'states; where a simulation was set back, the controller must be reset, too'
         )
         return f'{self._names[joint]} {what}; {cause}'
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arm import ArmDescription
-from ..errors import ReferenceRefusedError
+from ..arm import ArmDescription, JointKind
+from ..errors import BeyondLimitError, ReferenceRefusedError
 from ..typing import Array
 
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest [s].
@@ -111,8 +111,8 @@ class Trajectory:
         """
         Return the motion if it keeps to the arm's limits.
 
-        Raises ReferenceRefusedError that names the joint and the limit if a segment that begins
-        earlier than `until`, a time after `zero` [s], leaves the limits of position or velocity
+        Raises BeyondLimitError that names the joint and the limit if a segment that begins earlier
+        than `until`, a time after `zero` [s], leaves the limits of position or velocity
         (at its position), or `share` times the limit of acceleration.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < until]
@@ -121,18 +121,19 @@ class Trajectory:
         states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
         q, dq, ddq = np.moveaxis(states, 2, 0)
         most = share * arm.limit('acceleration')
-        for name, values, low, high in (
-            ('position', q, arm.limit('lower'), arm.limit('upper')),
-            ('velocity', dq, *arm.velocity_bounds(q)),
-            ('acceleration', ddq, -most, most),
+        for name, per, values, low, high in (
+            ('position', '', q, arm.limit('lower'), arm.limit('upper')),
+            ('velocity', '/s', dq, *arm.velocity_bounds(q)),
+            ('acceleration', '/s^2', ddq, -most, most),
         ):
             # NaN counts as outside.
             for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= _SLACK)):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
-                raise ReferenceRefusedError(
-                    f'The reference takes {arm.joint_names[i]} to a {name} of '
-                    f'{values[k, s, i]:.4g} {self.times[k] + since[k, s] - self.times[0]:.3f} s '
-                    f'after it begins; its limits there are {low:.4g} to {high:.4g}.'
+                unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
+                raise BeyondLimitError(
+                    f'{arm.joint_names[i]} to a {name} of {values[k, s, i]:.4g} {unit}; its '
+                    f'limits there are {low:.4g} to {high:.4g} {unit}',
+                    self.times[k] + since[k, s],
                 )
         return self
 

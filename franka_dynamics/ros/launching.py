@@ -13,7 +13,7 @@ import tempfile
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from ament_index_python.packages import get_packages_with_prefixes
 from launch import LaunchDescription  # type: ignore[attr-defined]
 from launch.actions import (
     DeclareLaunchArgument,
@@ -36,7 +36,7 @@ from ..resources import share_directory
 from ..simulation.gazebo import numbers, start_of
 
 PACKAGE = 'franka_dynamics'
-RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
+RECEIVER, FORWARD = 'receiver', 'effort_controller'
 CONFIG = share_directory() / 'config'
 # A launch argument: its default, its description and, if they are limited, its choices.
 Argument = tuple[Any, ...]
@@ -74,13 +74,10 @@ def namespace_argument(of: str) -> Argument:
     )
 
 
-# The argument for the package of the controller that receives the torques.
-RECEIVER_ARGUMENT = (
-    '',
-    'A package that franka-dynamics codegen generated for this arm; its controller takes the '
-    'torques, and brakes the arm when they cease. If empty, fr3_feedforward (fr3: the arm; with a '
-    'hand fr3_franka_hand_feedforward) where it is installed; otherwise, or with none, a forward '
-    'controller, which holds the last torque for ever.',
+RECEIVER_HELP = (
+    'What takes the torques: effort_controller, a forward controller, which holds the last torque '
+    'for ever if the node is killed, or a package that franka-dynamics codegen generated for this '
+    'arm, whose controller then brakes the arm.'
 )
 
 
@@ -99,7 +96,7 @@ def simulation_arguments(target: str) -> dict[str, Argument]:
         'robot_type': ('fr3', 'The arm: a file name of config/arms.'),
         'hand': ('none', 'The hand: none, franka_hand, or another of config/hands.'),
         'namespace': namespace_argument('nodes, controllers and topics'),
-        'receiver': RECEIVER_ARGUMENT,
+        'receiver': (FORWARD, RECEIVER_HELP),
         'params_file': parameters_argument(target),
     }
 
@@ -243,7 +240,7 @@ class Receiver(NamedTuple):
     controller: str  # its name in the controller manager
     command: str  # the topic on which it receives torques
     parameters: str  # the text of its parameter file
-    said: Any  # launch's log message about it
+    said: list[Any]  # launch's log message about it, if any
 
 
 def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
@@ -261,41 +258,36 @@ def receiver(
     arm: ArmDescription, given: SimpleNamespace, target: str, forward: str, prefix: str = ''
 ) -> Receiver:
     """
-    Return the controller that receives an arm's torques, generated or else the forward controller.
+    Return the controller that receives an arm's torques, by the launch argument receiver.
 
-    `arm` is the arm of the launch argument robot_type, with the joint names of the robot
-    description; `given` has the launch argument receiver, too. `target` is the node's target: it
-    tells the generated controller whether to add gravity torque while it brakes and holds the arm.
-    `forward` is the text of the forward controller's parameter file, taken if the receiver is
-    'none', or is empty and no generated package is installed. `prefix` is put before the
-    controller's name. Raises RuntimeError if another package is not installed. Raises
-    SettingsError if the package was generated for other joint names; the arm's names may have a
-    prefix that the package's lack.
+    `arm` has the joint names of the robot description. `target` is the node's target: it tells a
+    generated controller whether to add gravity torque while it brakes and holds the arm. `forward`
+    is the text of the forward controller's parameter file. `prefix` is put before the controller's
+    name. Raises SettingsError if there is no such receiver, or the package was generated for other
+    joint names; the arm's names may have a prefix that the package's lack.
     """
-    hand = '' if arm.hand == 'none' else arm.hand
-    generated = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
-    name = given.receiver or generated
-    build = (
-        f'franka-dynamics codegen --package {generated} --arm {given.robot_type}'
-        f'{f" --hand {hand}" if hand else ""} --output src, then colcon build '
-        '(see "The feedforward in C++" in the documentation)'
-    )
-    try:
-        share = None if name == NO_RECEIVER else Path(get_package_share_directory(name))
-    except PackageNotFoundError:
-        share = None
-        if given.receiver:
-            raise RuntimeError(
-                f'receiver: {name} is not installed: {build}. Nothing is started.'
-            ) from None
-    if share is None:
+    name = given.receiver
+    if name == FORWARD:
         controller = f'{prefix}{FORWARD}'
-        said = (
-            f'WARNING: {controller} holds the last torque for ever if the node is killed. For a '
-            f'controller that brakes the arm instead: {build}.'
+        said = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
+        return Receiver(controller, f'{controller}/commands', forward, [LogInfo(msg=said)])
+    files = {
+        package: file
+        for package, folder in sorted(get_packages_with_prefixes().items())
+        if (file := Path(folder, 'share', package, 'config', 'receiver.yaml')).is_file()
+    }
+    if name not in files:
+        hand = '' if arm.hand == 'none' else arm.hand
+        package = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
+        here = ''.join(f', receiver:={one} (it then brakes the arm)' for one in files)
+        raise SettingsError(
+            f'receiver: {f"{name} is not installed" if name else "say what takes the torques"}. '
+            f'There are: receiver:={FORWARD} (it holds the last torque for ever if the node is '
+            f'killed){here}. For one that brakes: franka-dynamics codegen --package {package} '
+            f'--arm {given.robot_type}{f" --hand {hand}" if hand else ""} --output src, then '
+            'colcon build. Nothing is started.'
         )
-        return Receiver(controller, f'{controller}/commands', forward, LogInfo(msg=said))
-    table = yaml.safe_load((share / 'config' / 'receiver.yaml').read_text(encoding='utf-8'))
+    table = yaml.safe_load(files[name].read_text(encoding='utf-8'))
     controller = f'{prefix}{RECEIVER}'
     table[f'/**/{controller}'] = section = table.pop(f'/**/{RECEIVER}')
     values = section['ros__parameters']
@@ -307,7 +299,7 @@ def receiver(
     values.update(joints=list(arm.joint_names), target=target)
     said = f'{name} takes the torques, and brakes the arm when they cease.'
     text, topic = yaml.safe_dump(table), f'{controller}/reference'
-    return Receiver(controller, topic, text, LogInfo(msg=said))
+    return Receiver(controller, topic, text, [LogInfo(msg=said)])
 
 
 def simulated_hardware(
@@ -343,7 +335,7 @@ def simulated_hardware(
         on_exit=ending('the spawner of the controllers', ()),
     )
     return active, [
-        chosen.said,
+        *chosen.said,
         robot_state_publisher(given, {**hardware, **initial}),
         simulated_feedforward(given, target, chosen.command),
     ]

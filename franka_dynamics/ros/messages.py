@@ -364,6 +364,10 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     positions, or a field is neither empty in all points nor has one value per joint in each.
     """
     names, points = tuple(message.joint_names), message.points
+    if not names:
+        raise ReferenceRefusedError(
+            "The reference's joint_names are empty; name the joint of each value of its points."
+        )
     require_count(len(points))
     rows: dict[str, Array | None] = {}
     for name in POINT_FIELDS:

@@ -16,7 +16,7 @@ from franka_dynamics.control.reference import (
 )
 from franka_dynamics.control.request import MAX_POINTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import ReferenceRefusedError
+from franka_dynamics.errors import BeyondLimitError, ReferenceRefusedError
 
 from .closed_loop import limited, require_continuous
 
@@ -398,6 +398,20 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
     fades = slice(1, round(1e3 * SETPOINT_HOLD_TIMES_S[0]))
     assert (states[1][fades, 0] > 0.94).all()
     assert not states[1][-1].any()
+
+
+@pytest.mark.parametrize(
+    ('times', 'start', 'beyond_s'),
+    [([5.0], None, (5.0, 5.0)), ([5.0], 3.0, (5.0, 5.0)), ([2.0, 5.0], 1.0, (2.0, 5.0))],
+)
+def test_a_point_beyond_a_limit_is_told_by_its_time_since_the_start(times, start, beyond_s):
+    reference = held()
+    q = np.repeat(HOME[None], len(times), axis=0)
+    q[-1, 3] = ARM.limit('upper')[3] + 0.4
+    with pytest.raises(BeyondLimitError, match='rad; its limits') as caught:
+        reference.follow(q, times, start=start)
+    # Points at the start's seconds: the first has none beyond, a spline to the last one has.
+    assert beyond_s[0] - 1e-6 <= caught.value.time <= beyond_s[1] + 1e-6
 
 
 def test_a_set_point_with_velocity_beyond_a_limit_or_without_room_to_brake_is_refused():

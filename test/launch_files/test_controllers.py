@@ -68,7 +68,7 @@ def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
     # Two arms may have one controller manager, so names begin with the arm's prefix.
     controller = prefix + controller.replace('torques', 'effort_controller')
-    processes = launched('franka_ros2', namespace='/left', **given)
+    processes = launched('franka_ros2', namespace='/left', receiver='effort_controller', **given)
     assert set(processes) == {'spawner', 'feedforward_node'}
     assert '--unload-on-kill' in processes['spawner'].command
     name, own = loaded(processes['spawner'])
@@ -81,10 +81,27 @@ def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
     assert node.remappings[COMMAND] == f'{prefix}{topic}'
 
 
+PACKAGES = 'fr3_feedforward', 'fr3_franka_hand_feedforward'
+
+
 @cache
 def receiver_file(package):
     """Return the parameter file of the receiver in a generated package."""
     return cpp_package(load('fr3'), package)['config/receiver.yaml']
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Return the folder of ament's index, in which the packages are not listed yet."""
+    # The robot description is no matter here, and xacro would need most of the time.
+    (tmp_path / 'xacro').write_text('#!/bin/sh\necho none\n')
+    (tmp_path / 'xacro').chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
+    for package in PACKAGES:
+        file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
+        file.parent.mkdir(parents=True)
+        file.write_text(receiver_file(package))
+    return tmp_path / 'share/ament_index/resource_index/packages'
 
 
 @pytest.mark.parametrize(
@@ -95,54 +112,48 @@ def receiver_file(package):
         ('mujoco_ros2_control', {}, 'mujoco'),
     ],
 )
-def test_a_generated_package_takes_the_torques_where_it_is_installed_and_else_a_warning_tells(
-    launched, tmp_path, name, given, target, caplog, monkeypatch
+def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed(
+    launched, installed, name, given, target, caplog, monkeypatch
 ):
     monkeypatch.setattr(logging.getLogger('launch.user'), 'handlers', [caplog.handler])
-    # The robot description is no matter here, and xacro would need most of the time.
-    (tmp_path / 'xacro').write_text('#!/bin/sh\necho none\n')
-    (tmp_path / 'xacro').chmod(0o755)
-    monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
-    index = tmp_path / 'share/ament_index/resource_index/packages'
-    packages = ('fr3_feedforward', 'fr3_franka_hand_feedforward')
-    for package in packages:
-        file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
-        file.parent.mkdir(parents=True)
-        file.write_text(receiver_file(package))
-    launch = partial(launched, name, **given)
-    forward_name = f'{given.get("arm_prefix", "")}effort_controller'
-    assert loaded(launch(robot_type='fr3')['spawner'])[0] == forward_name
-    assert f'WARNING: {forward_name} holds the last torque for ever' in caplog.text
-    assert 'codegen --package fr3_feedforward --arm fr3 --output src, then' in caplog.text
-    if name == 'franka_ros2':  # a controller with its own feedback takes no torques every cycle
-        caplog.clear()
-        launch(robot_type='fr3', controller='feedforward_trajectory_controller')
-        assert 'WARNING: ' not in caplog.text
-    else:  # the payload of franka_ros2 the robot knows: there a hand is no other model
-        launch(robot_type='fr3', hand='franka_hand')
-        line = '--package fr3_franka_hand_feedforward --arm fr3 --hand franka_hand --output src'
-        assert line in caplog.text
-    for package in packages:
-        (index / package).touch()
-    # receiver:=none chooses the forward controller although a generated one is installed.
-    forward = launch(robot_type='fr3', receiver='none')['spawner']
-    assert loaded(forward)[0] == forward_name
-    processes = launch(robot_type='fr3')
-    controller, values = loaded(processes['spawner'])
+    launch = partial(launched, name, **given, robot_type='fr3')
     prefix = given.get('arm_prefix', '')
-    expected = (f'{prefix}receiver', f'{packages[0]}/FeedforwardController')
-    assert (controller, values['type']) == expected
-    joints = load('fr3', prefix=prefix).joint_names
-    assert values['joints'] == list(joints)
-    assert (values['target'], values['reference']) == (target, 'total_torque')
-    assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
-    if name != 'franka_ros2':
-        _, values = loaded(launch(robot_type='fr3', hand='franka_hand')['spawner'])
-        assert values['type'] == f'{packages[1]}/FeedforwardController'
-    with refuses(SettingsError, 'fr3_feedforward', 'fr3_joint1', 'fr3v2_joint1'):
-        launch(robot_type='fr3v2', receiver='fr3_feedforward')
-    with refuses(RuntimeError, 'mine', 'franka-dynamics codegen --package'):
-        launch(robot_type='fr3', receiver='mine')
+    with refuses(SettingsError, 'mine is not installed', '--package fr3_feedforward --arm fr3'):
+        launch(receiver='mine')
+    with refuses(SettingsError, PACKAGES[0]):
+        launch(receiver=PACKAGES[0])
+    for package in PACKAGES:
+        (installed / package).touch()
+    assert (
+        loaded(launch(receiver='effort_controller')['spawner'])[0] == f'{prefix}effort_controller'
+    )
+    assert f'WARNING: {prefix}effort_controller holds the last torque' in caplog.text
+    for package in PACKAGES:
+        processes = launch(receiver=package)
+        controller, values = loaded(processes['spawner'])
+        assert (controller, values['type']) == (
+            f'{prefix}receiver',
+            f'{package}/FeedforwardController',
+        )
+        assert values['joints'] == list(load('fr3', prefix=prefix).joint_names)
+        assert (values['target'], values['reference']) == (target, 'total_torque')
+        assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
+    with refuses(SettingsError, PACKAGES[0], 'fr3_joint1', 'fr3v2_joint1'):
+        launched(name, **given, robot_type='fr3v2', receiver=PACKAGES[0])
+
+
+def test_without_a_receiver_nothing_is_started_for_a_real_arm_and_both_are_named(
+    launched, installed
+):
+    forward = 'receiver:=effort_controller (it holds the last torque for ever'
+    with refuses(SettingsError, forward, 'codegen --package fr3_feedforward --arm fr3'):
+        launched('franka_ros2', robot_type='fr3')
+    (installed / PACKAGES[0]).touch()
+    with refuses(SettingsError, forward, f'receiver:={PACKAGES[0]} (it then brakes the arm)'):
+        launched('franka_ros2', robot_type='fr3')
+    # A controller with its own feedback takes no torques every cycle.
+    given = {'controller': 'feedforward_trajectory_controller'}
+    assert 'spawner' in launched('franka_ros2', robot_type='fr3', **given)
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])

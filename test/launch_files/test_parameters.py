@@ -22,6 +22,7 @@ from ..agreement import refuses
 COMMAND = '~/command'
 # Values that no launch file gives; `/**` is how a file of a user's own mostly begins.
 OWN = {'/**': {'min_input_rate': 70.0}}
+FORWARD = {'receiver': 'effort_controller'}
 LEFT, HAND = {'arm_prefix': 'left_'}, {'hand': 'franka_hand'}
 REAL = {'target': 'fci', 'use_sim_time': False}
 SIMULATED = {'target': 'mujoco', 'use_sim_time': True}
@@ -46,7 +47,7 @@ def test_the_launched_that_launch_finds_here_are_those_of_this_package(setup_scr
     ('name', 'given', 'expected'),
     [
         ('feedforward', {**LEFT, 'target': 'fci', 'use_sim_time': 'false'}, {**LEFT, **REAL}),
-        ('franka_ros2', LEFT, {**LEFT, **REAL}),
+        ('franka_ros2', {**LEFT, **FORWARD}, {**LEFT, **REAL}),
         ('simulation', LEFT, {**LEFT, **SIMULATED}),
         ('two_arms', {'arm_prefix': 'a_'}, SIMULATED),
         (
@@ -151,8 +152,9 @@ FILES = {
 @pytest.mark.parametrize('name', FILES)
 def test_a_file_that_is_not_there_starts_nothing(name, launched, tmp_path):
     for argument in FILES[name]:
+        given = FORWARD if name == 'franka_ros2' else {}
         with refuses(SettingsError, argument.split('_', 1)[-1], f'{tmp_path}/typo.yaml'):
-            launched(name, **{argument: f'{tmp_path}/typo.yaml'})
+            launched(name, **given, **{argument: f'{tmp_path}/typo.yaml'})
 
 
 def test_where_mujoco_is_missing_the_launch_file_says_how_it_is_had(launched, monkeypatch):

@@ -98,7 +98,7 @@ def test_the_launch_unloads_its_controller_and_after_a_kill_the_pages_command_do
     torques = probe.collect(Float64MultiArray, COMMAND)
     assert controllers() == {}
 
-    given = 'franka_ros2', f'params_file:={parameters}', 'receiver:=none'
+    given = 'franka_ros2', f'params_file:={parameters}', 'receiver:=effort_controller'
 
     def start():
         launch, log = launched(*given)
