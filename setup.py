@@ -51,9 +51,9 @@ def shared_files():
     return entries
 
 
-def ros_wheels():
-    """Return the wheels of ROS 2 Jazzy that the nodes need, from requirements/ros-jazzy.txt."""
-    path = Path(__file__).parent / 'requirements' / 'ros-jazzy.txt'
+def ros_wheels(distribution):
+    """Return the wheels of a ROS 2 distribution that the nodes need, from requirements/."""
+    path = Path(__file__).parent / 'requirements' / f'ros-{distribution}.txt'
     lines = path.read_text(encoding='utf-8').splitlines() if path.exists() else []
     return [line for line in lines if line and not line.startswith('#')]
 
@@ -75,7 +75,8 @@ setup(
     extras_require={
         **EXTRAS,
         **LIBRARIES,
-        'ros-jazzy': ros_wheels(),
+        'ros-jazzy': ros_wheels('jazzy'),
+        'ros-kilted': ros_wheels('kilted'),
         'test': ['pytest'],  # or colcon test would look for unittest's tests
         'all': sorted({r for reqs in EXTRAS.values() for r in reqs}),
     },

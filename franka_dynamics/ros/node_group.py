@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 import os
 from pathlib import Path
 import random
@@ -195,10 +196,11 @@ def use_isolated_network() -> None:
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
-    for name in FASTDDS_PROFILES:
-        os.environ[name] = str(profiles)
-    for name in _OVERRULING:
+    for name in (*FASTDDS_PROFILES, *_OVERRULING):
         os.environ.pop(name, None)
+    # Fast DDS 3, which Kilted with rclpy 9 has, warns of the older name; before it knows no other.
+    newer = int(version('rclpy').partition('.')[0]) >= 9
+    os.environ[FASTDDS_PROFILES[0 if newer else 1]] = str(profiles)
 
 
 def _free_domain() -> int:
