@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A pretend robot: an arm in MuJoCo with a publisher and a receiver of its own, as a driver has."""
+"""A pretend robot: an arm in MuJoCo with its own publisher and receiver, as a driver has."""
 
 from random import Random
 import time
@@ -45,11 +45,8 @@ class PretendRobot:
         stamps=True,
         velocities=True,
     ) -> None:
-        self._probe, self._extra, self._random = (
-            probe,
-            list(extra),
-            Random(1) if disorder else None,
-        )
+        self._probe, self._extra = probe, list(extra)
+        self._random = Random(1) if disorder else None
         self.names, self._effort, self.period = list(names), effort, period
         self._stamps, self._velocities = stamps, velocities
         self.model = mujoco.MjModel.from_xml_string(mjcf_text(FR3))
@@ -59,9 +56,8 @@ class PretendRobot:
         self.time, self.locked, self.torques = 100.0, False, []
         self._answers = True
         kind = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
-        self.states = probe.create_publisher(
-            JointState, topic, QoSProfile(depth=1, reliability=kind)
-        )
+        qos = QoSProfile(depth=1, reliability=kind)
+        self.states = probe.create_publisher(JointState, topic, qos)
         probe.create_subscription(Float64MultiArray, COMMAND, self._take, 10)
         self._references = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
 
@@ -84,9 +80,8 @@ class PretendRobot:
         measured = self.gravity() + (self.torques[-1] if self.torques else 0.0)
         efforts = {'measured': measured, 'nan': [np.nan] * 7, 'zero': [0.0] * 7, 'none': []}
         effort = [float(one) for one in efforts[self._effort]]
-        rows = list(
-            zip(self.names, self.data.qpos.tolist(), self.data.qvel.tolist(), effort or [0.0] * 7)
-        )
+        state = self.data.qpos.tolist(), self.data.qvel.tolist(), effort or [0.0] * 7
+        rows = list(zip(self.names, *state))
         rows += [(name, 0.035, 0.0, 0.0) for name in self._extra]
         if self._random:
             self._random.shuffle(rows)
@@ -140,6 +135,7 @@ class PretendRobot:
 
     def send(self, rows, times=(0.0,), **fields) -> None:
         """Send a reference of positions, one row for each time."""
+        self._probe.until(self._references.get_subscription_count, 'a listener to references')
         message = JointTrajectory(joint_names=self.names)
         for k, (q, at) in enumerate(zip(rows, times)):
             point = JointTrajectoryPoint(positions=list(map(float, q)))
