@@ -89,8 +89,8 @@ class PretendRobot:
         state = JointState(name=name, position=q, velocity=dq if self._velocities else [])
         state.effort = tau if effort else []
         if self._stamps:
-            seconds = int(self.time)
-            state.header.stamp = Time(sec=seconds, nanosec=round((self.time - seconds) * 1e9))
+            nanoseconds = round(self.time * 1e9)
+            state.header.stamp = Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
         return state
 
     def step(self) -> None:
