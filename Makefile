@@ -155,7 +155,7 @@ test-kilted: $(KILTED_VENV)/ready
 ROS_PYTHON ?= python3
 ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/urdf/test_xacro.py test/test_installation.py \
-	test/codegen/test_ros2_control.py test/ros/test_cpp_example.py \
+	test/cpp_package/test_ros2_control.py test/ros/test_cpp_example.py \
 	test/ros/test_trajectory_action.py \
 	test/ros/test_trajectory_controller.py test/ros/test_parameter_tables.py \
 	test/ros/test_security.py
@@ -192,7 +192,7 @@ docs: $(VENV)/docs-ready
 	@echo docs/_build/index.html
 
 fuzz: setup
-	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_messages.py test/codegen/test_cpp_package.py -k 'bytes or whatever or whole'
+	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_messages.py test/cpp_package/test_package.py -k 'bytes or whatever or whole'
 
 broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package
 
 PROGRAM = """
 #include <algorithm>

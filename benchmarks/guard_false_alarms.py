@@ -26,10 +26,10 @@ import numpy as np
 
 from franka_dynamics.arm.friction import ViscousCoulombFriction
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from franka_dynamics.simulation.arm_simulation import Push
-from franka_dynamics.simulation.model_trial import draw_plant
 from franka_dynamics.typing import Array
 
 BEGIN = 800  # step at which a situation begins: the arm is held at home before

@@ -26,9 +26,9 @@ from guard_runs import Case, Channel, JointState, Loop, STEP_S
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
-from franka_dynamics.simulation.model_trial import draw_plant
 from franka_dynamics.typing import Array
 
 AT = 1000  # number of the step before which live changes are made

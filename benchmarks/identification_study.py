@@ -29,12 +29,12 @@ import numpy as np
 
 from franka_dynamics.arm import ArmDescription, load, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.results import Improvement
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
-from franka_dynamics.simulation.model_trial import draw_plant
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 
 sys.path.append(str(Path(__file__).parents[1] / 'test'))

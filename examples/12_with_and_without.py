@@ -31,8 +31,8 @@ except ImportError as error:
 
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
-from franka_dynamics.simulation.model_trial import draw_plant
 
 STIFFNESSES = (200.0, 600.0, 40.0)  # N m/rad, of the first four joints
 # Of all joints relative to the first; damping [N m s/rad] belongs to the root of the stiffness.

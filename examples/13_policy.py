@@ -25,8 +25,8 @@ except ImportError as error:
     raise SystemExit(f"{error}; this example needs pip install '.[sim]' in the clone") from None
 
 import franka_dynamics as fd
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
-from franka_dynamics.simulation.model_trial import draw_plant
 
 KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad
 KD = (4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5)  # N m s/rad

@@ -99,8 +99,15 @@ def __getattr__(name: str) -> 'Any':
         return sorted(_places().keys() - _OPTIONAL.keys())
     if name.startswith('_') or name not in _places():
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    import_module('.urdf.source', __name__)  # whatever takes an arm takes a URDF, too
     module, attribute = _places()[name]
-    value = getattr(import_module(module, __name__), attribute)
+    from .errors import AbsentNameError, MissingDependencyError
+
+    try:
+        value = getattr(import_module(module, __name__), attribute)
+    except MissingDependencyError as error:
+        # An AttributeError: `hasattr` is False. No class can inherit ImportError as well.
+        raise AbsentNameError(str(error)) from error
     setattr(sys.modules[__name__], name, value)  # later look-ups find the attribute directly
     return value
 

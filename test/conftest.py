@@ -46,7 +46,7 @@ SLOWEST_ROOMS = ('ros', 'identification', 'cli', 'codegen')
 # neither collected nor counted as skipped: CONTRIBUTING.md names the commands that run them.
 APART = {
     'ros': (
-        'codegen/test_ros2_control.py',
+        'cpp_package/test_ros2_control.py',
         'launch_files/test_ros2_commands.py',
         'ros/test_cpp_example.py',
         'ros/test_launch.py',

@@ -40,6 +40,18 @@ def test_the_front_door_resolves_its_names_and_no_others():
         fd.gravity  # noqa: B018
 
 
+def test_a_name_whose_library_is_missing_is_absent_and_says_what_to_install():
+    program = """import sys; sys.modules.update(torch=None, jax=None)
+import franka_dynamics as fd
+for name in ('TorchModel', 'JaxModel'):
+    try:
+        getattr(fd, name)
+    except fd.FrankaDynamicsError as error:
+        print(hasattr(fd, name), error)"""
+    for line, extra in zip(printed('-c', program).splitlines(), ('torch', 'jax'), strict=True):
+        assert line.startswith('False ') and f"pip install '.[{extra}]'" in line
+
+
 def modules_loaded(program, *options):
     """Return the modules that a Python of its own has loaded after a program."""
     return set(printed(*options, '-c', f'import sys; {program}; print(*sys.modules)').split())

@@ -84,6 +84,12 @@ def test_no_module_imports_itself_by_way_of_others(edges):
     TopologicalSorter(own).prepare()  # a circle is an error
 
 
+def test_the_mathematics_imports_no_reader_of_urdfs_and_no_controller(edges):
+    for name, others in edges.items():
+        if room(name) in ('dynamics', 'codegen', 'batch', 'rpr', 'symbolic'):
+            assert not {'urdf', 'control'} & {room(other) for other in others}, name
+
+
 # An error in shared code would not be found by comparing what shares it.
 @pytest.mark.parametrize(
     ('module', 'without', 'but'),

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..arrays import require_states
 from ..codegen.equations import form, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, PER_LINK
 from ..errors import FrameError, JointVectorError
-from ..urdf.source import described
 
 
 def description_or_tree(

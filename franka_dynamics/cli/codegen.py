@@ -11,10 +11,10 @@ from rich.progress import track
 from ._command import refuse
 from ._options import ArmChoice
 from ._say import print_or_write, say, show, terminal
-from ..codegen.cpp_package import cpp_package
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
 from ..codegen.options import Parameters, Quantity
+from ..cpp_package.package import cpp_package
 from ..errors import SettingsError
 from ..files import write_text
 from ..report.table import Table

@@ -14,12 +14,12 @@ from ._options import ArmChoice
 from ._say import ProgressBar, say, say_each, show, suggest
 from ._signals import running
 from ..arm.arm_file import is_franka
+from ..demo.figures import demo_figures
+from ..demo.model_trial import run_trial
+from ..demo.report import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
 from ..errors import IdentificationError
 from ..recordings.recording import write_recording
-from ..report.demo import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
 from ..ros.demo import DemoPlan, run_session
-from ..simulation.demo_figures import demo_figures
-from ..simulation.model_trial import run_trial
 
 _SECOND = (
     'second part, an arm that differs from the model: inertias some 10 % off, friction, '

@@ -19,12 +19,12 @@ from ._signals import running
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..control.default_gains import weak_gains
+from ..demo.model_trial import draw_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION
 from ..ros.messages import ready_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.observer import Observer
-from ..simulation.model_trial import draw_plant
 from ..urdf.writer import save
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'

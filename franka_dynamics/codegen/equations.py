@@ -21,12 +21,12 @@ from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup, with_origins_at_normals
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import chosen_columns, PER_LINK
 from ..errors import InertiaError, member, SettingsError
-from ..urdf.source import described
 
 
 class _Form(NamedTuple):

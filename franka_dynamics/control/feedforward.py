@@ -57,9 +57,9 @@ from .state_check import CLOCK_SET_BACK_S, Limits, StateCheck
 from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..errors import NotRunningError, NotStartedError, SettingsError
 from ..typing import Array
-from ..urdf.source import described
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
+from ..arm.source import described
 from ..arrays import ByValue, freeze
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array
-from ..urdf.source import described
 
 BASE = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above

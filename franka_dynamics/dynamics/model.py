@@ -30,11 +30,11 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm.link_names import link_names
+from ..arm.source import described
 from ..arrays import broadcast_leading, checked, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
 from ..names import GRAVITY
 from ..typing import Array
-from ..urdf.source import described
 
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
 FLANGE = 'flange'

@@ -30,8 +30,8 @@ from .model import (
 )
 from .regressor import chosen_columns, PER_LINK
 from ..arm import ArmDescription, JointKind, LinkInertia
+from ..arm.source import described
 from ..typing import Array
-from ..urdf.source import described
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
 TO_PINOCCHIO = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)

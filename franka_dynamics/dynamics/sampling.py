@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..errors import SettingsError
 from ..typing import Array
-from ..urdf.source import described
 
 # Limits in place of unknown ones: [rad or m], [rad/s or m/s], [rad/s^2 or m/s^2].
 _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from .newton_euler import NewtonEulerModel
 from ..arm import ArmDescription, LinkInertia
+from ..arm.source import described
 from ..typing import Array
-from ..urdf.source import described
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
+from ..arm.source import described
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
@@ -41,7 +42,6 @@ from ..dynamics.regressor import (
 )
 from ..errors import BaseParameterError
 from ..typing import Array
-from ..urdf.source import described
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for the three gravity vectors ANY_GRAVITY hold for every direction of gravity,

@@ -37,12 +37,13 @@ from .base_parameters import (
     RankGap,
 )
 from ..arm import ArmDescription, Convention, JointKind
+from ..arm.dh_conversion import in_modified_convention
+from ..arm.source import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
 from ..typing import Array
-from ..urdf.source import described
 
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of
@@ -140,13 +141,14 @@ def direct_base_parameters(
     Return the base parameters of an arm by the direct method.
 
     The direct method computes the links' energies from link to link; `base_parameters` factors the
-    torque regressor instead. `arm` has modified DH rows, the paper's convention, or is such an
-    arm's name or file; `gravity` and `rotor_inertia` are as for `base_parameters`.
+    torque regressor instead. `arm` is an arm, or its name or file; `gravity` and `rotor_inertia`
+    are as for `base_parameters`. The paper has modified DH rows. An arm with standard rows is
+    converted, and the parameters are in the frames of the converted arm, the result's
+    `description`.
 
-    Raises BaseParameterError if the arm has standard rows, or gravity has another shape or is not
-    finite.
+    Raises BaseParameterError if gravity has another shape or is not finite.
     """
-    arm = described(arm)
+    arm = in_modified_convention(described(arm))
     steps, gap = movable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     columns, found = cascade(arm, rows_of(arm), steps)
     matrix = found.astype(float)

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from ..arm import ArmDescription, LinkInertia
+from ..arm.source import described
 from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel, TO_PINOCCHIO
 from ..dynamics.regressor import PER_LINK
 from ..typing import Array
-from ..urdf.source import described
 
 
 def energy_regressors(

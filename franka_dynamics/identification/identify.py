@@ -40,10 +40,10 @@ from .sources import labels_of, require_different, Source, summarise, Summary
 from .sums import Sums
 from .verdict import judge, size
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
-from ..urdf.source import described
 
 Progress = Callable[[int, int], None]
 # A recording contradicts the others if its residual under the fit to all is above _TOGETHER times

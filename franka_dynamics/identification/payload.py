@@ -21,12 +21,12 @@ from .prior import Prior, with_minimum_gyration
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
+from ..arm.source import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
-from ..urdf.source import described
 
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
 # below mass times _SHOWN_RADIUS_M squared.

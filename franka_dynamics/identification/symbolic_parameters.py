@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike
 
 from .direct_method import cascade, direct_base_parameters, movable_combinations, Row, rows_of
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..dynamics.model import GRAVITY
 from ..errors import needing
-from ..urdf.source import described
 
 with needing('Base parameters in symbols need sympy', 'symbolic'):
     import sympy as sp

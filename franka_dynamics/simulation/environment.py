@@ -15,11 +15,11 @@ import numpy as np
 
 from .mujoco_model import import_mujoco, TIMESTEP_S
 from ..arm.shapes import load_shapes
+from ..arm.source import described
 from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
 from ..errors import needing, ReferenceRefusedError
 from ..typing import Array
-from ..urdf.source import described
 from ..urdf.writer import mjcf_text
 
 with needing('The environment needs gymnasium', 'gym'):

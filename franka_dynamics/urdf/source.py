@@ -16,6 +16,7 @@ from ..arm.arm_file import AS_LISTED, is_urdf, is_urdf_text, with_hand
 from ..arm.description import ArmDescription
 from ..arm.inertia import LinkInertia
 from ..arm.payload import as_payload
+from ..arm.source import load_by
 from ..errors import DescriptionError, UrdfWarning
 
 _MOST_WARNINGS = 5
@@ -132,21 +133,4 @@ def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:
     return notes if more <= 0 else (*notes[:-more], f'and {more} more: see notes of the arm.')
 
 
-def described(arm: ArmDescription | str | Path) -> ArmDescription:
-    """
-    Return an arm's description, loaded if its name or file is given.
-
-    Raises
-    ------
-    DescriptionError
-        If `arm` is no description, string or path, or `load` refuses it.
-
-    """
-    if isinstance(arm, ArmDescription):
-        return arm
-    if isinstance(arm, (str, Path)):
-        return load_arm(arm)
-    raise DescriptionError(
-        'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
-        f'arm or the path of a file; got a {type(arm).__name__}.'
-    )
+load_by(load_arm)

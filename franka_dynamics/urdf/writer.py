@@ -25,13 +25,13 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from .document import UNLIMITED
-from .source import described
 from ..arm.arm_file_writer import arm_file_text
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
+from ..arm.source import described
 from ..errors import DescriptionError, InertiaError, listed
 from ..files import write_text
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation

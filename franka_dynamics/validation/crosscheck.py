@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from .urdf_reading import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
+from ..arm.source import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -28,7 +29,6 @@ from ..dynamics.product_of_exponentials import ExponentialsModel
 from ..dynamics.sampling import JointStates, sample_states
 from ..errors import CrosscheckError, SettingsError
 from ..typing import Array
-from ..urdf.source import described
 
 # The node uses Pinocchio, with which the other formulations are compared.
 DynamicsModel = PinocchioModel | NewtonEulerModel | ExponentialsModel

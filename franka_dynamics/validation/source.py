@@ -13,12 +13,12 @@ from .comparison import compare_described, Comparison, nearest_alignment, TEXT
 from .published import known_sets, nearest_set
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
+from ..arm.source import described
 from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import detect_arm
 from ..urdf.serial_chain import read_chain, SerialChain
-from ..urdf.source import described
 
 
 def compare(

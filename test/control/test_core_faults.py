@@ -13,11 +13,11 @@ from franka_dynamics.control.feedforward import Limits, State, Stop
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.residual_monitor import bounds, less_load, MAX_PICK_UP_S
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
-from franka_dynamics.simulation.model_trial import draw_plant
 
 from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload, Script
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, LinkInertia, load
+from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.prior import (
     Prior,
@@ -19,7 +20,6 @@ from franka_dynamics.identification.solve import deviations, equations, estimate
 from franka_dynamics.identification.sums import Sums
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.simulation.model_trial import draw_plant
 
 from ..agreement import refuses
 from ..arms import drawn_around

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The generated controller behind a C interface, for test_cpp_controller.py. It is compiled with a
+// The generated controller behind a C interface, for test_controller.py. It is compiled with a
 // stand-in of ros2_control, and counts what a control cycle allocates.
 #include <cstdlib>
 #include <new>

@@ -1,7 +1,7 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeds a generated core numbers without sense, for test_cpp_package.py.
+// Feeds a generated core numbers without sense, for test_package.py.
 //
 // nonsense SEED CYCLES -> a line for the core and one for the core behind an inbox: how many commands
 // came out, and how many of them were not finite, above the torque limit, or further from the

@@ -7,16 +7,16 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.trajectory import Trajectory
+from franka_dynamics.demo import model_trial
+from franka_dynamics.demo.figures import demo_figures
+from franka_dynamics.demo.model_trial import draw_plant, run_trial
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import Recording
-from franka_dynamics.simulation import model_trial
 from franka_dynamics.simulation.arm_simulation import (
     ArmSimulation,
     SimulationSettings,
     VIBRATION_BANDS,
 )
-from franka_dynamics.simulation.demo_figures import demo_figures
-from franka_dynamics.simulation.model_trial import draw_plant, run_trial
 from franka_dynamics.simulation.step_log import read_steps, StepLog
 
 from ..agreement import refuses

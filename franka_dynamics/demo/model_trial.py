@@ -19,9 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arm_simulation import ArmSimulation, SimulationSettings
-from .joint_elasticity import franka_elasticity
-from .mujoco_model import TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import weak_gains
 from ..control.feedforward import Feedforward, State
@@ -34,6 +31,9 @@ from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..identification.identify import identify
 from ..recordings.recording import Recording
+from ..simulation.arm_simulation import ArmSimulation, SimulationSettings
+from ..simulation.joint_elasticity import franka_elasticity
+from ..simulation.mujoco_model import TIMESTEP_S
 from ..typing import Array
 
 # Relative standard deviation of a real arm's inertias from the published ones: about 10 %, as

@@ -11,12 +11,12 @@ import re
 
 import numpy as np
 
-from .cpp_constants import bounds, constants
-from .cpp_vectors import vectors
-from .emit import c_header, identifier
-from .equations import customised_equations, Parameters, Quantity, run_time_values
+from .constants import bounds, constants
+from .vectors import vectors
 from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, SigmoidFriction
+from ..codegen.emit import c_header, identifier
+from ..codegen.equations import customised_equations, Parameters, Quantity, run_time_values
 from ..control.settings import is_tilted, ROTATED
 from ..control.terms import DEVIATIONS_LEFT
 from ..errors import DescriptionError, FrictionError

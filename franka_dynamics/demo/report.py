@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
-from .table import Cell, json_text, Table
+from .figures import DemoFigures, DemoRates
 from ..files import write_text
-from ..simulation.demo_figures import DemoFigures, DemoRates
+from ..report.elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from ..report.table import Cell, json_text, Table
 from ..typing import Array
 from ..validation.crosscheck import TOLERANCE
 

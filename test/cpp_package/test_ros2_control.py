@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 
 from .cpp_core import ATOL, PAYLOAD
 from .ros2_control import built, driving, OFFSET, rows_of, Senders
-from .test_cpp_package import ARMS
+from .test_package import ARMS
 from ..ros2_control_prefix import mock_urdf, PREFIXES
 
 pytestmark = pytest.mark.skipif(

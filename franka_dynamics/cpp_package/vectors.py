@@ -59,7 +59,7 @@ def vectors(arm: ArmDescription) -> str:
 
 
 def _rows(arm: ArmDescription) -> list[str]:
-    rows = ['# see cpp_vectors.py of franka_dynamics, which wrote this']
+    rows = ['# see cpp_package/vectors.py of franka_dynamics, which wrote this']
     payload = (0.3, 0.01, -0.02, 0.06, 0.002, 0.0001, -0.0002, 0.002, 0.0003, 0.002)
     if arm.rated_load is not None and arm.rated_load - arm.carried < payload[0]:
         payload = (0.0,) * 10

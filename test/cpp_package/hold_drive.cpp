@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Activates the controller of examples/ at q0 and calls it once at q, dq, for
-// test_cpp_controller.py; a missing state is an error.
+// test_controller.py; a missing state is an error.
 #include "hold_controller.cpp"
 
 extern "C" int drive(const double * q0, const double * q, const double * dq, double * tau)

@@ -20,13 +20,13 @@ from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.cpp_package import cpp_package
-from franka_dynamics.codegen.cpp_vectors import vectors
 from franka_dynamics.control.braking import TIME_CONSTANT_S
 from franka_dynamics.control.feedforward import GOOD_STATES
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
+from franka_dynamics.cpp_package.package import cpp_package
+from franka_dynamics.cpp_package.vectors import vectors
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError

@@ -16,7 +16,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from franka_dynamics.codegen.cpp_package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 from .cpp_core import write

@@ -14,14 +14,14 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.parameter_schema import specs
 
 from .cpp_core import ATOL, COMPILER, DOUBLES, needs_compiler, PAYLOAD, STRICT, vectors, write
-from .test_cpp_package import ARMS
+from .test_package import ARMS
 
 pytestmark = needs_compiler
 HERE = Path(__file__).parent
