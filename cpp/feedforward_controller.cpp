@@ -115,9 +115,9 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   }
   feedforward_.restart();
   const char * wrong = feedforward_.configure(settings);
+  timeout_ = node->get_parameter("reference_timeout").as_double();
   if (!wrong) {
-    wrong = inbox_.configure(
-      settings.command, node->get_parameter("reference_timeout").as_double());
+    wrong = inbox_.configure(settings.command, timeout_);
   }
   if (!wrong) {
     wrong = robot_model_.configure(node->get_parameter("robot_model").as_string());
@@ -262,6 +262,8 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
 {
   feedforward_.restart();
   inbox_.forget();
+  given_ = nullptr;
+  chained_age_ = std::numeric_limits<double>::infinity();
   if (const char * wrong = robot_model_.activate(state_interfaces_)) {
     refuse(std::string(wrong) + ".");
     return CallbackReturn::ERROR;
@@ -285,21 +287,25 @@ CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::Stat
 }
 
 return_type FeedforwardController::update_reference_from_subscribers(
-  const rclcpp::Time &, const rclcpp::Duration &)
+  const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  return return_type::OK;  // the inbox is read with the period of the cycle
+  given_ = inbox_.current(period.seconds());
+  return return_type::OK;
 }
 
-const Reference * FeedforwardController::chained()
+const Reference * FeedforwardController::chained(double elapsed)
 {
   const Command command = feedforward_.settings().command;
   std::array<double, command_size(Command::motion)> values;
   const std::size_t count = command_size(command);
   for (std::size_t i = 0; i < count; ++i) {
-    values[i] = ordered_exported_reference_interfaces_[i]->get_optional().value_or(kNone);
+    auto & interface = *ordered_exported_reference_interfaces_[i];
+    values[i] = interface.get_optional().value_or(kNone);
+    static_cast<void>(interface.set_value(kNone));  // a value that comes again was written anew
   }
-  const bool accepted = read_command(command, values.data(), count, chained_) == Answer::heard;
-  return accepted ? &chained_ : nullptr;
+  const bool heard = read_command(command, values.data(), count, chained_) == Answer::heard;
+  chained_age_ = heard ? 0.0 : chained_age_ + elapsed;
+  return chained_age_ <= timeout_ ? &chained_ : nullptr;
 }
 
 bool FeedforwardController::read_states(Vector & q, Vector & dq) const
@@ -330,7 +336,7 @@ return_type FeedforwardController::update_and_write_commands(
 {
   // Time is the sum of the periods, because the node's clock can be set back.
   const double elapsed = period.seconds();
-  const Reference * given = is_in_chained_mode() ? chained() : inbox_.current(elapsed);
+  const Reference * given = is_in_chained_mode() ? chained(elapsed) : given_;
   Vector q, dq, tau;
   const bool read = read_states(q, dq);
   if (read) {

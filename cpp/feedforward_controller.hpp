@@ -51,7 +51,7 @@ private:
 
   bool read_settings(Settings & settings);
   bool refuse(const std::string & sentence) const;
-  const Reference * chained();
+  const Reference * chained(double elapsed);
   bool read_states(Vector & q, Vector & dq) const;
   bool write(const Vector & tau);
   void receive(const Message & message, const rclcpp::MessageInfo & info);
@@ -63,7 +63,9 @@ private:
   std::vector<std::string> reference_types_;
   Feedforward feedforward_;
   Inbox inbox_;
-  Reference chained_;
+  const Reference * given_ = nullptr;  // from ~/reference
+  Reference chained_;                  // the last one from upstream
+  double timeout_ = kCommandTimeout, chained_age_ = 0.0;  // [s]
   RobotModel robot_model_;
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 

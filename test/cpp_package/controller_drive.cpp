@@ -108,7 +108,7 @@ int cycle(Controller * it, double seconds, const double * q, const double * dq, 
   }
   allocations = 0;
   counts = true;
-  const auto done = it->update_and_write_commands({}, {seconds});
+  const auto done = it->update({}, {seconds});
   counts = false;
   for (std::size_t i = 0; i < n; ++i) {
     tau[i] = it->command_interfaces_[i].value.value_or(std::numeric_limits<double>::quiet_NaN());

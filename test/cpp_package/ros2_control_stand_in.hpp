@@ -248,6 +248,12 @@ public:
   virtual CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) = 0;
   virtual return_type update_and_write_commands(
     const rclcpp::Time &, const rclcpp::Duration &) = 0;
+  return_type update(const rclcpp::Time & time, const rclcpp::Duration & period) override
+  {
+    const bool done = is_chained ||
+      update_reference_from_subscribers(time, period) == return_type::OK;
+    return done ? update_and_write_commands(time, period) : return_type::ERROR;
+  }
   void chain() {ordered_exported_reference_interfaces_ = on_export_reference_interfaces_list();}
   bool is_chained = false;
   std::vector<hardware_interface::CommandInterface::SharedPtr>

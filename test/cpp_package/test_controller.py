@@ -197,6 +197,7 @@ def test_chained_it_writes_the_python_controllers_torques_and_allocates_nothing(
             controller = Controller(
                 library,
                 chained=True,
+                reference_timeout=5e-4,  # less than a cycle: what is not renewed ceases
                 target=columns[1],
                 terms__friction=bool(friction),
                 payload_known_to_robot=bool(known),
@@ -222,6 +223,19 @@ def test_chained_it_writes_the_python_controllers_torques_and_allocates_nothing(
     controller.stop()  # writes the torque that holds the arm
     held = PinocchioModel(ARM).gravity(q)
     np.testing.assert_allclose(controller.cycle(q, dq), held, rtol=0.0, atol=ATOL)
+
+
+def test_chained_torques_that_are_not_renewed_end_at_the_time_out(library):
+    controller = Controller(library, chained=True, target='mujoco', reference='total_torque')
+    holding = PinocchioModel(ARM).gravity(HOME)
+    for k in range(60):
+        if k % 4 == 0:  # an upstream controller at a quarter of the rate
+            controller.command(holding + 1.0)
+        np.testing.assert_allclose(controller.cycle(), holding + 1.0, rtol=0.0, atol=ATOL)
+        assert controller.status[2]['state'] == 'following'
+    states = [(controller.cycle(), controller.status[2]['state'])[1] for _ in range(80)]
+    assert states[:45] == ['following'] * 45 and states[52] == 'braking'
+    assert states[-1] == 'holding' and controller.allocations == 0
 
 
 def test_it_follows_one_sender_brakes_and_says_so(library):
