@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 import shlex
+import warnings
 
 import numpy as np
 
@@ -23,11 +24,15 @@ from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
 from ..arm.payload import read_payload
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..errors import UrdfError, UrdfMismatchError
+from ..errors import listed, UrdfError, UrdfMismatchError, UrdfWarning
 from ..report.agreement import agreement_as_data, agreement_tables
-from ..urdf.document import read_urdf
+from ..report.table import Table
+from ..urdf.document import parse_urdf, read_urdf
+from ..urdf.importer import arms_with_joints
+from ..urdf.plausibility import Doubt, find_doubts
 from ..urdf.serial_chain import SerialChain
 from ..validation.crosscheck import compare_formulations, TOLERANCE
+from ..validation.link_meshes import mesh_reader
 from ..validation.source import compare, read_pair
 from ..validation.urdf_check import model_from_urdf
 
@@ -51,11 +56,15 @@ def run(
     prefix: str | None,
 ) -> int:
     """Print the verdict; exit 1 if formulations or torques of the descriptions differ."""
+    warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
+    if other is not None and _is_unknown(other, prefix):
+        arm, other = replace(arm, arm=other, arm_prefix=prefix or ''), None
+    elif other is None:
+        require_with('OTHER', 'prefix')
     if other is not None:
         why = 'OTHER: random states are for the formulations of one arm'
         refuse(why, 'states', 'seed', 'all')
         return _descriptions(arm, other, prefix, gravity, json)
-    require_with('OTHER', 'prefix')
     description = arm.load()
     with terminal(stderr=True).status('comparing ...'):
         agreement = compare_formulations(description, gravity=gravity, count=states, seed=seed)
@@ -68,13 +77,16 @@ def run(
         say(sentence, style='red')
     if is_urdf(arm.arm):
         found = ', '.join(f'{one}' for one in agreement.urdf)
-        with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)}` compares it with an arm'
+        with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
         say(
             "Compared were three formulations of the arm's dynamics and Pinocchio's own reading "
-            f'of the URDF; largest differences from that: {found}. {with_arm}.',
+            f'of the URDF; largest differences from that: {found}. {with_arm} compares it with '
+            'another arm.',
             'note',
         )
-    say_each((*description.notes, *description.repairs), 'note')
+    doubts, shown = _doubts(arm.arm) if is_urdf(arm.arm) else ([], set())
+    notes = [note for note in description.notes if note not in shown]
+    say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
     mass = NewtonEulerModel(description).mass_matrix(description.home_pose)
     if np.linalg.cond(mass) > _EXTREME:
@@ -89,8 +101,40 @@ def run(
     if all:
         show(*agreement_tables(agreement))
     if json:
-        write_json(json, agreement_as_data(agreement))
+        write_json(json, {**agreement_as_data(agreement), 'doubts': doubts})
     return 0 if agreement.passed else 1
+
+
+def _is_unknown(other: str, prefix: str | None) -> bool:
+    """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
+    if not is_urdf(other) or is_given('arm'):
+        return False
+    document = parse_urdf(read_urdf(Path(other)), other)
+    return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
+
+
+def _doubts(file: str) -> tuple[list[Doubt], set[str]]:
+    """
+    Print what is doubtful about the numbers of a URDF, by its meshes where they can be read.
+
+    Returns the doubts, and the sentences of those that need no mesh, which notes have, too.
+    """
+    unread: list[str] = []
+    document = parse_urdf(read_urdf(Path(file)), file)
+    doubts = find_doubts(document, mesh_reader(Path(file), unread))
+    if unread:
+        say(
+            f'meshes that were not read: {listed([*dict.fromkeys(unread)])}. Read are .stl, .obj '
+            'and .ply beside the URDF, if franka_dynamics[mesh] is installed.',
+            'note',
+        )
+    if doubts:
+        rows = [(one.place, one.entry, one.reason) for one in doubts]
+        title = 'numbers of the URDF that an arm can hardly have'
+        show(Table(title, ('of', 'entry', 'because'), rows))
+    else:
+        say('masses, tensors and effort limits of the URDF are plausible', 'note')
+    return [*doubts], {str(one) for one in find_doubts(document)}
 
 
 def _descriptions(
@@ -115,6 +159,7 @@ def _descriptions(
         say(f'Together they change the torque by {found.together}.')
     data = found.as_data()
     if not isinstance(second, ArmDescription):
+        data['doubts'], _ = _doubts(second.source)
         data['node'] = _what_a_node_says(first, second, gravity)
         say_each(data['node'], 'note')
     if json:
@@ -147,6 +192,8 @@ def _pair(
 
 def _what_a_node_says(first: ArmDescription, chain: SerialChain, gravity: Gravity) -> list[str]:
     """Return sentences: whether a node would accept the URDF as its model, and notes."""
+    if first.urdf is not None:  # nodes take a URDF's arm only against an arm file's
+        return [*chain.torque_notes, *chain.notes]
     text, names = read_urdf(Path(chain.source)), chain.joint_names
     try:
         _, verdict = model_from_urdf(

@@ -61,7 +61,9 @@ def run(
         write_json(json, as_json(description, rows, pose))
     say(arm.title(description))
     say(f'source: {description.source}')
-    say_each((*description.notes, *description.repairs), 'note')
+    warned = description.torque_notes  # on standard error, when the arm was loaded
+    notes = [note for note in description.notes if note not in warned]
+    say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
     show(*arm_tables(description, rows, pose))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')

@@ -10,7 +10,7 @@ from rich.progress import track
 
 from ._command import refuse
 from ._options import ArmChoice
-from ._say import print_or_write, say, show, terminal
+from ._say import print_or_write, say, say_each, show, terminal
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
 from ..codegen.options import Parameters, Quantity
@@ -40,6 +40,8 @@ def run(
     if parameters == 'run_time':
         refuse('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
+    if not description.link_names:  # loading a URDF has warned of them
+        say_each(description.inconsistencies(), 'warning')
     listed = [
         customised_equations(
             description, Quantity(name), gravity, parameters=Parameters(parameters)

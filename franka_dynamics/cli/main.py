@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import os
 import sys
-from typing import Any
+from typing import Any, TextIO
+import warnings
 
 import click
 from click.shell_completion import shell_complete
@@ -39,7 +40,7 @@ from .identify import identify
 from .node import node
 from .. import __version__
 from ..codegen.options import Parameters, Quantity
-from ..errors import FrankaDynamicsError
+from ..errors import FrankaDynamicsError, UrdfWarning
 
 NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
@@ -259,11 +260,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command that the words name; return its exit status."""
     try:
-        with command.make_context(NAME, words) as context:
+        with command.make_context(NAME, words) as context, warnings.catch_warnings():
+            warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
+            warnings.showwarning = _show_warning
             status: int = command.invoke(context)
             return status
     except click.exceptions.Exit as ended:  # of --help and --version
         return ended.exit_code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print what a URDF changes in torques as one sentence, other warnings as Python does."""
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 
 def _tell(sentence: str, status: int) -> int:

@@ -290,6 +290,8 @@ def heading(listed: Sequence[Equations]) -> list[str]:
         if isinstance(arm, ArmDescription):
             numbers = f'inertial set {arm.inertial_set}, hand {arm.hand}, {numbers}'
         known = f'Baked in: {numbers}.'
+        if isinstance(arm, ArmDescription):
+            known += ''.join(f' WARNING: {sentence}.' for sentence in arm.inconsistencies())
     return [
         *_lines(
             f'Customised equations of motion of {equations.arm}, in SI units. {known} Generated '

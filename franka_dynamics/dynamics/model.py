@@ -245,9 +245,11 @@ def total_mass(description: ArmDescription) -> float:
     """
     mass = sum(link.mass for link in description.links)
     if mass == 0.0:
+        source = description.source if description.link_names else description.inertial_set
+        links = f'links {", ".join(description.link_names)}' if description.link_names else 'links'
         raise InertiaError(
-            f'{description.name} ({description.inertial_set}) has no mass, so it '
-            'has no centre of mass.'
+            f'{description.name} ({source}): its {links} have no mass (<inertial> of a URDF), so '
+            'M, C dq and g are zero and there is no centre of mass.'
         )
     return mass
 

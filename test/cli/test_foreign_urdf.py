@@ -1,0 +1,69 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Commands on a URDF that is none of the shipped arms: one verdict, and notes that are seen."""
+
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.urdf.writer import urdf_text
+
+from .conftest import run
+from ..urdf.urdf_texts import edited
+
+LINK3 = "link[@name='axis3_link']/inertial"
+OWN = urdf_text(load('fr3').with_joint_names([f'axis{i}' for i in range(1, 8)]))
+IMPOSSIBLE = edited(OWN, f'{LINK3}/inertia', iyy='-0.5')
+HEAVY = edited(OWN, f'{LINK3}/mass', value='90')
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / 'own.urdf'
+        path.write_text(text, 'utf-8')
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize('words', [[], ['--joints', 'axis1,axis2,axis3,axis4,axis5,axis6,axis7']])
+def test_an_arm_of_another_maker_is_checked_alone(file, told, words):
+    status, said, data = told('arm check', file(OWN), *words)
+    assert status == 0
+    assert said.startswith('pass:') and said.count('pass:') == 1
+    assert data['passed'] and data['largest'] < 1e-12
+
+
+@pytest.mark.parametrize(('text', 'entry'), [(HEAVY, '<mass>'), (IMPOSSIBLE, '<inertia>')])
+def test_doubtful_numbers_are_a_table_and_data(file, told, text, entry):
+    _, said, data = told('arm check', file(text))
+    found = [one for one in data['doubts'] if one['names'] == ['axis3_link']]
+    assert [one['entry'] for one in found] == [entry]
+    assert 'axis3_link' in said and entry in said
+
+
+def test_two_urdfs_give_one_verdict(file, answered):
+    path = file(OWN)
+    status, said = answered('arm check', path, '--arm', path)
+    assert status == 0 and said.startswith('pass:') and 'no arm' not in said
+
+
+@pytest.mark.parametrize('command', ['arm show', 'codegen', 'arm export'])
+def test_each_command_warns_once_of_what_changes_torques(file, capsys, command):
+    text = OWN.replace('rpy="0 0 0"', 'rpy="0 0.5 0"', 1)
+    assert run(command, '--arm', file(text)) == 0
+    said = capsys.readouterr().err
+    assert said.count('tilted') == 1 and 'UrdfWarning' not in said
+
+
+@pytest.mark.parametrize(
+    ('words', 'link'), [(['--set', 'franka_description'], 'fer_joint4'), ([], 'axis3_link')]
+)
+def test_c_code_of_an_impossible_link_says_so(file, tmp_path, capsys, words, link):
+    arm = 'fer' if words else file(IMPOSSIBLE)
+    assert run('codegen', '--arm', arm, *words, '--output', tmp_path / 'code') == 0
+    out, err = capsys.readouterr()
+    assert 'warning' in out + err and link in out + err
+    (header,) = (tmp_path / 'code').glob('*.h')
+    comment = header.read_text('utf-8').partition('*/')[0]
+    assert 'WARNING' in comment and link in ' '.join(comment.replace(' * ', ' ').split())
