@@ -107,7 +107,7 @@ def run(
 
 def _is_unknown(other: str, prefix: str | None) -> bool:
     """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
-    if not is_urdf(other) or is_given('arm'):
+    if not is_urdf(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
         return False
     document = parse_urdf(read_urdf(Path(other)), other)
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
@@ -125,7 +125,7 @@ def _doubts(file: str) -> tuple[list[Doubt], set[str]]:
     if unread:
         say(
             f'meshes that were not read: {listed([*dict.fromkeys(unread)])}. Read are .stl, .obj '
-            'and .ply beside the URDF, if franka_dynamics[mesh] is installed.',
+            'and .ply beside the URDF, if trimesh and libigl are installed.',
             'note',
         )
     if doubts:
