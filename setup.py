@@ -65,7 +65,6 @@ setup(
     package_data={NAME: ['py.typed']},
     data_files=shared_files(),
     install_requires=[
-        'setuptools',
         'numpy>=1.26',
         'PyYAML',
         'pin>=3.0',

@@ -2,19 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of all tests: an isolated ROS domain, real and simulated recordings."""
 
-import atexit
 import gc
 from importlib.util import find_spec
 import os
 from pathlib import Path
-import shutil
-import tempfile
 
-# What is compiled is compiled once in a run: the processes that run tests, and those that tests
-# start, share one cache, which begins empty. Nothing is taken from the user's or left there.
-if 'PYTEST_XDIST_WORKER' not in os.environ:
-    os.environ['XDG_CACHE_HOME'] = tempfile.mkdtemp(prefix='franka_dynamics-cache-')
-    atexit.register(shutil.rmtree, os.environ['XDG_CACHE_HOME'], ignore_errors=True)
 # Tests start hundreds of processes; without byte code each compiles the package again.
 os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
 # Tests do not need real-time scheduling.

@@ -3,23 +3,17 @@
 """
 Equations as functions over arrays of states: machine code by LLVM, or NumPy without LLVM.
 
-Machine code stays in the user's cache folder, in files named by a digest of the processor, LLVM's
-version and the LLVM assembly; the MOST_FILES files used last are kept. Each file begins with a
-digest of its machine code, because damaged machine code would crash the process. In memory machine
-code stays as long as a model uses it.
+Machine code is compiled at its first use in a process, and stays as long as a model uses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-import contextlib
 import functools
-import hashlib
+from itertools import count
 import math
 import os
-from pathlib import Path
-import tempfile
 import threading
 from typing import Any
 from weakref import WeakValueDictionary
@@ -41,8 +35,6 @@ else:
 
 STATES_PER_THREAD = 4000  # least number of states for each thread
 _COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
-MOST_FILES = 500  # of machine code in the cache folder; the eleven quantities of an arm take 1 MB
-_DIGEST = hashlib.sha256().digest_size
 
 Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
 
@@ -101,23 +93,23 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
     steps.append(dtype.itemsize * math.prod(equations.shape))
 
     def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
-        count = len(out)
+        states = len(out)
         try:
             places = [from_buffer('char[]', array) for array in rows]
         except (BufferError, ValueError):  # not C-contiguous
             places = [from_buffer('char[]', np.array(array, order='C')) for array in rows]
         places.append(from_buffer('char[]', out))
-        pieces = min(threads, count // STATES_PER_THREAD)
+        pieces = min(threads, states // STATES_PER_THREAD)
         if pieces < 2:
-            code.run(*places, *steps, count)
+            code.run(*places, *steps, states)
             return
-        size = -(-count // pieces)
+        size = -(-states // pieces)
 
         def piece(start: int) -> None:
             at = [cast('char *', place) + start * step for place, step in zip(places, steps)]
-            code.run(*at, *steps, min(size, count - start))
+            code.run(*at, *steps, min(size, states - start))
 
-        others = [_executor().submit(piece, start) for start in range(size, count, size)]
+        others = [_executor().submit(piece, start) for start in range(size, states, size)]
         piece(0)
         for other in others:
             other.result()
@@ -143,80 +135,38 @@ def _vector_bits() -> int:
 
 
 class _MachineCode:
-    """The function `run` of an object file; its memory is given back with this object."""
+    """The function `run` of LLVM assembly; its memory is given back with this object."""
 
-    def __init__(self, code: bytes, name: str, pointers: int) -> None:
+    def __init__(self, text: str, pointers: int) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=2,
+            codemodel='jitdefault',
+            jit=True,
+        )
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        code = machine.emit_object(module)
         self._jit = llvm.create_lljit_compiler()
         library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol('run')
-        self._tracker = library.link(self._jit, name)
+        self._tracker = library.link(self._jit, f'equations{next(_numbers)}')
         self.ffi = cffi.FFI()
         kinds = ['char *'] * pointers + ['int64_t'] * (pointers + 1)
         self.run = self.ffi.cast(f'void(*)({", ".join(kinds)})', self._tracker['run'])
 
 
+_numbers = count()  # of libraries, whose names must differ
 _lock = threading.Lock()
-loaded_by_name: WeakValueDictionary[str, _MachineCode] = WeakValueDictionary()
+loaded_by_text: WeakValueDictionary[str, _MachineCode] = WeakValueDictionary()
 
 
 def _loaded(text: str, pointers: int) -> _MachineCode:
     """Load or compile LLVM assembly, whose function `run` takes so many pointers."""
-    features = llvm.get_host_cpu_features().flatten()
-    identity = '\n'.join(
-        [llvm.get_host_cpu_name(), features, '.'.join(map(str, llvm.llvm_version_info)), text]
-    )
-    name = hashlib.sha256(identity.encode()).hexdigest()[:32]
     with _lock:
-        found = loaded_by_name.get(name)
+        found = loaded_by_text.get(text)
         if found is None:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
-            code = _cached(name) or _compiled(name, text, features)
-            found = loaded_by_name[name] = _MachineCode(code, name, pointers)
+            found = loaded_by_text[text] = _MachineCode(text, pointers)
         return found
-
-
-def _compiled(name: str, text: str, features: str) -> bytes:
-    """Return LLVM assembly compiled for this processor, and keep the code in the cache folder."""
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
-    )
-    module = llvm.parse_assembly(text)
-    module.triple = machine.triple
-    code: bytes = machine.emit_object(module)
-    path = _path(name)
-    # If the cache folder cannot be written, the next process compiles again.
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
-        with open(handle, 'wb') as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(temporary, path)  # another process sees the file whole or not at all
-        _prune(path.parent)
-    return code
-
-
-_UNFINISHED = '.batch-'
-
-
-def _prune(folder: Path) -> None:
-    """Remove all but the MOST_FILES files that were used last."""
-    files = [*folder.glob('*.o'), *folder.glob(f'{_UNFINISHED}*')]
-    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns)[:-MOST_FILES]:
-        path.unlink(missing_ok=True)
-
-
-def _cached(name: str) -> bytes | None:
-    path = _path(name)
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # so that `_prune` knows when the file was used last
-    code = data[_DIGEST:]
-    return code if code and hashlib.sha256(code).digest() == data[:_DIGEST] else None
-
-
-def _path(name: str) -> Path:
-    root = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-    return root / 'franka_dynamics' / f'{name}.o'

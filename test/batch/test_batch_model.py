@@ -297,30 +297,6 @@ def test_float32_stays_float32_within_the_pages_bounds(quantity):
         assert found.dtype == np.float32 and 6.1e-8 < error < bound
 
 
-CACHED = """
-import sys, numpy as np, franka_dynamics as fd
-from franka_dynamics.batch import compiled
-compiled._compiled = __import__('functools').partial(
-    lambda real, *given: print('compiled') or real(*given), compiled._compiled)
-print(fd.BatchModel(fd.load('rpr')).gravity(np.ones(3)).sum())
-"""
-
-
-def test_machine_code_is_kept_and_made_anew_where_it_is_damaged(tmp_path):
-    pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
-
-    def run():
-        return printed('-c', CACHED, XDG_CACHE_HOME=str(tmp_path)).split()
-
-    first = run()
-    assert first[0] == 'compiled' and run() == first[1:]
-    (path,) = (tmp_path / 'franka_dynamics').iterdir()
-    code = bytearray(path.read_bytes())
-    code[-100] ^= 1
-    path.write_bytes(code)
-    assert run() == first
-
-
 def test_one_vector_goes_with_many(fer):
     # The same shapes as of `Model`: leading axes broadcast.
     q, dq, ddq = sample_states(fer.description, 3, seed=4)
@@ -343,28 +319,15 @@ def test_machine_code_that_no_model_uses_is_given_back(monkeypatch):
     batch_model._function.cache_clear()  # of the models of earlier tests
     gc.collect()
     description = load('rpr')
-    before = len(compiled.loaded_by_name)
+    before = len(compiled.loaded_by_text)
     model = BatchModel(description, (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
-    assert len(compiled.loaded_by_name) == before + 1
+    assert len(compiled.loaded_by_text) == before + 1
     batch_model._function.cache_clear()
     assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
     del model
     gc.collect()
-    assert len(compiled.loaded_by_name) == before
-
-
-def test_the_cache_folder_keeps_the_files_used_last(tmp_path, monkeypatch):
-    pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
-    monkeypatch.setattr(compiled, 'MOST_FILES', 3)
-    kept = []
-    for downwards in (-1.0, -2.0, -3.0, -1.0, -4.0):
-        batch_model._function.cache_clear()
-        gc.collect()
-        BatchModel(load('rpr'), (0.0, 0.0, downwards)).gravity(np.zeros(3))
-        kept.append(set((tmp_path / 'franka_dynamics').iterdir()))
-    assert len(kept[-1]) == 3 and kept[0] <= kept[-1]
+    assert len(compiled.loaded_by_text) == before
 
 
 def methods(engine):
