@@ -106,7 +106,6 @@ PAYLOAD = (0.5, 0.0, 0.0, 0.1, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
     [
         (PAYLOAD, 10),
         (PAYLOAD[:4], 4),
-        (', '.join(map(str, PAYLOAD)), 10),
         (fd.LinkInertia.from_center_of_mass(0.5, PAYLOAD[1:4], PAYLOAD[4:]), 10),
     ],
 )

@@ -170,25 +170,21 @@ def read_payload(given: str) -> LinkInertia:
     return body
 
 
-def as_payload(given: LinkInertia | ArrayLike | str | Path) -> LinkInertia:
+def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     """
     Return a payload about the flange's origin, in the flange frame.
 
-    `given` is such an inertia, four or ten numbers in the order of PAYLOAD_ORDER [kg, m, kg m^2],
-    or text or a file as `read_payload` takes it. Ten zeros mean no payload.
+    `given` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
+    kg m^2]. Ten zeros mean no payload.
 
     Raises
     ------
     InertiaError
         If there are neither four nor ten finite numbers, or no real body has them.
-    DescriptionError
-        If a file cannot be read or holds no payload.
 
     """
     if isinstance(given, LinkInertia):
         return given
-    if isinstance(given, (str, Path)):
-        return read_payload(str(given))
     count = 4 if np.size(given) == 4 else len(PAYLOAD_ORDER)
     words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
     numbers = checked(given, (count,), words, InertiaError)

@@ -24,7 +24,7 @@ from ..ros import COMMAND_TOPIC
 
 if TYPE_CHECKING:
     from ._say import ProgressBar
-    from ..arm import ArmDescription
+    from ..arm import ArmDescription, LinkInertia
     from ..recordings.recording import Recording
 
 _EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
@@ -209,10 +209,16 @@ class ArmChoice:
             hand=hand or self.hand,
             prefix=self.arm_prefix,
             repair=None if inertial_set else self.repair,
-            payload=self.payload,
+            payload=self.read_payload(),
             joints=self.joints,
             held=dict(self.hold),
         )
+
+    def read_payload(self) -> LinkInertia | None:
+        """Return --payload, numbers or a file, about the flange's origin; None without it."""
+        from ..arm.payload import read_payload
+
+        return None if self.payload is None else read_payload(self.payload)
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Return the arm once for each combination of an inertial set and a hand."""
@@ -232,19 +238,20 @@ class ArmChoice:
         Raises SettingsError for a URDF, because nodes take arm files.
         """
         from ..arm.arm_file import is_urdf
-        from ..arm.payload import payload_array, read_payload
+        from ..arm.payload import payload_array
 
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
                 f'"franka-dynamics arm import {self.arm} --output arm.yaml".'
             )
+        payload = self.read_payload()
         given = {
             'robot_type': self.arm,
             'hand': self.hand,
             'inertial_set': self.inertial_set,
             'repair': self.repair,
-            'payload': self.payload and payload_array(read_payload(self.payload)).tolist(),
+            'payload': payload and payload_array(payload).tolist(),
         }
         return {name: value for name, value in given.items() if value}
 

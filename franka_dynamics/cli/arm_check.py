@@ -22,7 +22,6 @@ from ._say import say, say_each, show, terminal, write_json
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
-from ..arm.payload import read_payload
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import listed, UrdfError, UrdfMismatchError, UrdfWarning
 from ..report.agreement import agreement_as_data, agreement_tables
@@ -183,8 +182,9 @@ def _pair(
         return read_pair(first or arm.load(), other, prefix=prefix)
     refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load(other, hand=arm.hand)
-    if arm.payload is not None:
-        second = second.with_payload(read_payload(arm.payload))
+    payload = arm.read_payload()
+    if payload is not None:
+        second = second.with_payload(payload)
     same = not is_given('arm') and second.name in available_arms()
     alike = replace(arm, arm=second.name) if same and is_file_name(other) else arm
     return read_pair(first or alike.load(), second)

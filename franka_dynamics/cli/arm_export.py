@@ -9,7 +9,6 @@ from pathlib import Path
 from ._command import refuse, require_with
 from ._options import ArmChoice, require_new
 from ._say import print_or_write
-from ..arm.payload import read_payload
 from ..urdf.xacro_writer import robot_text
 
 
@@ -28,7 +27,7 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
         hand=arm.hand,
         prefix=arm.arm_prefix,
         repair=arm.repair,
-        payload=None if arm.payload is None else read_payload(arm.payload),
+        payload=arm.read_payload(),
         joints=arm.joints,
         held=dict(arm.hold),
         ideal=ideal,

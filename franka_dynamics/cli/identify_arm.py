@@ -69,7 +69,7 @@ def run(
     refused = _refusal(result, fit.anyway, require)
     # Files are written before results are printed, because `| head` can end this program.
     if output and not refused:
-        result.save(output, payload=arm.payload, anyway=True)
+        result.save(output, payload=arm.read_payload(), anyway=True)
     if report:
         _write_page(report, result, [*fitted, *left_out], fit, base_parameters=all)
     if json:

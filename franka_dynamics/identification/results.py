@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .options import IdentificationOptions
 from .prior import Prior, SupportedPrecision
@@ -18,7 +19,7 @@ from .torque_model import TorqueModel
 from .verdict import Verdict
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file_writer import arm_file_text
-from ..arm.payload import read_payload
+from ..arm.payload import as_payload
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
@@ -192,12 +193,18 @@ class Identification:
         """Scores of the published sets with friction fitted to the recordings."""
         return self.scores[2:]
 
-    def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        payload: LinkInertia | ArrayLike | None = None,
+        anyway: bool = False,
+    ) -> None:
         """
         Write the identified arm to an arm file (.yaml); an incomplete file is never left.
 
-        `payload`, on the flange during the recordings and written as for the option `--payload`,
-        is subtracted from the arm. Raises IdentificationError if the arm was not accepted, unless
+        `payload`, on the flange during the recordings and given as for `load`, is subtracted
+        from the arm. Raises IdentificationError if the arm was not accepted, unless
         `anyway`, and OutputError if the file cannot be written.
         """
         if not (anyway or self.accepted):
@@ -213,7 +220,9 @@ class Identification:
         write_text(path, identified_arm_text(self, payload))
 
 
-def identified_arm_text(result: Identification, payload: str | None = None) -> str:
+def identified_arm_text(
+    result: Identification, payload: LinkInertia | ArrayLike | None = None
+) -> str:
     """
     Return the identified arm as the text of an arm file that names recordings and errors.
 
@@ -238,8 +247,9 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)
     if payload is not None:
-        arm = arm.with_payload(LinkInertia.zero() - read_payload(payload))
-        notes += f'; recorded with the payload {payload}, which is not in these numbers'
+        body = as_payload(payload)
+        arm = arm.with_payload(LinkInertia.zero() - body)
+        notes += f'; recorded with a payload of {body.mass:g} kg, which is not in these numbers'
     return arm_file_text(
         arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source
     )

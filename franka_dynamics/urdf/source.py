@@ -29,7 +29,7 @@ def load_arm(
     hand: str = AS_LISTED,
     prefix: str = '',
     repair: str | None = None,
-    payload: LinkInertia | ArrayLike | str | Path | None = None,
+    payload: LinkInertia | ArrayLike | None = None,
     joints: Sequence[str] | None = None,
     held: Mapping[str, float] | None = None,
 ) -> ArmDescription:
@@ -57,10 +57,10 @@ def load_arm(
         'nearest_within_rounding' replaces physically impossible links by the nearest physical ones
         within the rounding that the set states. Not allowed for a URDF, which states none.
 
-    payload : LinkInertia, array_like, str or Path, optional
+    payload : LinkInertia or array_like, optional
         A body on the flange, in the flange frame: its inertia about the flange's origin; or mass,
         centre of mass (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz,
-        yy, yz, zz) [kg, m, kg m^2]; or a payload file.
+        yy, yz, zz) [kg, m, kg m^2].
     joints : sequence of str, optional
         The arm's joints in a URDF, from base to tip.
     held : mapping of str to float, optional
