@@ -179,7 +179,7 @@ def _pair(
             hand = arm.hand if is_given('hand') else None
             chosen = {'inertial_set': arm.inertial_set, 'hand': hand}
             return read_pair(None, other, prefix=prefix, **chosen)
-        return read_pair(first or arm.load(), other, prefix=prefix)
+        return read_pair(arm.load(), other, prefix=prefix)
     refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load(other, hand=arm.hand)
     payload = arm.read_payload()
