@@ -116,8 +116,9 @@ def make_controller(
     report.require()
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
-        f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '
-        f'states; target {controller.settings.target}'
+        f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} states'
+        f'{", and with the URDF as Pinocchio reads it" if report.urdf else ""}; '
+        f'target {controller.settings.target}'
     )
     return controller, report.largest
 

@@ -84,6 +84,10 @@ class UrdfDocument:
         children = {joint.child for joint in self.joints.values()}
         return next(link for link in self.links if link not in children)
 
+    def error(self, problem: str) -> UrdfError:
+        """Return an error whose message names the URDF."""
+        return UrdfError(f'{self.source}: {problem}')
+
     def path(self, joint: str) -> list[str]:
         """Return the joints that are not fixed on the way from the root to a joint, included."""
         above = {one.child: one for one in self.joints.values()}

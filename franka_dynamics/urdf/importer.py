@@ -19,7 +19,7 @@ from ..arm.arm_file import ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.plausibility import effort_questions
-from ..errors import DescriptionError, member, UrdfError
+from ..errors import DescriptionError, member
 
 IMPORTED = 'imported'
 
@@ -88,13 +88,13 @@ def import_urdf(
     if joint_names:
         for one in joint_names:
             if not one.startswith(prefix):
-                raise UrdfError(
-                    f'{document.source}: {one} does not begin with the prefix {prefix!r}; leave '
+                raise document.error(
+                    f'{one} does not begin with the prefix {prefix!r}; leave '
                     '--arm-prefix out, or name joints that do.'
                 )
     else:
         joint_names, gripper = choose_joints(document, prefix, held or ())
-    chain = read_chain(document, joint_names, held=held)
+    chain = read_chain(document, joint_names, held=held, gripper=gripper)
     arm = recover_rows(chain, convention, tip or chain.flange)
     home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
@@ -106,9 +106,6 @@ def import_urdf(
     torque_notes = (*chain.torque_notes, *_missing_masses(chain), *impossible)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
-    if gripper:
-        left_out = f'{", ".join(gripper)}: taken for a gripper, not for the arm'
-        torque_notes = (f'{left_out}; --joints (joints=) says otherwise.', *torque_notes)
     notes = [str(doubt) for doubt in doubts if not doubt.impossible]
     notes += [f'{question} It is taken for none.' for question in questions.values()]
     joints = tuple(
@@ -159,8 +156,8 @@ def detect_arm(
         return found[0][1:]
     if len(found) > 1:
         first = ' and '.join(names[0] for _, _, names in found)
-        raise UrdfError(
-            f'{document.source}: holds more than one arm ({first}); say which by '
+        raise document.error(
+            f'holds more than one arm ({first}); say which by '
             'its prefix (--arm-prefix) or name (--arm).'
         )
     if arm is not None:
@@ -169,8 +166,8 @@ def detect_arm(
         # `read_chain` will raise an error that names a missing joint.
         return arm, tuple(prefix + name for name in arm.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
-    raise UrdfError(
-        f'{document.source}: holds no arm that is known by name'
+    raise document.error(
+        f'holds no arm that is known by name'
         f'{f" behind the prefix {prefix}" if prefix else ""}; its moving joints are '
         f'{", ".join(moving) or "none"}. Say which arm it should be (--arm), or import it as an '
         'arm of its own (franka-dynamics arm import).'
@@ -205,8 +202,8 @@ def _by_chain(
     chains = find_chains(document, without=gripper_joints(document))
     long_enough = [chain for chain in chains if len(chain) >= description.n]
     if len(long_enough) != 1:
-        raise UrdfError(
-            f'{document.source}: has {len(long_enough)} chains of {description.n} or more moving '
+        raise document.error(
+            f'has {len(long_enough)} chains of {description.n} or more moving '
             f'joints, expected one. Its chains are: {"; ".join(map(", ".join, chains)) or "none"}.'
         )
     return description, long_enough[0][: description.n]

@@ -13,7 +13,7 @@ from collections.abc import Collection
 import re
 
 from .document import UrdfDocument
-from ..errors import listed, UrdfChoiceError, UrdfError
+from ..errors import listed, UrdfChoiceError
 
 # One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
 _GRIPPER = re.compile(
@@ -92,8 +92,8 @@ def find_chains(
         chain = tuple(name for name in path if name in able)
         for name in path[path.index(chain[0]) :]:
             if (driver := document.joints[name].mimics) is not None and name not in without:
-                raise UrdfError(
-                    f'{document.source}: joint {name!r}, in the chain to {tip!r}, mimics '
+                raise document.error(
+                    f'joint {name!r}, in the chain to {tip!r}, mimics '
                     f'{driver!r}; an arm with a mimic joint inside its chain is not supported.'
                 )
         chains.append(chain)

@@ -10,7 +10,7 @@ added, too. Moving joints on other branches, and their bodies, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,6 +115,7 @@ def read_chain(
     source: str = 'the URDF',
     *,
     held: Mapping[str, float] | None = None,
+    gripper: Collection[str] = (),
 ) -> SerialChain:
     """
     Read from a URDF the arm whose joints, from base to tip, are `joint_names`.
@@ -122,6 +123,7 @@ def read_chain(
     `urdf` is the text, whose name in error messages is `source`, or the result of `parse_urdf`.
     `held` are positions [rad or m] of other moving joints. Those that the arm carries need none:
     they are held at zero, or at their limit nearest to zero, and a mimic joint where it then is.
+    `gripper` are joints that were not chosen, of which a note tells.
 
     Raises
     ------
@@ -164,12 +166,16 @@ def read_chain(
         if one.moves and one.name not in (*names, *positions)
     ]
     notes, torque_notes = list(document.notes), _mount_note(document, base, mount)
-    if positions:
-        at = ', '.join(f'{name} at {value:g}' for name, value in positions.items())
-        torque_notes.append(
-            f'{at}: not part of the arm, held there; the bodies they carry count as part of the '
-            'arm or of its base.'
-        )
+    for chosen, what in (
+        ([one for one in positions if one in gripper], 'taken for a gripper (--joints chooses)'),
+        ([one for one in positions if one not in gripper], 'not part of the arm'),
+    ):
+        if chosen:
+            at = ', '.join(f'{name} at {positions[name]:g}' for name in chosen)
+            torque_notes.append(
+                f'{at}: {what}, and held there (--hold); the bodies they carry count as part of '
+                'the arm or of its base.'
+            )
     if others:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(
@@ -256,20 +262,16 @@ def _require_chain(
     document: UrdfDocument, names: tuple[str, ...], held: Mapping[str, float]
 ) -> list[UrdfJoint]:
     """Return the named joints; raise UrdfError unless they are one chain on a fixed base."""
-
-    def error(problem: str) -> UrdfError:
-        return UrdfError(f'{document.source}: {problem}')
-
     if not names:
-        raise error("no joint names were given; name the arm's joints from base to tip.")
+        raise document.error("no joint names were given; name the arm's joints from base to tip.")
     arm = []
     for name in names:
         joint = document.joints.get(name)
         if joint is None:
-            raise error(f'has no joint {name!r}; {_joints_it_has(document, name)}')
+            raise document.error(f'has no joint {name!r}; {_joints_it_has(document, name)}')
         if joint.mimics is not None or not joint.moves:
             what = f'mimics {joint.mimics!r}' if joint.moves else f'is {joint.kind}'
-            raise error(
+            raise document.error(
                 f'joint {name!r} {what}; a joint of the arm must be revolute, continuous or '
                 'prismatic, and move on its own.'
             )
@@ -277,7 +279,7 @@ def _require_chain(
     path = document.path(names[-1])
     moving = [name for name in path if name in names or name not in held]
     if tuple(moving[-len(arm) :]) != names:
-        raise error(
+        raise document.error(
             f'on the way to {names[-1]!r} the moving joints are '
             f'{", ".join(moving[-len(arm) :]) or "none"}; expected {", ".join(names)} as one '
             'chain in this order. It is another arm, or joint_names is not its order from base to '
@@ -292,7 +294,7 @@ def _require_chain(
             poses = ', '.join(f'{name!r}: 0.0' for name in at)
             options = ' '.join(f'--hold {name}=0' for name in at)
             fix = f'Hold it at a pose: held={{{poses}}}, on the command line {options}.'
-        raise error(
+        raise document.error(
             f'{names[0]!r} hangs below the {below[-1].kind} joint {below[-1].name!r}: the base of '
             f'the arm moves, and its dynamics depend on that motion. {fix}'
         )
@@ -303,24 +305,22 @@ def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the positions of the joints that the arm stands on or carries."""
-
-    def error(problem: str) -> UrdfError:
-        return UrdfError(f'{document.source}: {problem}')
-
     for name, position in held.items():
         joint = document.joints.get(name)
         if joint is None or not joint.moves:
-            raise error(
+            raise document.error(
                 f'held has {name!r}, which is no moving joint; they are '
                 f'{listed([one.name for one in document.joints.values() if one.moves])}.'
             )
         if name in arm:
-            raise error(f'held has {name!r}, which is a joint of the arm; leave it out.')
+            raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
         if joint.mimics is not None:
-            raise error(f'held has {name!r}, which mimics {joint.mimics!r}; hold that joint.')
+            raise document.error(
+                f'held has {name!r}, which mimics {joint.mimics!r}; hold that joint.'
+            )
         limits = joint.limits or JointLimits()
-        if not limits.lower <= position <= limits.upper:
-            raise error(
+        if not (limits.lower <= position <= limits.upper and np.isfinite(position)):
+            raise document.error(
                 f'held has {name!r} at {position:g}, which is outside its limits, '
                 f'{limits.lower:g} to {limits.upper:g}.'
             )
@@ -333,9 +333,11 @@ def _held_positions(
             limits = joint.limits or JointLimits()
             return float(np.clip(0.0, limits.lower, limits.upper))
         if joint.mimics not in document.joints or joint.mimics in followers:
-            raise error(f'joint {name!r} mimics {joint.mimics!r}, which is no joint to follow.')
+            raise document.error(
+                f'joint {name!r} mimics {joint.mimics!r}, which is no joint to follow.'
+            )
         if joint.mimics in arm:
-            raise error(
+            raise document.error(
                 f'joint {(*followers, name)[0]!r}, which the arm carries or stands on, mimics '
                 f"{joint.mimics!r}, a joint of the arm: its bodies' motion is no part of a serial "
                 f"arm and not supported. If {joint.mimics!r} is a gripper's, leave it out "

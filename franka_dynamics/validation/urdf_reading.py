@@ -44,7 +44,7 @@ class UrdfModel:
     Raises
     ------
     UrdfError
-        If Pinocchio cannot read the URDF, or it has no such joint or flange.
+        If Pinocchio cannot read the URDF.
 
     """
 
@@ -57,11 +57,6 @@ class UrdfModel:
             raise UrdfError(f'{urdf.source}: Pinocchio cannot read it: {error}') from error
         model = self._model
         model.gravity.linear = gravity_vector(gravity)
-        for name in (*urdf.joint_names, *(name for name, _ in urdf.held)):
-            if not model.existJointName(name):
-                raise UrdfError(f"{urdf.source}: Pinocchio's model of it has no joint {name!r}.")
-        if not model.existBodyName(urdf.tip):
-            raise UrdfError(f"{urdf.source}: Pinocchio's model of it has no link {urdf.tip!r}.")
         self._tip = model.getFrameId(urdf.tip, pin.BODY)
         if urdf.payload.parameters().any():
             frame = model.frames[self._tip]
