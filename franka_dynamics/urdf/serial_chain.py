@@ -336,16 +336,16 @@ def _held_positions(
             raise document.error(
                 f'joint {name!r} mimics {joint.mimics!r}, which is no joint to follow.'
             )
-        if joint.mimics in arm:
-            raise document.error(
-                f'joint {(*followers, name)[0]!r}, which the arm carries or stands on, mimics '
-                f"{joint.mimics!r}, a joint of the arm: its bodies' motion is no part of a serial "
-                f"arm and not supported. If {joint.mimics!r} is a gripper's, leave it out "
-                '(joints=[...], --joints).'
-            )
         driver = position_of(joint.mimics, (*followers, name))
         return joint.multiplier * driver + joint.offset
 
+    for name, joint in document.joints.items():
+        if joint.mimics in arm:
+            raise document.error(
+                f'joint {name!r} mimics {joint.mimics!r}, a joint of the arm: the motion of its '
+                f'bodies is no part of a serial arm and not supported. If {joint.mimics!r} is a '
+                "gripper's, leave it out (joints=[...], --joints)."
+            )
     return {
         name: position_of(name)
         for name, joint in document.joints.items()

@@ -166,13 +166,14 @@ def compare_with_urdf(
     theirs, ours = UrdfModel(description, gravity), NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
+    M, g = theirs.mass_matrix(q), theirs.gravity(q)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
-    moment = mass * reach**2
+    moment, weight = max(mass * reach**2, float(np.abs(M).max())), 9.81 * mass * reach
     rows = (
         ('the flange pose', 'm', max(1.0, reach), frames[:, -1], theirs.flange_pose(q)),
-        ('M', 'kg m^2', moment, ours.mass_matrix(q), theirs.mass_matrix(q)),
+        ('M', 'kg m^2', moment, ours.mass_matrix(q), M),
         ('C dq', 'N m', moment * fastest**2, ours.coriolis(q, dq), theirs.coriolis(q, dq)),
-        ('g', 'N m', 9.81 * mass * reach, ours.gravity(q), theirs.gravity(q)),
+        ('g', 'N m', weight, ours.gravity(q), g),
     )
     found = []
     for quantity, unit, scale, own, other in rows:

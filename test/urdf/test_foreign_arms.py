@@ -247,6 +247,9 @@ def test_a_mimic_joint_counts_with_its_ratio_or_is_refused():
     # At the tip it keeps the tool level; it moves with the arm, and is no gripper.
     with refuses(UrdfError, "'j3'", "'j2'", 'not supported'):
         load(with_mimic(robot(chain('j1', 'j2', 'j3')), 'j3', 'j2'))
+    # The other leg of a humanoid.
+    with refuses(UrdfError, "'right'", "'left'", 'not supported'):
+        load(robot(chain('left', 'knee'), with_mimic(chain('right'), 'right', 'left')))
     fingers = finger('a', END) + finger('b', END, axis='0 -1 0', more=mimic('a'))
     with refuses(UrdfError, "'b'", "'a'", '--joints'):
         load(robot(chain(*ARM), fingers), joints=(*ARM, 'a'))
