@@ -153,7 +153,7 @@ def write_examples_page(app):
     lines = [
         *title('Examples'),
         'Each is one file in ``examples/`` to read, copy and run (02 imports 01): '
-        '``python examples/NAME.py --help``.',
+        '``python examples/NAME.py``.',
         '',
     ]
     for path in sorted((Path(__file__).parents[1] / 'examples').glob('*.py')):

@@ -15,7 +15,6 @@ examples/04_release_by_pull.py`; it prints the times of the events and writes
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,18 +42,10 @@ PULL_AT, PULL_RISE_S, PULL = 3.0, 0.2, np.array([10.0, 0.0, 6.6])
 
 
 class Releaser:
-    """
-    Says when to let go: somebody has pulled with more than PULL_N for PULL_S.
-
-    Parameters
-    ----------
-    estimator : WrenchEstimator
-        Estimates the external wrench about the object's centre of mass.
-
-    """
+    """Says when to let go: somebody has pulled with more than PULL_N for PULL_S."""
 
     def __init__(self, estimator: WrenchEstimator) -> None:
-        self._estimator = estimator
+        self._estimator = estimator  # of the wrench about the object's centre of mass
         self._load = np.zeros(ARM.n)
         self._since: float | None = None
         self.pull = np.zeros(3)  # force with which somebody pulls, in the base frame [N]
@@ -134,63 +125,26 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     return found
 
 
-def report(found: Run) -> str:
-    """Return the times of the events and the flange's displacements as text."""
-    flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
-    away = np.linalg.norm(flange, axis=1)
-    time = np.array(found.time)
-    opened = found.events.get('object released', np.inf)
-    lines = [f'{"pull begins":<22} {PULL_AT:7.3f} s']
-    lines += [f'{name:<22} {at:7.3f} s' for name, at in found.events.items()]
-    lines += [
-        f'the flange moves by {away[(time > PULL_AT) & (time <= opened)].max():.1f} mm while '
-        'pulled at',
-    ]
-    if np.isfinite(opened):
-        lines.append(
-            f'and moves by {away[time > opened].max():.1f} mm after it has let go of '
-            f'{OBJECT[0]} kg; at the end {away[-1]:.1f} mm from where it was'
-        )
-    return '\n'.join(lines)
-
-
-def draw(found: Run, path: str) -> None:
+def draw(found: Run) -> None:
     """Draw the true and the estimated pull, and the motion of the flange."""
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    figure, (force, place) = pyplot.subplots(
-        2, 1, figsize=(8, 5.5), sharex=True, layout='constrained'
-    )
+    figure = Figure(figsize=(8, 5.5), layout='constrained')
+    force, place = figure.subplots(2, 1, sharex=True)
     force.plot(found.time, np.linalg.norm(found.pulled, axis=1), label='pull', color='black')
     force.plot(found.time, np.linalg.norm(found.told, axis=1), label='estimate', color='tab:red')
-    force.axhline(PULL_N, color='0.6', lw=0.8)
-    force.set_ylabel('force [N]')
     flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
     place.plot(found.time, flange, label=['x', 'y', 'z'])
+    force.set(ylabel='force [N]', title='Gripper told to open, object released (lines)')
     place.set(ylabel='flange [mm]', xlabel='time [s]', xlim=(1.0, found.time[-1]))
     for axis in (force, place):
         for at in found.events.values():
             axis.axvline(at, color='tab:blue', lw=0.8)
         axis.legend(loc='upper right')
-        axis.grid(alpha=0.3)
-    force.set_title('Simulation: gripper told to open, object released (lines)')
-    figure.savefig(path, dpi=110)
-
-
-def main() -> None:
-    """Simulate the release; print and draw the result."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument('--plot', default='release_by_pull.png', metavar='FILE')
-    arguments = parser.parse_args()
-    found = run()
-    print(report(found))
-    draw(found, arguments.plot)
+    figure.savefig('release_by_pull.png', dpi=110)
 
 
 if __name__ == '__main__':
-    main()
+    run_of_arm = run()
+    print({'pull begins': PULL_AT, **run_of_arm.events})  # [s]
+    draw(run_of_arm)

@@ -8,12 +8,11 @@ to the previous one), velocities, accelerations and torques from `Model`. Three 
 compared: computed torque, tau = M (ddq_d + Kd de + Kp e) + C dq + g; gravity g plus the same
 feedback times the diagonal of M at the start; and the desired motion's torques without feedback.
 MuJoCo simulates the arm, without friction, from the MJCF of `urdf.writer`. Run `python
-examples/11_rpr_tracking.py`.
+examples/11_rpr_tracking.py`; it writes `rpr_tracking.png`.
 """
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,9 +45,8 @@ class Desired:
 
 @dataclass(frozen=True)
 class Followed:
-    """The simulated arm: joint positions, end effector [m], torques or forces, (N, 3) each."""
+    """The simulated arm: end effector [m], torques or forces, (N, 3) each."""
 
-    q: np.ndarray
     position: np.ndarray
     tau: np.ndarray
 
@@ -72,9 +70,8 @@ def ellipse(duration: float = DURATION) -> Desired:
     acceleration = (
         by_angle * angular_acceleration[:, None] - (position - CENTRE) * rate[:, None] ** 2
     )
-    lower, upper = arm.limit('lower'), arm.limit('upper')
+    lower, upper, last = arm.limit('lower'), arm.limit('upper'), None
     q, dq, ddq = np.zeros((3, len(times), 3))
-    last = None
     for k, point in enumerate(position):
         postures = kinematics.inverse_within(point, lower, upper)
         nearest = 0 if last is None else np.abs(postures - last).max(axis=1).argmin()
@@ -114,11 +111,10 @@ def follow(way: str, desired: Desired) -> Followed:
         data.ctrl[:] = tau
         for _ in range(PARTS):
             mujoco.mj_step(model, data)
-    q = np.array(followed)
-    return Followed(q, rpr.frames(q)[:, -1, :3, 3], np.array(torques))
+    return Followed(rpr.frames(np.array(followed))[:, -1, :3, 3], np.array(torques))
 
 
-def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
+def draw(desired: Desired, found: dict[str, Followed]) -> None:
     """Draw the ellipse, the end effector's paths and distances from its desired positions."""
     from matplotlib.figure import Figure
 
@@ -129,19 +125,14 @@ def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
         path.plot(found[way].position[:, 0], found[way].position[:, 2], lw=1.0, label=way)
         off = np.linalg.norm(found[way].position - desired.position, axis=1)
         error.semilogy(desired.times, np.maximum(1e3 * off, 1e-6), label=way)
-    path.set(xlabel='x [m]', ylabel='z [m]', title='RPR arm in MuJoCo', aspect='equal')
+    path.set(xlabel='x [m]', ylabel='z [m]', aspect='equal')
     error.set(xlabel='time [s]', ylabel='end effector off its desired position [mm]')
     path.legend(fontsize=7, loc='center')
-    for axes in (path, error):
-        axes.grid(True, alpha=0.3)
-    figure.savefig(file, dpi=110)
+    figure.savefig('rpr_tracking.png', dpi=110)
 
 
 def main() -> None:
     """Follow the ellipse with each controller; print and draw the end effector's errors."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--plot', default='rpr_tracking.png', metavar='FILE')
-    arguments = parser.parse_args()
     desired = ellipse()
     found = {way: follow(way, desired) for way in WAYS}
     for way, followed in found.items():
@@ -152,8 +143,7 @@ def main() -> None:
             f'in the second half, {off[-1]:.2g} mm at the end; torques up to '
             f'{np.abs(followed.tau).max(axis=0).round(1).tolist()} (N m, N, N m)'
         )
-    draw(desired, found, arguments.plot)
-    print(f'written: {arguments.plot}')
+    draw(desired, found)
 
 
 if __name__ == '__main__':
