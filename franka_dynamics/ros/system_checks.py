@@ -21,6 +21,7 @@ GOOD, NOTE, BAD = 'good', 'note', 'to do'
 SIMULATED = 'simulated arm'
 Line = tuple[str, str, str]  # subject, level, sentence
 
+_CLEAR = '/clear_fault'  # a service that only feedforward nodes offer
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 # Simulated time that runs slower stands still for all that a user wants; `sim` goes down to 0.05.
@@ -112,7 +113,9 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         yield from _joint_states(node, topic, heard, simulator, publisher_names(node, '/clock'))
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)
-        yield from _nodes(statuses)
+        offered = [name for name, _ in node.get_service_names_and_types()]
+        nodes = [name.removesuffix(_CLEAR) for name in offered if name.endswith(_CLEAR)]
+        yield from _nodes(statuses, nodes)
 
 
 def _joint_states(
@@ -200,10 +203,14 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
         yield 'commands', NOTE, f'nobody publishes on {command}'
 
 
-def _nodes(statuses: dict[str, Status]) -> Iterator[Line]:
+def _nodes(statuses: dict[str, Status], present: Sequence[str] = ()) -> Iterator[Line]:
     levels = {'OK': GOOD, 'WARN': NOTE}
     commanding = [one for one in statuses.values() if one.subject == 'Command']
-    if not commanding:
+    silent = sorted({name.strip('/') for name in present} - {one.node for one in commanding})
+    for name in silent:
+        said = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
+        yield 'node', BAD, f'{said}, and `franka-dynamics node state configure` tries again'
+    if not commanding and not silent:
         yield 'node', NOTE, 'no feedforward node is heard'
     for one in commanding:
         # A node that sends no torque is a warning in its diagnostics, which it may wait by.

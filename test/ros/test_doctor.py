@@ -120,6 +120,8 @@ def commands(listeners, *names):
         (system._nodes(WAITING), 'node', BAD, 'ff: silent: no joint state has come'),
         (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Command: twice'),
         (system._nodes({}), 'node', NOTE, 'no feedforward node'),
+        (system._nodes({}, ['/left/ff']), 'node', BAD, 'left/ff runs, but'),
+        (system._nodes(CARRIED, ['/ff']), 'node', GOOD, 'ff: published'),
     ],
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):
