@@ -8,19 +8,8 @@ from typing import Any
 
 import click
 
+from . import _options as shared
 from ._command import Count, flag, Group, Number, option, Values
-from ._options import (
-    arm_options,
-    arm_prefix_option,
-    FILE,
-    force_option,
-    gravity_option,
-    hold_option,
-    joints_option,
-    json_option,
-    new_prefix,
-    PICTURE,
-)
 from ..names import Convention, FORMATS
 
 _DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
@@ -37,7 +26,7 @@ def arm() -> None:
 @option('--q', 'show inertias in the space frame at this pose', Values('zero|home|Q1,...'))
 @flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
 @option('--dq', 'joint velocities of --dynamics (default: zero)', Values('DQ1,...', Number()))
-@gravity_option
+@shared.gravity_option
 @option(
     '--base-parameters',
     'print the base parameters; alone: vertical',
@@ -52,9 +41,9 @@ def arm() -> None:
     is_flag=False,
     flag_value='text',
 )
-@json_option
-@option('--plot', 'draw the frames and centres of mass at --q (.png, .svg, .pdf)', PICTURE)
-@arm_options
+@shared.json_option
+@option('--plot', 'draw the frames and centres of mass at --q (.png, .svg, .pdf)', shared.PICTURE)
+@shared.arm_options
 def show(**options: Any) -> int:
     """
     Print an arm's Denavit-Hartenberg and inertia tables, its dynamics or its base parameters.
@@ -72,11 +61,11 @@ def show(**options: Any) -> int:
 @click.argument('other', type=click.Path(), required=False)
 @option('--states', 'number of random states', Count(1, 1000000), default=1000)
 @option('--seed', 'seed of the random states', Count(0), default=0)
-@gravity_option
+@shared.gravity_option
 @flag('--all', 'print everything: the tables of every quantity')
-@json_option
+@shared.json_option
 @option('--arm-prefix', 'prefix of joint names in OTHER, a URDF (default: found)', dest='prefix')
-@arm_options
+@shared.arm_options
 def check(**options: Any) -> int:
     """
     Compare three independent formulations of an arm's dynamics, or the arm with OTHER.
@@ -92,14 +81,14 @@ def check(**options: Any) -> int:
 
 @arm.command('import')
 @click.argument('urdf', type=click.Path())
-@option('--output', 'the arm file to write (.yaml)', FILE, required=True)
-@force_option
+@option('--output', 'the arm file to write (.yaml)', shared.FILE, required=True)
+@shared.force_option
 @flag('--anyway', 'write an arm file that differs from the URDF, too')
 @option('--name', "name of the arm (default: the URDF's robot name)")
-@joints_option
-@hold_option
+@shared.joints_option
+@shared.hold_option
 @option('--tip', 'link of the flange (default: link8, flange, tool0 or the last link)')
-@arm_prefix_option()
+@shared.arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
 def import_(**options: Any) -> int:
     """
@@ -113,12 +102,12 @@ def import_(**options: Any) -> int:
 
 
 @arm.command()
-@option('--output', 'file to write (default: print)', FILE)
-@force_option
+@option('--output', 'file to write (default: print)', shared.FILE)
+@shared.force_option
 @option('--format', 'format of the output', FORMATS, default=FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
-@arm_prefix_option(callback=new_prefix)
-@arm_options
+@shared.arm_prefix_option(callback=shared.new_prefix)
+@shared.arm_options
 def export(**options: Any) -> int:
     """Write an arm as URDF or MJCF."""
     from .arm_export import run

@@ -9,27 +9,8 @@ from typing import Any
 
 import click
 
+from . import _options as shared
 from ._command import flag, Group, Number, option, Output, Values
-from ._options import (
-    arm_options,
-    arm_prefix_option,
-    BagReader,
-    effort_scale_option,
-    FILE,
-    FOLDER,
-    gravity_option,
-    joint_names_option,
-    json_option,
-    named_arm_options,
-    NEW_BAG,
-    new_bag,
-    node_option,
-    packed,
-    recording_options,
-    ros_name_option,
-    topic_options,
-    VECTOR,
-)
 from ..errors import OutputError
 from ..files import writable_file
 from ..recordings.options import DERIVED, LAYOUTS, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
@@ -41,16 +22,16 @@ def bag() -> None:
 
 
 @bag.command()
-@option('--output', 'the new bag (default: recording-DATE-TIME)', NEW_BAG)
+@option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG)
 @option(
     '--duration',
-    'end after this time of the stamps [s] (default: at Ctrl-C)',
+    'end after this time of stamps [s] (default: at Ctrl-C)',
     Number(1e-3, 86400.0),
 )
-@node_option
-@topic_options
-@arm_prefix_option()
-@arm_options
+@shared.node_option
+@shared.topic_options
+@shared.arm_prefix_option()
+@shared.arm_options
 def record(**options: Any) -> int:
     """Record joint states, commands, references, diagnostics; say if the recording is usable."""
     from .bag_record import run
@@ -60,7 +41,7 @@ def record(**options: Any) -> int:
 
 @bag.command('import')
 @click.argument('log', type=click.Path(), metavar='FILE')
-@option('--output', 'the new bag (default: the name of FILE)', NEW_BAG)
+@option('--output', 'the new bag (default: the name of shared.FILE)', shared.NEW_BAG)
 @flag('--list', 'print columns with first, last, least and largest values; write nothing')
 @option('--layout', "a known format: droid is DROID's trajectory.h5", [*LAYOUTS])
 @option('--position', 'COLUMNS of joint positions', default='', show_default=False)
@@ -81,15 +62,15 @@ def record(**options: Any) -> int:
 @option('--position-unit', 'unit of position', [*POSITION_UNITS], default='rad')
 @option('--velocity-unit', 'unit of velocity', [*VELOCITY_UNITS], default='rad/s')
 @option('--stamp-unit', 'unit of the stamp', [*STAMP_UNITS], default='s')
-@effort_scale_option
-@packed(
+@shared.effort_scale_option
+@shared.packed(
     'reader',
-    BagReader,
-    arm_prefix_option(),
-    joint_names_option,
-    ros_name_option('--topic', 'topic of the joint states in the bag', '/joint_states'),
+    shared.BagReader,
+    shared.arm_prefix_option(),
+    shared.joint_names_option,
+    shared.ros_name_option('--topic', 'topic of the joint states in the bag', '/joint_states'),
 )
-@named_arm_options
+@shared.named_arm_options
 def import_(**options: Any) -> int:
     """
     Convert a log to a rosbag2 of joint states.
@@ -111,38 +92,43 @@ def _external_path(text: str) -> Path:
         raise OutputError(
             f'{text}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
         )
-    return writable_file(text) if suffix else new_bag(text)
+    return writable_file(text) if suffix else shared.new_bag(text)
 
 
 @bag.command()
 @click.argument('bag', type=click.Path())
 @option('--set', 'inertial sets to try (default: all)', Values('SET,...'), 'sets')
 @option('--hand', 'hands to try, as for the arm (default: all)', Values('HAND,...'), 'hands')
-@gravity_option
-@effort_scale_option
-@option('--output', 'folder for plots', FOLDER, default='replay_output')
+@shared.gravity_option
+@shared.effort_scale_option
+@option('--output', 'folder for plots', shared.FOLDER, default='replay_output')
 @flag('--all', 'print everything: all sets and hands')
 @flag('--no-plots', 'draw no plots')
-@json_option
+@shared.json_option
 @option(
     '--external',
     'write the external torque and wrench: .csv, .h5, or a new rosbag2',
     Output(_external_path),
 )
 @option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange')
-@option('--tool-center', 'point in --frame at which the wrench acts [m]', VECTOR, default='0,0,0')
+@option(
+    '--tool-center',
+    'point of the wrench in --frame [m]',
+    shared.VECTOR,
+    default='0,0,0',
+)
 @option(
     '--learn',
     "write the guard's bounds for this arm, untouched here, as parameters of the node",
-    FILE,
+    shared.FILE,
 )
 @option(
     '--require',
     "exit with 1 unless the best set's E is at most this [N m; % if a joint slides]",
     Number(0.0),
 )
-@recording_options
-@named_arm_options
+@shared.recording_options
+@shared.named_arm_options
 def replay(**options: Any) -> int:
     """
     Compare a recording's measured torques with the model's, for each inertial set and hand.

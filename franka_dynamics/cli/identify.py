@@ -8,19 +8,8 @@ from typing import Any
 
 import click
 
+from . import _options as shared
 from ._command import Count, flag, Group, Number, option, Values
-from ._options import (
-    arm_options,
-    bag_options,
-    effort_scale_option,
-    FILE,
-    force_option,
-    gravity_option,
-    json_option,
-    packed,
-    payload_file_options,
-    recording_options,
-)
 from ..identification.options import (
     ExcitationLimits,
     FRICTIONS,
@@ -40,12 +29,12 @@ def identify() -> None:
 @identify.command()
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS, 'tests')
-@option('--output', 'file for the identified arm', FILE)
-@force_option
-@packed(
+@option('--output', 'file for the identified arm', shared.FILE)
+@shared.force_option
+@shared.packed(
     'fit',
     IdentificationOptions,
-    gravity_option,
+    shared.gravity_option,
     option('--friction', 'friction model to identify', FRICTIONS, default=FRICTIONS[0]),
     flag('--rotor-inertia', 'identify one rotor inertia per joint as well'),
     option(
@@ -57,7 +46,7 @@ def identify() -> None:
         metavar='PRECISION',
         default=IdentificationOptions.regularization,
     ),
-    effort_scale_option,
+    shared.effort_scale_option,
     flag(
         '--anyway',
         'accept recordings that are not sound, and an arm that is not better than the published '
@@ -68,15 +57,15 @@ def identify() -> None:
 @option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
 @flag('--all', 'print everything: base parameters and friction with standard deviations')
 @flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
-@option('--report', 'write an HTML page with plots', FILE)
-@json_option
+@option('--report', 'write an HTML page with plots', shared.FILE)
+@shared.json_option
 @option(
     '--require',
     'reject the arm unless E on the left-out parts is at most this [N m; % if a joint slides]',
     Number(0.0),
 )
-@recording_options
-@arm_options
+@shared.recording_options
+@shared.arm_options
 def arm(**options: Any) -> int:
     """
     Identify an arm's inertias and friction from recordings of it.
@@ -93,11 +82,11 @@ def arm(**options: Any) -> int:
 @identify.command()
 @option('--without', 'recordings without the payload', _BAGS, required=True)
 @option('--with', 'the same motion with the payload', _BAGS, 'loaded', required=True)
-@gravity_option
-@json_option
-@payload_file_options
-@recording_options
-@arm_options
+@shared.gravity_option
+@shared.json_option
+@shared.payload_file_options
+@shared.recording_options
+@shared.arm_options
 def payload(**options: Any) -> int:
     """Identify a payload on the flange from recordings with and without it."""
     from .identify_payload import run
@@ -106,8 +95,8 @@ def payload(**options: Any) -> int:
 
 
 @identify.command()
-@gravity_option
-@option('--output', 'a JointTrajectory as YAML', FILE, default='excitation.yaml')
+@shared.gravity_option
+@option('--output', 'a JointTrajectory as YAML', shared.FILE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
 @option(
     '--repetitions',
@@ -118,7 +107,7 @@ def payload(**options: Any) -> int:
 @option('--start', 'first and last pose [rad, m] (default: home)', Values('Q1,...', Number()))
 @option('--draws', 'random trajectories to start from', Count(1), default=100)
 @option('--iterations', 'most iterations of the optimisation', Count(1), default=300)
-@packed(
+@shared.packed(
     'limits',
     ExcitationLimits,
     option(
@@ -141,8 +130,8 @@ def payload(**options: Any) -> int:
     ),
     option('--tool', 'length of the mounted tool [m]', Number(), default=ExcitationLimits.tool),
 )
-@bag_options
-@arm_options
+@shared.bag_options
+@shared.arm_options
 def plan(**options: Any) -> int:
     """
     Compute a trajectory for identification, within the arm's limits and above the table.

@@ -20,20 +20,8 @@ import warnings
 import click
 from click.shell_completion import shell_complete
 
+from . import _options as shared
 from ._command import Count, flag, Group, Number, option, Values
-from ._options import (
-    arm_options,
-    FOLDER,
-    gravity_option,
-    json_option,
-    MOUNTS,
-    node_option,
-    payload_file_options,
-    PICTURE,
-    recording_options,
-    topic_options,
-    VECTOR,
-)
 from .arm import arm
 from .bag import bag
 from .identify import identify
@@ -70,11 +58,11 @@ for group in (arm, bag, identify, node):
 @command.command(short_help='Run a simulated arm with its node, and measure both.')
 @option(
     '--output',
-    'folder below which figures, pictures, bag and logs get a new folder',
-    FOLDER,
+    'folder for the new folder of the results',
+    shared.FOLDER,
     default='demo_output',
 )
-@arm_options
+@shared.arm_options
 def demo(**options: Any) -> int:
     """
     Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model.
@@ -97,15 +85,15 @@ def demo(**options: Any) -> int:
 @flag('--ideal', 'simulate the model itself')
 @option(
     '--real-time-factor',
-    'largest ratio of simulated to real time',
+    'most simulated per real time',
     Number(0.05, 100.0),
     default=1.0,
 )
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'do not serve the page for a browser')
-@option('--output', "keep the nodes' logs here (default: they are deleted)", FOLDER)
+@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.FOLDER)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
-@arm_options
+@shared.arm_options
 def sim(**options: Any) -> int:
     """
     Run a simulated arm with the node that holds it and a view in the browser.
@@ -122,9 +110,9 @@ def sim(**options: Any) -> int:
 @command.command(short_help='Check machine, network, topics, clock and gravity.')
 @flag('--machine', 'check only this machine, not the running nodes')
 @option('--robot', 'compare the robot at this address with the arm', metavar='HOST')
-@json_option
-@topic_options
-@arm_options
+@shared.json_option
+@shared.topic_options
+@shared.arm_options
 def doctor(**options: Any) -> int:
     """
     Check permissions, kernel, DDS, topics, clock and gravity compensation.
@@ -140,17 +128,17 @@ def doctor(**options: Any) -> int:
 
 @command.command(short_help='An arm with its torques in the browser.')
 @click.argument('bag', type=click.Path(), required=False)
-@gravity_option
+@shared.gravity_option
 @option(
     '--urdf',
-    "show this URDF's meshes (default: the running arm's, or simple shapes)",
+    "URDF of the meshes (default: the running arm's, or shapes)",
     click.Path(),
 )
-@node_option
+@shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', Count(0, 65535), default=8080)
-@recording_options
-@arm_options
+@shared.recording_options
+@shared.arm_options
 def view(**options: Any) -> int:
     """
     Show an arm with its torques in the browser, from the running system or from a bag.
@@ -167,19 +155,21 @@ def view(**options: Any) -> int:
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_POSITIVE))
 @option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_POSITIVE))
 @option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
-@option('--mount', 'frame of the tool', [*MOUNTS], default='flange')
-@option('--xyz', "the mesh's origin in --mount [m]", VECTOR, default='0,0,0')
+@option('--mount', 'frame of the tool', [*shared.MOUNTS], default='flange')
+@option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR, default='0,0,0')
 @option(
     '--rpy',
-    "the mesh's axes in --mount: roll, pitch, yaw [rad], as in URDF",
-    VECTOR,
+    "the mesh's roll, pitch, yaw in --mount [rad], as in URDF",
+    shared.VECTOR,
     default='0,0,0',
 )
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
 @flag('--mend', 'remove repeated faces, close holes, correct flipped faces; say which')
 @flag('--accept-crossing-faces', 'do not look for faces that cross or touch')
-@option('--plot', 'draw mesh, centre of mass and inertia ellipsoid (.png, .svg, .pdf)', PICTURE)
-@payload_file_options
+@option(
+    '--plot', 'draw mesh, centre of mass, inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE
+)
+@shared.payload_file_options
 def payload_from_mesh(**options: Any) -> int:
     """
     Compute a tool's payload parameters from its mesh (STL, OBJ, PLY).
@@ -198,14 +188,14 @@ def payload_from_mesh(**options: Any) -> int:
     ('c', 'python', 'cpp'),
     default='c',
 )
-@option('--output', 'folder of the file; without it operations are counted', FOLDER)
+@option('--output', 'folder of the file; without it operations are counted', shared.FOLDER)
 @option(
     '--parameters',
     'inertial parameters and gravity as numbers (baked), or set at run time',
     [one.value for one in Parameters],
     default='baked',
 )
-@gravity_option
+@shared.gravity_option
 @option('--package', 'write a package of that name', metavar='NAME')
 @option(
     '--quantity',
@@ -214,7 +204,7 @@ def payload_from_mesh(**options: Any) -> int:
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
-@arm_options
+@shared.arm_options
 def codegen(**options: Any) -> int:
     """
     Generate an arm's equations of motion as C or Python; count their operations.
