@@ -67,7 +67,6 @@ class Probe:
     """
 
     def __init__(self) -> None:
-        from diagnostic_msgs.msg import DiagnosticStatus
         import rclpy
         from rclpy.experimental import EventsExecutor
         from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -77,6 +76,7 @@ class Probe:
         from std_srvs.srv import Trigger
 
         from franka_dynamics.arm import load
+        from franka_dynamics.ros.clearance import DECLARATIONS, Receiver
 
         arm = load('fr3')
         rclpy.init()
@@ -84,8 +84,9 @@ class Probe:
         # The node stops while the relay is measured, because it gets no states; after six such
         # stops within a minute it needs to be told to go on.
         self._clear = self._node.create_client(Trigger, '/feedforward/clear_fault')
-        # The node knows a simulated arm, the only receiver it accepts here, by its status.
-        self._status = self._node.create_publisher(DiagnosticStatus, '~/status', 1)
+        # The node knows a simulated arm, the only receiver it accepts here, by its service.
+        declared = DECLARATIONS[Receiver.ARM]
+        self._declared = self._node.create_service(Trigger, declared, lambda _, answer: answer)
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)

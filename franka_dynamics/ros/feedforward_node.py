@@ -198,7 +198,12 @@ class FeedforwardNode(LifecycleNode):
             self.controller.start()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Brake the arm, and publish the stop sequence."""
+        """
+        Brake the arm, and publish the stop sequence.
+
+        This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_S, then some
+        tenths of a second until the last torque has arrived.
+        """
         self._end_activation('deactivated')
         self.get_logger().info('deactivated')
         return super().on_deactivate(state)
@@ -207,7 +212,7 @@ class FeedforwardNode(LifecycleNode):
         """Forget the configured arm."""
         self._controller = None
         self.get_logger().info('cleaned up')
-        return TransitionCallbackReturn.SUCCESS
+        return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End an activation."""
@@ -215,13 +220,13 @@ class FeedforwardNode(LifecycleNode):
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self._controller = None
-        return TransitionCallbackReturn.SUCCESS
+        return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """After an exception in a transition, stop the arm and return to unconfigured."""
         self._end_activation('error')
         self._controller = None
-        return TransitionCallbackReturn.SUCCESS
+        return super().on_error(state)
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
         """Set all parameters or none; a wrong value is refused in better words than rclpy's."""

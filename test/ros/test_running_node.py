@@ -12,6 +12,7 @@ from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.clearance import Receiver
 
 from .conftest import ArmStream, FER, FER_GRAVITY
 
@@ -96,6 +97,7 @@ def test_stamps_of_another_clock_never_command_anything(probe, launch):
 
 
 def test_a_simulator_without_velocities_is_controlled_if_that_is_asked_for(probe, launch):
+    probe.declare(Receiver.ARM)
     arm = ArmStream(probe, FER.joint_names, FER.home, 'bare/joint_states')
     commands = probe.collect(Float64MultiArray, 'bare_ff/command')
     launch(
