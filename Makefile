@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted broken-logs demo docs foreign-files fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make test-numpy1  make test with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
 	@echo 'make test-kernels  tests of numbers with the BLAS kernels of two other kinds of processor (minutes)'
 	@echo 'make test-kilted  the tests of the nodes with ROS 2 Kilted instead of Jazzy'
+	@echo 'make test-public-rclpy  the same where rclpy has no more than its public interface'
 	@echo 'make test-long    the long tests: soak, fuzz and statistics'
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
@@ -145,6 +146,11 @@ $(KILTED_VENV)/ready: requirements/ros-kilted.txt requirements/test.txt setup.py
 	$(call MAKE_VENV,$(KILTED_VENV))
 	@$(call INSTALL,$(KILTED_VENV)) $(addprefix -r ,$(filter %.txt,$^)) -e '.[all]' $(BRIEF)
 	@touch $@
+
+# The nodes with what is public in rclpy alone: the fall-back of ros/rclpy_private.py.
+test-public-rclpy: setup
+	@FRANKA_DYNAMICS_PUBLIC_RCLPY=1 $(BIN)/python -m pytest $(TEST_ARGS) \
+		test/ros/test_running_node.py test/ros/test_node_client.py test/ros/test_pretend_robot.py
 
 test-kilted: $(KILTED_VENV)/ready
 	@$(CLEAN) $(KILTED_VENV)/bin/python -m pytest $(TEST_ARGS) test/ros

@@ -14,11 +14,10 @@ from enum import Enum
 import time
 from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import NodeNameNonExistentError
 from std_msgs.msg import Float64MultiArray
 
-from .messages import full_name, publisher_names, STATE_QOS, taken, UNKNOWN_NAME
+from .messages import full_name, publisher_names, STATE_QOS, UNKNOWN_NAME
 
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 # How long to listen for other senders after the first joint state [s], and to how many states at
@@ -121,13 +120,12 @@ class ReceiverCheck:
     """
     Looks up who receives the torques; before the first one, also listens for other senders.
 
-    `publisher` is the node's publisher of torques. `group` is a callback group that no executor
-    serves, because this class takes the messages itself. `state` says whether torques may be
-    sent, `reason` why not.
+    `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
+    `reason` why not.
     """
 
-    def __init__(self, node: Any, publisher: Any, group: CallbackGroup) -> None:
-        self._node, self._publisher, self._group = node, publisher, group
+    def __init__(self, node: Any, publisher: Any) -> None:
+        self._node, self._publisher = node, publisher
         self._topic: str = publisher.topic_name
         self._subscription: Any = None
         self.state, self.reason = Clearance.LISTENING, ''
@@ -145,13 +143,11 @@ class ReceiverCheck:
         self._heard_at = 0.0  # when a torque of another sender came
         self._count, self._wrong_since = -1, 0.0
         self._subscription = self._node.create_subscription(
-            Float64MultiArray,
-            self._topic,
-            lambda _: None,
-            STATE_QOS,
-            raw=True,
-            callback_group=self._group,
+            Float64MultiArray, self._topic, self._on_torque, STATE_QOS, raw=True
         )
+
+    def _on_torque(self, _: bytes) -> None:
+        self._heard_at = self._heard_at or time.monotonic()
 
     def note_state(self, number: int | None) -> str:
         """
@@ -173,8 +169,7 @@ class ReceiverCheck:
         """Judge senders and receivers anew; called every 20 ms."""
         now, count = time.monotonic(), self._publisher.get_subscription_count()
         if self.state is Clearance.LISTENING:
-            if self._heard_at or taken(self._subscription) is not None:
-                self._heard_at = self._heard_at or now
+            if self._heard_at:
                 names = ', '.join(publisher_names(self._node, self._topic))
                 if names or now >= self._heard_at + _DISCOVERY_S:
                     # A name is discovered later than its messages.

@@ -21,8 +21,8 @@ from .messages import (
     publisher_names,
     PUBLISHER_QOS,
     status_message,
-    with_number,
 )
+from .rclpy_private import with_number
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed

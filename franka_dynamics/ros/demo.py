@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
 from .diagnostics import RESIDUAL
-from .messages import request_message, SIMULATED_ARM, trajectory_of
+from .messages import ARM, COMMAND, request_message, SIMULATED_ARM, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .node_process import ON, SWITCH
@@ -184,7 +184,7 @@ class _Session:
         self._follow('following with M ddq + C dq + g and PD')
         client.set_all({'terms.coriolis': False, 'terms.inertia': False})
         self._follow('following with g and PD alone')
-        arm, command = self._values, client.statuses()[f'{NODE}: Command'].values
+        arm, command = self._values, client.statuses()[f'{NODE}: {COMMAND}'].values
         rates = DemoRates(
             (self._time - time) / (self._arm.heard - began) / TIMESTEP_S,
             *self._missed(),
@@ -207,7 +207,7 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(client.statuses()[f'{NODE}: Arm'].values[RESIDUAL]),
+            float(client.statuses()[f'{NODE}: {ARM}'].values[RESIDUAL]),
             (*errors, *disorder),
             bool(disorder) or any(sentence.startswith(_ARM) for sentence in errors),
         )

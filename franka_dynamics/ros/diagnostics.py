@@ -19,11 +19,15 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
 from .messages import (
+    ARM,
+    COMMAND,
     DESCRIPTION_QOS,
+    JOINT_STATES,
     publisher_names,
     REFERENCE_STATE_QOS,
     stamp_from_seconds,
     status_message,
+    TORQUE_LIMIT,
 )
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, Remedy, State, Status
@@ -254,7 +258,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'unusable': controller.counts['unusable states'],
             'effort': 'measured' if controller.residuals.measured else 'not measured',
         }
-        return self.status('Joint states', level, message, values)
+        return self.status(JOINT_STATES, level, message, values)
 
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
@@ -294,7 +298,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             **self._by_joint('largest share of limit, {} [%]', 100.0 * controller.largest_share),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
-        return self.status('Command', level, message, values)
+        return self.status(COMMAND, level, message, values)
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
@@ -319,11 +323,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         arm, mass = self._controller.description, self._controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         return self.status(
-            'Arm',
+            ARM,
             'OK',
             f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})',
             {
                 RESIDUAL: self.residual,
-                **self._by_joint('torque limit, {} [N m]', arm.limit('effort')),
+                **self._by_joint(TORQUE_LIMIT, arm.limit('effort')),
             },
         )

@@ -32,12 +32,12 @@ from .messages import (
     OVERRIDABLE,
     PUBLISHER_QOS,
     STATE_QOS,
-    with_number,
 )
 from .model_source import make_controller, resolve_model
 from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import check_changes, declare, values
+from .rclpy_private import destroy_state_machine, with_number
 from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_S
@@ -63,8 +63,8 @@ class FeedforwardNode(LifecycleNode):
 
     The control thread serves `control_part`, the subscription to joint states, and calls
     `run_due`; it never logs, because a terminal that does not read its output would stop it. The
-    service thread serves `service_part`, which is all other callbacks except that of
-    ReceiverCheck, and calls `run_beside`. An inactive node drops joint states.
+    service thread serves `service_part`, which is all other callbacks, and calls `run_beside`. An
+    inactive node drops joint states.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -87,11 +87,9 @@ class FeedforwardNode(LifecycleNode):
         self._clock_arrival = 0.0
         self._got_state = False
         self._next_look = self._published = 0.0
-        states, unserved = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
+        states = MutuallyExclusiveCallbackGroup()
         self.control_part = NodePart(self, lambda entity: entity.callback_group is states)
-        self.service_part = NodePart(
-            self, lambda entity: entity.callback_group not in (states, unserved)
-        )
+        self.service_part = NodePart(self, lambda entity: entity.callback_group is not states)
         declare(self, table(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray,
@@ -102,7 +100,7 @@ class FeedforwardNode(LifecycleNode):
         self._terms = TermPublishers(self)
         self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
         Requests(self, self._diagnostics, lambda: self._controller, lambda: self._active)
-        self.receivers = ReceiverCheck(self, self.commands, unserved)
+        self.receivers = ReceiverCheck(self, self.commands)
         self._topic = self.create_subscription(
             JointState,
             'joint_states',
@@ -242,14 +240,9 @@ class FeedforwardNode(LifecycleNode):
             self.trigger_shutdown()
 
     def destroy_node(self) -> None:
-        """
-        Destroy the node and its lifecycle state machine.
-
-        rclpy leaves the state machine, which keeps the middleware's node and its threads until
-        the end of the process.
-        """
+        """Destroy the node and its lifecycle state machine."""
         super().destroy_node()
-        self._state_machine.destroy_when_not_in_use()
+        destroy_state_machine(self)
 
     def _end_activation(self, reason: str) -> None:
         controller = self._controller

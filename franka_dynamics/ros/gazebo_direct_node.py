@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -29,6 +28,7 @@ from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import declare
+from .rclpy_private import Executor
 from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
 from ..control.settings import Settings
 from ..errors import JointStateError
@@ -106,7 +106,7 @@ class GazeboDirectNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Pass on Gazebo's states, and torques to Gazebo, until a signal; return exit code."""
-        with EventsExecutor() as executor:
+        with Executor() as executor:
             executor.add_node(self)
             while not stop.requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_S)

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-import inspect
+from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +14,13 @@ from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 from numpy.typing import NDArray
-from rclpy._rclpy_pybind11 import RMWError
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from .rclpy_private import RMWError
 from ..arm.arm_file import shipped_name
 from ..arm.strict_yaml import read_mapping
 from ..control.request import require_count, TrajectoryRequest
@@ -60,10 +59,11 @@ DESCRIPTION_QOS = QoSProfile(
 # other nodes send or receive. rclpy declares a parameter for each of the three.
 OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
-SIMULATED_ARM = 'Simulated arm'  # subject of a simulated arm's status
+# Subjects of a simulated arm's and a feedforward node's diagnostics, and keys that others read.
+SIMULATED_ARM, JOINT_STATES, COMMAND, ARM = 'Simulated arm', 'Joint states', 'Command', 'Arm'
+TORQUE_LIMIT = 'torque limit, {} [N m]'  # {} is a joint's name
 HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
-_NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 
 class JointReading(NamedTuple):
@@ -110,34 +110,6 @@ def status_message(
             for key, value in pairs.items()
         ],
     )
-
-
-def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
-    """
-    Return a subscription callback that passes `callback` each message and its sequence number.
-
-    A publisher numbers its messages from 1; the number is None if the middleware gives none.
-    rclpy's EventsExecutor passes message and information as one tuple, other executors as two
-    arguments. rclpy passes the information only if the callback's signature has two parameters.
-    """
-
-    def on_message(*arguments: Any) -> None:
-        message, info = arguments[0] if len(arguments) == 1 else arguments
-        number = info['publication_sequence_number']
-        callback(message, None if number == _NO_NUMBER else number)
-
-    on_message.__signature__ = inspect.signature(  # type: ignore[attr-defined]
-        lambda message, info: None
-    )
-    return on_message
-
-
-def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
-    """Take a waiting message without an executor; return message and information, or None."""
-    # rclpy.wait_for_message takes messages in the same way.
-    with subscription.handle:
-        waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
-    return None if waiting is None else (waiting[0], waiting[1])
 
 
 def full_name(endpoint: Any) -> str:

@@ -232,15 +232,12 @@ class NodeClient(Observer):
         if known is None:
             self.wait(_DISCOVERY_S)
         # Once: a transition would otherwise be triggered twice.
-        client.handle.send_request(request)
-        answers: list[Any] = []
+        answer, take = None, self.poller.send(client, kind, request)
 
         def answered() -> bool:
-            with client.handle:
-                header, answer = client.handle.take_response(kind.Response)
-            if header is not None:
-                answers.append(answer)
-            return bool(answers)
+            nonlocal answer
+            answer = take()
+            return answer is not None
 
         if not self.until(answered, self._patience + _ANSWER_S):
             raise NodeClientError(
@@ -248,7 +245,7 @@ class NodeClient(Observer):
                 f'{self._patience + _ANSWER_S:g} s.'
             )
         self._clients[service] = client  # discovered: the next request need not wait
-        return answers[0]
+        return answer
 
     def _has_gone(self, topic: str) -> bool:
         """Return whether nobody publishes a topic of the node any more."""

@@ -9,8 +9,6 @@ node's callback groups. On one thread a request with 100 parameters delays a tor
 trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the delays are 1.5 and
 3.1 ms (benchmarks/services.py, medians of 3, load 7 on two cores).
 
-The EventsExecutor takes less time per message than other executors. In some releases its `spin`
-runs no callbacks; `spin_once` does.
 """
 
 from __future__ import annotations
@@ -33,14 +31,13 @@ from types import FrameType
 from typing import Any
 
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
-from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from . import FASTDDS_PROFILES
+from .rclpy_private import Executor, RCLError, UnknownROSArgsError
 from ..errors import FrankaDynamicsError, shortened
 from ..names import REALTIME_PRIORITY
 
@@ -207,7 +204,7 @@ def _serve(node: Any, stop: StopRequest) -> None:
     """
     lower_priority()
     due = 0.0
-    with EventsExecutor() as executor:
+    with Executor() as executor:
         executor.add_node(node.service_part)
         while node.cycles_go_on and not stop.requested:
             try:
@@ -310,7 +307,7 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
 
     services = threading.Thread(target=serve, name='services', daemon=True)
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
-    with EventsExecutor() as cycles:
+    with Executor() as cycles:
         cycles.add_node(node.control_part)
         try:
             node.should_stop = lambda: stop.requested

@@ -19,13 +19,23 @@ from typing import Any, NamedTuple, Self
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from .messages import DESCRIPTION_QOS, HELD, seconds, SIMULATED_ARM, STATE_QOS, taken
+from .messages import (
+    ARM,
+    COMMAND,
+    DESCRIPTION_QOS,
+    HELD,
+    JOINT_STATES,
+    seconds,
+    SIMULATED_ARM,
+    STATE_QOS,
+    TORQUE_LIMIT,
+)
 from .node_process import not_started
+from .rclpy_private import Poller, RCLError
 from ..errors import listed, SettingsError
 
 # Severities; the index of each is its level number in diagnostic_msgs.
@@ -33,7 +43,6 @@ LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 # The feedforward node's torque topics, in the order in which they are displayed.
 TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
 SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
-_LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
 _POLL_S = 0.02  # between two looks while waiting [s]
 
@@ -98,10 +107,8 @@ class Observer:
     It installs no signal handlers, and has neither a log topic nor parameter services. Raises
     SettingsError if ROS cannot start it, as with a ROS_DOMAIN_ID that is no number.
 
-    Messages and answers are taken without an executor when `poll` is called: of a topic at 1 kHz
-    that is subscribed with depth 1, a poll costs one message, because the middleware overwrites
-    older ones. `meanwhile` is called after each poll of a wait; an exception that it raises ends
-    the wait.
+    Messages and answers are taken when `poll` is called. `meanwhile` is called after each poll of
+    a wait; an exception that it raises ends the wait.
     """
 
     def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
@@ -117,11 +124,13 @@ class Observer:
             )
         except RCLError as error:
             raise SettingsError(not_started(error)) from error
+        self.poller = Poller(self.node)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.poller.close()
         self.node.destroy_node()
         self._context.try_shutdown()
 
@@ -179,14 +188,10 @@ class Observer:
 
     def poll(self) -> None:
         """Call the subscriptions of `node` with what waits now, at most as much as is queued."""
-        for subscription in list(self.node.subscriptions):
-            for _ in range(subscription.qos_profile.depth):
-                waiting = taken(subscription)
-                if waiting is None:
-                    break
-                # Not every middleware tells the arrival.
-                self.arrival = waiting[1]['received_timestamp'] or time.time_ns()
-                subscription.callback(waiting[0])
+        self.poller.poll(self._note_arrival)
+
+    def _note_arrival(self, nanoseconds: int) -> None:
+        self.arrival = nanoseconds or time.time_ns()  # not every middleware tells it
 
     def until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Poll until `done` returns True, at most `seconds`; return whether it did."""
@@ -249,7 +254,7 @@ class NodeView:
     @property
     def is_arm(self) -> bool:
         """Whether the node is a feedforward node."""
-        return {'Joint states', 'Command'} <= self.statuses.keys()
+        return {JOINT_STATES, COMMAND} <= self.statuses.keys()
 
     @property
     def is_simulated(self) -> bool:
@@ -259,11 +264,12 @@ class NodeView:
     @property
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has published them."""
-        values = self.statuses['Arm'].values if 'Arm' in self.statuses else {}
+        values = self.statuses[ARM].values if ARM in self.statuses else {}
+        before, after = TORQUE_LIMIT.split('{}')
         return {
-            key[len(_LIMIT) :].removesuffix(' [N m]'): float(value)
+            key.removeprefix(before).removesuffix(after): float(value)
             for key, value in values.items()
-            if key.startswith(_LIMIT)
+            if key.startswith(before)
         }
 
     def silent(self, now: float) -> bool:

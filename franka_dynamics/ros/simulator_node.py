@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -26,6 +25,7 @@ from .messages import OVERRIDABLE, PUBLISHER_QOS, SIMULATED_ARM, stamp_from_seco
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import load_arm, made_of, table
 from .parameters import declare
+from .rclpy_private import Executor
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings
@@ -113,7 +113,7 @@ class SimulatorNode(Node):
         gc.collect()
         gc.freeze()
         deadline = time.perf_counter()
-        with EventsExecutor() as executor:
+        with Executor() as executor:
             executor.add_node(self)
             while not stop.requested and rclpy.ok():
                 deadline = self._step(executor, deadline, stop)

@@ -13,7 +13,7 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .messages import is_measured, publisher_names, seconds
+from .messages import COMMAND, is_measured, publisher_names, seconds
 from .observer import Observer, Status
 from ..control.feedforward import State
 
@@ -205,7 +205,7 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
 
 def _nodes(statuses: dict[str, Status], present: Sequence[str] = ()) -> Iterator[Line]:
     levels = {'OK': GOOD, 'WARN': NOTE}
-    commanding = [one for one in statuses.values() if one.subject == 'Command']
+    commanding = [one for one in statuses.values() if one.subject == COMMAND]
     silent = sorted({name.strip('/') for name in present} - {one.node for one in commanding})
     for name in silent:
         said = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'

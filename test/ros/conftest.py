@@ -20,7 +20,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.context import Context  # noqa: E402
-from rclpy.experimental import EventsExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
@@ -35,6 +34,7 @@ from franka_dynamics.ros.clearance import DECLARATIONS, Receiver  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.observer import read_status, Status  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
+from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
 
 from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
@@ -165,7 +165,7 @@ class Probe(Node):
         # Probes of one process share a name, and rcl's /rosout keeps one publisher by name.
         super().__init__(name, context=self._own_context, enable_rosout=False)
         # EventsExecutor takes a fifth of the default executor's processor time per message.
-        self._own_executor = EventsExecutor(context=self._own_context)
+        self._own_executor = Executor(context=self._own_context)
         self._own_executor.add_node(self)
         self._known_clients: dict = {}
         self._statuses: dict[str, Status | None] = {}  # by the names that `status` takes

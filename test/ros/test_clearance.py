@@ -11,7 +11,6 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 import rclpy
-from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -91,7 +90,7 @@ def controller(probe, simulated):
 @pytest.mark.parametrize(('simulated', 'kind'), [(True, SIMULATED), (False, REAL)])
 def test_a_controller_is_that_of_a_simulation_if_its_time_is_simulated(probe, simulated, kind):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = clearance.ReceiverCheck(probe, publisher, ReentrantCallbackGroup())
+    looking = clearance.ReceiverCheck(probe, publisher)
     with controller(probe, simulated):
         found = {'/effort_controller': kind}
         probe.until(lambda: looking.receivers() == found, f'{kind} is found')
@@ -197,7 +196,7 @@ def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
     monkeypatch.setattr(clearance, '_LISTEN_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    with closing(clearance.ReceiverCheck(probe, publisher, ReentrantCallbackGroup())) as looking:
+    with closing(clearance.ReceiverCheck(probe, publisher)) as looking:
         looking.begin('fci', 'joint_states')
         for number in range(49):
             assert not looking.note_state(number)
@@ -213,7 +212,7 @@ def judged(probe, name, target='mujoco'):
     """Return a check that waits for the name of a receiver, which it then finds out."""
     there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/')]
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = clearance.ReceiverCheck(probe, publisher, ReentrantCallbackGroup())
+    looking = clearance.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
         for constant in ('_LISTEN_S', '_LISTEN_STATES', '_DISCOVERY_S'):
             patch.setattr(clearance, constant, 0)

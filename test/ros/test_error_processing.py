@@ -8,7 +8,6 @@ import time
 
 import numpy as np
 import pytest
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -22,6 +21,7 @@ from franka_dynamics.ros.clearance import Clearance
 from franka_dynamics.ros.diagnostics import status_of
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
+from franka_dynamics.ros.rclpy_private import RCLError
 
 from .conftest import FER
 

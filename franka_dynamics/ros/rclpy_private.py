@@ -1,0 +1,124 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What this package uses of rclpy beyond its public interface; no other file does.
+
+Each use says what it buys. Where rclpy does not have it, or FRANKA_DYNAMICS_PUBLIC_RCLPY is set to
+1, rclpy's public interface does the same, slower: `make test-public-rclpy` runs the nodes so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import inspect
+import os
+from typing import Any
+
+from rclpy.executors import SingleThreadedExecutor
+
+PUBLIC = os.environ.get('FRANKA_DYNAMICS_PUBLIC_RCLPY') == '1'
+_NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
+_MAX_SPINS = 50  # of an executor per poll, each for one message
+
+# A round trip takes 0.76 of the time with the EventsExecutor, in the median and the 99th
+# percentile. In some releases its `spin` runs no callbacks; `spin_once` does.
+Executor: Any = SingleThreadedExecutor
+# Errors of ROS itself, to tell them from an error of this program's, which ends it.
+RCLError: Any = RuntimeError
+RMWError: Any = RuntimeError
+UnknownROSArgsError: Any = RuntimeError
+_takes = False  # whether messages and answers can be taken without an executor
+if not PUBLIC:
+    try:
+        from rclpy import _rclpy_pybind11 as _rclpy  # type: ignore[attr-defined]
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        pass
+    else:
+        Executor, UnknownROSArgsError = EventsExecutor, _rclpy.UnknownROSArgsError
+        RCLError, RMWError = _rclpy.RCLError, _rclpy.RMWError
+        _takes = hasattr(_rclpy.Subscription, 'take_message')
+
+
+def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
+    """
+    Return a subscription callback that passes `callback` each message and its sequence number.
+
+    A publisher numbers its messages from 1; the number is None if the middleware gives none.
+    rclpy's EventsExecutor passes message and information as one tuple, other executors as two
+    arguments. rclpy passes the information only if the callback's signature has two parameters.
+    """
+
+    def on_message(*arguments: Any) -> None:
+        message, info = arguments[0] if len(arguments) == 1 else arguments
+        number = info['publication_sequence_number']
+        callback(message, None if number == _NO_NUMBER else number)
+
+    on_message.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+        lambda message, info: None
+    )
+    return on_message
+
+
+class Poller:
+    """
+    Calls the subscriptions of a node with what waits now, and takes answers of services.
+
+    Messages are taken without an executor: of a topic at 1 kHz that is subscribed with depth 1, a
+    poll costs one message, because the middleware overwrites older ones.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node, self._executor = node, None
+        if not _takes:
+            self._executor = SingleThreadedExecutor(context=node.context)
+            self._executor.add_node(node)
+
+    def poll(self, note_arrival: Callable[[int], None]) -> None:
+        """Call the callbacks of waiting messages; `note_arrival` gets their times of arrival."""
+        if self._executor is not None:
+            note_arrival(0)
+            for _ in range(_MAX_SPINS):
+                self._executor.spin_once(timeout_sec=0.0)
+            return
+        for subscription in list(self._node.subscriptions):
+            for _ in range(subscription.qos_profile.depth):
+                with subscription.handle:
+                    waiting = subscription.handle.take_message(
+                        subscription.msg_type, subscription.raw
+                    )
+                if waiting is None:
+                    break
+                note_arrival(waiting[1]['received_timestamp'])
+                subscription.callback(waiting[0])
+
+    def send(self, client: Any, kind: Any, request: Any) -> Callable[[], Any]:
+        """Send a request once; return a function that returns its answer, None until it came."""
+        if self._executor is not None:
+            future = client.call_async(request)
+            return lambda: future.result() if future.done() else None
+        client.handle.send_request(request)
+
+        def answer() -> Any:
+            with client.handle:
+                header, answer = client.handle.take_response(kind.Response)
+            return None if header is None else answer
+
+        return answer
+
+    def close(self) -> None:
+        """End the executor, if there is one."""
+        if self._executor is not None:
+            self._executor.shutdown()
+
+
+def destroy_state_machine(node: Any) -> None:
+    """
+    Destroy the state machine of a lifecycle node that is destroyed.
+
+    rclpy leaves it, and with it the middleware's node and threads until the process ends: then
+    unloading the libraries was seen to crash.
+    """
+    machine = None if PUBLIC else getattr(node, '_state_machine', None)
+    if machine is not None:
+        machine.destroy_when_not_in_use()
