@@ -139,6 +139,16 @@ def test_two_arms_have_an_arm_and_a_prefix_each(all_launched):
     ]
 
 
+def test_a_urdf_gives_mount_and_masses_to_arms_and_nodes(all_launched):
+    for name, count in (('simulation', 2), ('two_arms', 4)):
+        found = all_launched(name, urdf_file='/some/duo.urdf')
+        assert len(found) == count
+        for one in found:
+            assert one.values['urdf_file'] == '/some/duo.urdf'
+            of_node = one.executable == 'feedforward_node'
+            assert one.values.get('model_source') == ('urdf_file' if of_node else None)
+
+
 FILES = {
     'feedforward': ['params_file'],
     'franka_ros2': ['params_file', 'controllers_file'],
