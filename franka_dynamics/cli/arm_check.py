@@ -30,7 +30,7 @@ from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import Doubt, find_doubts
 from ..urdf.serial_chain import SerialChain
-from ..validation.crosscheck import compare_formulations, TOLERANCE
+from ..validation.crosscheck import compare_formulations
 from ..validation.link_meshes import mesh_reader
 from ..validation.source import compare, read_pair
 from ..validation.urdf_check import model_from_urdf
@@ -69,7 +69,7 @@ def run(
         agreement = compare_formulations(description, gravity=gravity, count=states, seed=seed)
     say(
         f'{arm.title(description)}: largest difference from Pinocchio {agreement.largest:.1e}, '
-        f'tolerance {TOLERANCE:.0e} ({agreement.states} states, seed {agreement.seed})',
+        f'tolerance {agreement.tolerance:.0e} ({agreement.states} states, seed {agreement.seed})',
         'pass' if agreement.passed else 'MISMATCH',
     )
     for sentence in agreement.findings:

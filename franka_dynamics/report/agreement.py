@@ -8,7 +8,7 @@ from typing import Any
 
 from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
-from ..validation.crosscheck import Agreement, QUANTITIES, TOLERANCE
+from ..validation.crosscheck import Agreement, QUANTITIES
 
 # Attributes of `Agreement` that JSON has under the same names.
 _SAME = ('gravity', 'states', 'seed', 'passed', 'largest', 'reference', 'differences', 'findings')
@@ -21,7 +21,7 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
         'arm': arm.name,
         'inertial_set': arm.inertial_set,
         'hand': arm.hand,
-        'tolerance': TOLERANCE,
+        'tolerance': agreement.tolerance,
         'warnings': arm.inconsistencies(),
         'urdf': [one._asdict() for one in agreement.urdf],
         'difference': 'largest |a - b| / max(1, largest |b| of the state), b the reference',
@@ -50,7 +50,10 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
         [
             [
                 f'{quantity} [{units[quantity]}]',
-                *(Cell(value, '' if value <= TOLERANCE else 'bad') for value in row.values()),
+                *(
+                    Cell(value, '' if value <= agreement.tolerance else 'bad')
+                    for value in row.values()
+                ),
             ]
             for quantity, row in agreement.differences.items()
         ],

@@ -5,8 +5,8 @@ Comparison of independent formulations of an arm's dynamics.
 
 `compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
 whenever it is configured, compares the frames and the terms of the node's torques. They allow
-differences up to TOLERANCE. An arm from a URDF is also compared with Pinocchio's own reading of
-that file (`urdf_reading`).
+differences up to the `tolerance` of the arm's geometry. An arm from a URDF is also compared with
+Pinocchio's own reading of that file (`urdf_reading`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
     'Newton-Euler': NewtonEulerModel,
     'exponentials': ExponentialsModel,
 }
-# Largest allowed difference, relative to the quantity's largest entry at that state (at least 1):
-# five times the largest difference at 20 states of each of 1,000 random arms (1.9e-13).
+# Largest allowed difference of an arm without far DH frames (`Agreement.tolerance`), relative to
+# the quantity's largest entry at that state (at least 1): five times the largest difference at 20
+# states of each of 1,000 random arms (1.9e-13).
 TOLERANCE = 1e-12
 
 
@@ -95,7 +96,7 @@ class Agreement:
     reference : str
         Name of the reference formulation.
     differences : dict of dict of float
-        By quantity and by name of the other formulation; at most TOLERANCE if they agree.
+        By quantity and by name of the other formulation; at most `tolerance` if they agree.
     urdf : tuple of UrdfDifference
         Differences from the URDF that the arm was read from; empty for other arms.
 
@@ -120,6 +121,25 @@ class Agreement:
         return float(np.max([list(row.values()) for row in self.differences.values()]))
 
     @property
+    def tolerance(self) -> float:
+        """
+        Largest allowed difference between formulations, relative as `differences`.
+
+        It is TOLERANCE, times (l / r)^2 if the longest a or d of a DH row, l, is longer than the
+        largest distance r of the flange at home from a link's centre of mass (at least 1 m): DH
+        frames of nearly parallel axes can lie far from the arm, and inertias about their origins
+        cancel.
+        """
+        arm = self.description
+        frames = arm.frames(arm.home_pose)
+        pairs = zip(frames, arm.links)
+        centers = [one @ [*link.center_of_mass, 1.0] for one, link in pairs if link.mass]
+        away = [float(np.linalg.norm(one[:3] - frames[-1, :3, 3])) for one in centers]
+        rows = (arm.flange, *(joint.row for joint in arm.joints))
+        longest = max(max(abs(row.a), abs(row.d)) for row in rows)
+        return TOLERANCE * max(1.0, (longest / max([*away, 1.0])) ** 2)
+
+    @property
     def passed(self) -> bool:
         """Whether every difference is within its tolerance, which a NaN never is."""
         return not self.findings
@@ -127,12 +147,12 @@ class Agreement:
     @property
     def findings(self) -> tuple[str, ...]:
         """One sentence for each formulation that differs, and one if the URDF does."""
-        found = []
+        found, tolerance = [], self.tolerance
         for name in self.formulations:
             differing = ', '.join(
                 f'{quantity} ({row[name]:.2g})'
                 for quantity, row in self.differences.items()
-                if not row[name] <= TOLERANCE
+                if not row[name] <= tolerance
             )
             if differing:
                 found.append(f'{name} differs from {self.reference} in {differing}.')
@@ -150,7 +170,8 @@ class Agreement:
             arm = self.description
             raise CrosscheckError(
                 f'The models of {arm.name} ({arm.inertial_set}, hand {arm.hand}) disagree '
-                f'(tolerance {TOLERANCE:.0e}, {self.states} states). {" ".join(self.findings)} '
+                f'(tolerance {self.tolerance:.0e}, {self.states} states). '
+                f'{" ".join(self.findings)} '
                 'Do not use any of them until franka-dynamics arm check passes.'
             )
 
@@ -185,7 +206,7 @@ def compare_formulations(
     -------
     Agreement
         The largest relative difference of each quantity and formulation; `findings` lists
-        those above TOLERANCE, and `require()` raises a CrosscheckError if there are any.
+        those above the tolerance, and `require()` raises a CrosscheckError if there are any.
 
     Raises
     ------

@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, DHRow, LinkInertia, load
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    LinkInertia,
+    load,
+)
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -204,3 +212,18 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error):
 def test_a_comparison_of_nothing_is_refused(options, names):
     with refuses(SettingsError, *names):
         compare_formulations('fer', **options)
+
+
+def test_far_dh_frames_of_nearly_parallel_axes_widen_the_tolerance_as_their_errors_grow():
+    # An arm of a metre in plain DH rows: the common normal of axes 2 and 3 is 300 m away.
+    body = LinkInertia.from_center_of_mass(2.0, np.array([0.1, 0.02, 0.03]), 0.03 * np.eye(3))
+    rows = [DHRow(0.0, 0.0, 0.4), DHRow(0.0, -np.pi / 2, 300.0), DHRow(0.0, 1e-3, -300.0)]
+    joints = [Joint(f'j{i}', JointKind.REVOLUTE, row) for i, row in enumerate(rows, start=1)]
+    far = np.eye(4)
+    far[2, 3] = -300.0  # the body of link 2 lies near the first axis
+    links = (body, body.expressed_in(far), body)
+    arm = ArmDescription('far', Convention.MODIFIED, tuple(joints), links)
+    report = crosscheck(arm, count=50)
+    assert 1e-12 < report.largest < report.tolerance < 1e-6
+    assert report.passed
+    assert crosscheck('fr3', count=5).tolerance == 1e-12
