@@ -100,7 +100,7 @@ def _given_names(node: str, words: Sequence[str]) -> set[str]:
             for section, parameters in _sections(content):
                 last = section.rpartition('/')[2]
                 if '*' not in last and re.fullmatch(_pattern(section), node):
-                    given |= {name for name, _ in _flat(parameters)}
+                    given |= set(_names(parameters))
     return given
 
 
@@ -120,12 +120,10 @@ def _pattern(section: str) -> str:
     return ''.join(known.get(token, f'/{re.escape(token)}') for token in tokens)
 
 
-def _flat(parameters: Mapping[str, Any] | None, group: str = '') -> Iterator[tuple[str, Any]]:
+def _names(parameters: Mapping[str, Any] | None, group: str = '') -> Iterator[str]:
     for name, value in (parameters or {}).items():
-        if isinstance(value, dict):
-            yield from _flat(value, f'{group}{name}.')
-        else:
-            yield f'{group}{name}', value
+        inner = isinstance(value, dict)
+        yield from _names(value, f'{group}{name}.') if inner else (f'{group}{name}',)
 
 
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
