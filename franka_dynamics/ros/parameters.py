@@ -47,15 +47,20 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
         # The descriptor is set last, so that `check` is the first to refuse a value out of range:
         # its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _descriptor(spec, kind))
-    unknown = sorted(
-        name
-        for name in _given_names(node.get_fully_qualified_name(), sys.argv)
-        # QoS overrides are declared later, with publishers and subscriptions.
-        if not node.has_parameter(name) and not name.startswith('qos_overrides.')
+    own, shared = (
+        sorted(
+            name
+            for name in names
+            # QoS overrides are declared later, with publishers and subscriptions.
+            if not node.has_parameter(name) and not name.startswith('qos_overrides.')
+        )
+        for names in _given_names(node.get_fully_qualified_name(), sys.argv)
     )
-    if unknown:
+    if shared:
+        node.get_logger().info(f'ignored, as no parameters of this node: {", ".join(shared)}')
+    if own:
         raise SettingsError(
-            f'{", ".join(unknown)}: no such parameter; '
+            f'{", ".join(own)}: no such parameter; '
             '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
             'silently, so nothing is started.'
         )
@@ -81,14 +86,14 @@ def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescripto
     return descriptor
 
 
-def _given_names(node: str, words: Sequence[str]) -> set[str]:
+def _given_names(node: str, words: Sequence[str]) -> tuple[set[str], set[str]]:
     """
-    Return the names of the parameters that a command line gives a node by its full name.
+    Return the names of parameters that a command line gives a node by its name, and to every node.
 
-    Words without a node (-p scale:=1.0) count, because they are for this process. A section of a
-    file whose node is a wildcard (/**) does not: it is for every node.
+    `node` is its full name. Words without a node (-p scale:=1.0) are for this process. A section
+    of a file whose node is a wildcard (/**) is for every node.
     """
-    given = set()
+    given, shared = set[str](), set[str]()
     for flag, word in pairwise(words):
         if flag in ('-p', '--param'):
             name = word.partition(':=')[0]
@@ -98,10 +103,10 @@ def _given_names(node: str, words: Sequence[str]) -> set[str]:
         elif flag == '--params-file':
             content = yaml.safe_load(Path(word).read_text(encoding='utf-8')) or {}
             for section, parameters in _sections(content):
-                last = section.rpartition('/')[2]
-                if '*' not in last and re.fullmatch(_pattern(section), node):
-                    given |= set(_names(parameters))
-    return given
+                if re.fullmatch(_pattern(section), node):
+                    everyone = '*' in section.rpartition('/')[2]
+                    (shared if everyone else given).update(_names(parameters))
+    return given, shared - given
 
 
 def _sections(content: Mapping[str, Any], path: str = '') -> Iterator[tuple[str, Any]]:
