@@ -26,6 +26,8 @@ from franka_dynamics.control.default_gains import default_gains, weak_gains
 from franka_dynamics.control.feedforward import Feedforward, Limits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.control.start_up import StartUp
+from franka_dynamics.control.state_check import StateCheck
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.typing import Array
@@ -90,17 +92,24 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
 
 
 class Unguarded(Feedforward):
-    """A core that checks joint states, but refuses no first torque and stops no arm."""
+    """A core that believes all possible states, refuses no first torque and stops no arm."""
 
-    def _start_blocker(self) -> str:
-        return '' if self.usable else 'not yet'
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        start_up: Any = self._start_up
+        states: Any = self.states
+        start_up.blocker = lambda *_, **__: '' if self.usable else 'not yet'
+        start_up.resting_blocker = lambda *_, **__: ''
+        states.stands_still = lambda *_: ''
 
-    def _running_violation(self, *_: Any) -> str:
+    def _violation(self, *_: Any) -> str:
         return ''
 
 
 # A part of the guard that is renamed must be renamed here.
-assert {'_start_blocker', '_running_violation'} <= vars(Feedforward).keys()
+assert '_violation' in vars(Feedforward)
+assert {'blocker', 'resting_blocker'} <= vars(StartUp).keys()
+assert 'stands_still' in vars(StateCheck)
 
 
 @dataclass

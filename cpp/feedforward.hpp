@@ -348,6 +348,11 @@ private:
     if (state_ == State::waiting) {
       last_ = resting();
     }
+    from_ = last_;
+    if (known_ && !holds() && (state_ == State::waiting || state_ == State::stopped)) {
+      // The arm falls without the rest of g(q) once its brakes open, so that only the rate limits it.
+      law_.terms.gravity_to_command(q_, from_);
+    }
     state_ = State::following;
     begins_ = true;
     changed_ = false;
@@ -439,14 +444,14 @@ private:
   }
 
   /// Add an offset that prevents a step and fades out in kRampTime: at a start the difference to
-  /// the last torque, at a change that to the torque `otherwise`.
+  /// the torque `from_`, at a change that to the torque `otherwise`.
   void glide(Vector & desired, const Vector * otherwise) noexcept
   {
     double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampTime);
     if (begins_ || otherwise) {
       for (std::size_t i = 0; i < kJoints; ++i) {
         offset_[i] = begins_ ?
-          last_[i] - desired[i] : left * offset_[i] + ((*otherwise)[i] - desired[i]);
+          from_[i] - desired[i] : left * offset_[i] + ((*otherwise)[i] - desired[i]);
       }
       since_ = clock_;
       left = 1.0;
@@ -490,7 +495,7 @@ private:
   Brake brake_{};
   Reference kept_{};  // the last reference, or the position that is held
   Vector q_{}, dq_{};
-  Vector last_{}, goal_{}, offset_{};
+  Vector last_{}, goal_{}, from_{}, offset_{};
   double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
   double since_ = -std::numeric_limits<double>::infinity();
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

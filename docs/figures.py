@@ -30,6 +30,7 @@ from franka_dynamics.control import (
     reference,
     request,
     settings,
+    start_up,
     state_check,
     terms,
     trajectory,
@@ -107,7 +108,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('positions more than {} rad beyond the limits', (state_check.POSITION_SLACK,)),
             ('an effort of more than {} times the limit', (state_check.EFFORT_SLACK,)),
             ('a velocity beyond {} times the velocity limit', (state_check.SPEED_SLACK,)),
-            ('needs states of at most {} ms', (1e3 * core.MAX_AGE_AT_START_S,)),
+            ('needs states of at most {} ms', (1e3 * start_up.MAX_AGE_AT_START_S,)),
             ('first point at time zero, more than {} rad away', (reference.MAX_START_DISTANCE,)),
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
@@ -137,7 +138,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE,)),
             ('more than {} stops within a minute', (state_check.MAX_RESTARTS,)),
-            ('after {} good states in a row', (core.GOOD_STATES,)),
+            ('after {} good states in a row', (start_up.GOOD_STATES,)),
         ],
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
@@ -172,7 +173,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('under SCHED_FIFO at priority {}', (REALTIME_PRIORITY,)),
         ],
         'docs/howto/policies.md': [
-            ('For the first {} states', (core.GOOD_STATES,)),
+            ('For the first {} states', (start_up.GOOD_STATES,)),
             ('After {} states without a first torque', (core.LONG_WAIT,)),
             ('two of its periods and {} ms late', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
             ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE,)),

@@ -104,12 +104,13 @@ def checked(
 
     try:
         values = np.asarray(given)
-        is_text = values.dtype.kind in 'SU'  # NumPy would take '40' for 40
-        array = np.array(0.0 if is_text else values, dtype=float, order='C')
-    except (TypeError, ValueError):
+        # NumPy would take '40' for 40, and 1 + 2j for 1.
+        kind = {'S': 'text', 'U': 'text', 'c': 'complex'}.get(values.dtype.kind, '')
+        array = np.array(0.0 if kind else values, dtype=float, order='C')
+    except (TypeError, ValueError, OverflowError):
         raise wrong('') from None
-    if is_text:
-        raise wrong(', which is text')
+    if kind:
+        raise wrong(f', which is {kind}')
     lengths, shown = shape, array.shape
     if lengths[:1] == (...,):
         lengths = lengths[1:]

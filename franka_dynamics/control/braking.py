@@ -3,10 +3,9 @@
 """
 The law that brakes a moving arm to rest and then holds it there; it needs no reference.
 
-It damps by the gains, which also pull each joint to where its torque was last held back by a limit
-of torque or rate (else to where braking began), and by M(q) a as far as they damp less. So braking
-is hardly softer than the gains by which the arm was moved, and hardly stiffer if these are firm:
-with late states that would swing. Where states are old, the gains are softer.
+It is a PD torque towards the pose where braking began, M(q) a as far as kd damps less, and the
+torque that the model does not explain, as far as it was there when braking began or is small. What
+has grown since may be braking's own torque, which a wrong sensor cannot tell from a load.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from ..arm import ArmDescription
 from ..typing import Array
 
 # Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
-# delay of two cycles causes no overshoot; but at least AGES times the age of the state.
+# delay of two cycles causes no overshoot; but at least AGES times the age of the state. The pull
+# to the stop pose damps critically with it, or is kp if that is larger.
 TIME_CONSTANT_S, AGES = 0.03, 3.0
 # Largest braking acceleration [rad/s^2]. With 10 the light wrist hardly brakes a load that nobody
 # declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows
@@ -28,24 +28,18 @@ MAX_BRAKING_ACCELERATION = 30.0
 # REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
 # the ripple of gears.
 REST_SPEED, REST_STATES = 0.02, 20
-# Rate at which braking follows the torque that the model does not explain [1/s].
-FOLLOW_RATE = 25.0
-# Compensation makes firm gains swing where states are late. So the gains bear an unexplained
-# torque that turns a joint by up to YIELD [rad], times the share of braking that their kd does
-# alone; only what is beyond is compensated. YIELD was chosen on FER and FR3 as they are and on
-# draws 10 to 12 of benchmarks/guard_misconfiguration.py, and judged on draw 13.
-YIELD = 0.05
-# Along the motion it is compensated less the faster the joint moves, and not at all from SLOW on
-# [rad/s]: it would keep the joint moving against friction.
-SLOW = 0.1
+# Rate at which the compensated residual fades to the present one [1/s], and the speed of a joint
+# [rad/s] from which none is compensated along the motion, which it would keep up.
+FADE_RATE, MAX_COMPENSATED_SPEED = 25.0, 0.1
+# The residual when braking began is the largest until the observer has settled [s]. Whenever it
+# comes, a residual of SMALL times the torque limit is compensated, too: models are off by as much.
+SETTLED_S, SMALL = 0.05, 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
 # [s] on, since until then the torque before braking may still act. FASTER was chosen on draw 0 of
 # benchmarks/guard_misconfiguration.py, and judged on draws 6 and 9.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
-MAX_BRAKING_S = (
-    1.0  # an arm that moves longer than this is driven by something else, unless held [s]
-)
+MAX_BRAKING_S = 1.0  # an arm that moves longer than this is driven by something else, unless held
 # So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.
 HELD_J = 1.5
 
@@ -56,8 +50,8 @@ class Brake:
 
     Attributes
     ----------
-    held : ndarray, shape (n,)
-        The filtered torque that the model does not explain [N m], in FCI's sign.
+    residual : ndarray, shape (n,)
+        The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
     limited : ndarray of bool, shape (n,)
@@ -70,67 +64,67 @@ class Brake:
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
         self._faster = FASTER * description.limit('velocity')
+        self._small = SMALL * description.limit('effort')
         self.begin(np.zeros(description.n))
 
-    def begin(self, unexplained: Array) -> None:
-        """Brake from the next state on; `unexplained` is the present torque, (n,) [N m]."""
-        self.held, self.at_rest, self.driven = unexplained, False, ''
+    def begin(self, residual: Array, gains: tuple[Array, Array] | None = None) -> None:
+        """
+        Brake from the next state on.
+
+        `residual` is the present torque that the model does not explain, (n,) [N m]; `gains` are
+        kp and kd of a PD torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
+        """
+        self.residual = self._most = residual
+        self._gains = gains or (np.zeros_like(residual), np.zeros_like(residual))
+        self._pulls = gains is not None
+        self.at_rest, self.driven = False, ''
+        self.limited = np.zeros(len(residual), dtype=bool)
+        self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
-        self._speed, self._resting = np.zeros_like(unexplained), 0
-        self._at: Array | None = None  # where the gains pull to
-        self._gains = np.zeros_like(unexplained), np.zeros_like(unexplained)  # kp and kd
-        self.limited = np.zeros(len(unexplained), dtype=bool)
-        # Share of braking that kd alone does, kp, and torque that the gains bear.
-        self._own = self._kp = self._bearable = np.zeros_like(unexplained)
+        self._speed, self._resting = np.zeros_like(residual), 0
 
     def torque(
         self,
         state: StateTerms,
         terms: TermModel,
-        unexplained: Array,
+        residual: Array,
         elapsed: float,
         age: float = 0.0,
-        gains: tuple[Array, Array] | None = None,
     ) -> Array:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
-        It is the sum of the PD torque, towards at most YIELD from where braking began, of M(q) a,
-        and of the unexplained torque beyond what kp bears. The acceleration a of a joint
-        is -dq / T less what its kd alone gives it, and at most MAX_BRAKING_ACCELERATION. The gains
-        are scaled down where kd alone would slow a joint within AGES ages. The caller adds gravity
-        and Coriolis torque. `elapsed` is the time since the state before [s], `age` the age of
-        `state` [s]; `gains` are kp and kd, (n,) each [N m/rad, N m s/rad].
+        The caller adds gravity and Coriolis torque. `residual` is the torque that the model does
+        not explain now, (n,) [N m], `elapsed` the time since the state before [s], `age` the age
+        of `state` [s]; with old states gains are scaled down until kd alone would not slow a joint
+        within AGES ages.
         """
-        q, dq = state.q, state.dq
-        self.held = self.held + min(1.0, elapsed * FOLLOW_RATE) * (unexplained - self.held)
-        mass = terms.true.mass_matrix(q)
+        q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
-        kp, kd = gains or (np.zeros_like(q), np.zeros_like(q))
-        changed = not np.array_equal((kp, kd), self._gains)
-        carried = self._pull(q) + self._compensated()
-        duration = max(TIME_CONSTANT_S, AGES * age)
-        if self._at is None or changed:
-            self._own = np.minimum(1.0, kd * duration / mass.diagonal())
-        self._gains = kp, kd
-        soft = 1.0 / np.maximum(1.0, AGES * age * kd / mass.diagonal())
-        self._kp, kd = soft * kp, soft * kd
-        self._bearable = self._own * YIELD * self._kp
-        along = np.maximum(0.0, 1.0 - np.abs(dq) / SLOW)
-        share = np.where(self.held * dq > 0.0, along, 1.0)
-        compensated = self._compensated()
-        if self._at is not None and changed:  # other gains give a held arm the same torque
-            self._at = q + self._turned(carried - compensated)
-        here = q + self._turned(share * (self.held - compensated))  # the gains bear their part
-        if self._at is None:
-            self._at = here
+        inertia, decay = mass.diagonal(), max(TIME_CONSTANT_S, AGES * age)
+        soft = 1.0 / np.maximum(1.0, AGES * age * self._gains[1] / inertia)
+        kp, kd = soft * self._gains[0], soft * self._gains[1]
+        if self._stop_pose is None:
+            self._stop_pose = q
         elif not self.at_rest:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
-            self._at = np.where(self.limited, here, self._at)
-        wanted = (self._own - 1.0) / duration * dq
-        wanted = np.clip(wanted, -MAX_BRAKING_ACCELERATION, MAX_BRAKING_ACCELERATION)
-        return mass @ wanted + share * compensated + self._pull(q) - kd * dq
+            self._stop_pose = np.where(self.limited, q, self._stop_pose)
+        if self._time < SETTLED_S:
+            self._most = np.where(np.abs(residual) > np.abs(self._most), residual, self._most)
+        faded = self.residual + min(1.0, elapsed * FADE_RATE) * (residual - self.residual)
+        most, small = self._most, self._small
+        self.residual = np.clip(faded, np.minimum(-small, most), np.maximum(small, most))
+        along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_COMPENSATED_SPEED)
+        share = np.where(self.residual * dq > 0.0, along, 1.0)
+        # It yields where M(q) a would reach its bound, and the arm stays where it was pushed to.
+        yields = MAX_BRAKING_ACCELERATION * (2.0 * decay) ** 2
+        away = np.clip(q - self._stop_pose, -yields, yields)
+        self._stop_pose = q - away
+        missing = 1.0 - np.minimum(1.0, kd * decay / inertia)
+        slowing = np.clip(dq / decay, -MAX_BRAKING_ACCELERATION, MAX_BRAKING_ACCELERATION)
+        slowing = -missing * (self._pulls / (2.0 * decay) ** 2 * away + slowing)
+        return mass @ slowing - kp * away - kd * dq + share * self.residual
 
     @property
     def gets_faster(self) -> bool:
@@ -139,20 +133,7 @@ class Brake:
 
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
-        before = self._compensated()
-        self.held = self.held - more
-        if self._at is not None:
-            self._at = self._at + self._turned(before - self._compensated() - more)
-
-    def _compensated(self) -> Array:
-        return self.held - np.clip(self.held, -self._bearable, self._bearable)
-
-    def _pull(self, q: Array) -> Array:
-        return np.zeros_like(q) if self._at is None else self._kp * (self._at - q)
-
-    def _turned(self, torque: Array) -> Array:
-        """Return how far the gains turn under a torque that they bear, (n,) [rad]."""
-        return np.divide(torque, self._kp, where=self._kp > 0.0, out=np.zeros_like(torque))
+        self.residual, self._most = self.residual - more, self._most - more
 
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""

@@ -180,8 +180,9 @@ class Ramp:
     def __init__(self) -> None:
         self.begin()
 
-    def begin(self) -> None:
-        """Let the next torque be the one that was sent last."""
+    def begin(self, at: Array | None = None) -> None:
+        """Let the next torque be `at`, (n,) [N m]; None: the one that was sent last."""
+        self._at = at
         self._beside: Array | None = None  # the torque beside the law's [N m]
         self._since = 0.0  # stamp at which the ramp began
         self._before: ControlLaw | None = None  # in use at the last state, if it was changed since
@@ -201,7 +202,7 @@ class Ramp:
         desired, old, self._before = law.torque(state, reference), self._before, None
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
         if self._beside is None:
-            torque = last
+            torque = last if self._at is None else self._at
         elif old is not None:
             terms = old.terms.at(state.stamp, state.q, state.dq, reference)
             torque = old.torque(terms, reference) + left * self._beside

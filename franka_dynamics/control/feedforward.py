@@ -6,55 +6,62 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
 1. Can the joint state be used?                  `state_check.py`; `reject_state`
-2. May torques begin?                            `_try_start`, `_start_blocker`
+2. May torques begin?                            `_try_start`; `start_up.py`
 3. Run, or brake.                                `_desired`, `_braked`; `braking.py`
 4. Limit the torque and its rate, and send it.   `_sent_torque`, `_stop_step`
 5. What do the joints get that the model does not explain?   `residual_monitor.py`
-6. Must the arm be braked from the next joint state on?      `_running_violation`; `limits.py`
+6. Must the arm be braked from the next joint state on?      `_violation`; `limits.py`
 
-Parts 5 and 6 come after the torque, so as not to delay it; what they find changes the next one.
-Their bounds are the constants of the files named. TRANSITIONS has all changes of the core's state
-but that of `reset`, which makes it SILENT and forgets all but a final fault. What ends torques:
+While a law or the brake acts, parts 5 and 6 come after the torque, so as not to delay it; what
+they find changes the next one. Their bounds are the constants of the files named. TRANSITIONS
+(`core_state.py`) has all changes of the core's state but that of `reset`, which makes it SILENT
+and forgets all but a final fault. What ends torques:
 
                                              what follows          what lets them begin again
 `Stop.LET_GO`                                braked, then silent   `start`
 joint states that cannot be used             resting torque        good joint states
   more than 5 times within a minute          resting torque        `start`
 a persistent residual, a joint too fast,     braked, then held     `start`, once the arm is held
-  states too old for the gains, `Stop.HOLD`                          and `_start_blocker` is ''
+  states too old for the gains, `Stop.HOLD`                          and nothing is against it
 impossible joint states                      resting torque        `start`
 braking that fails, a wrong trial of the     resting torque        `start`
   joints, or a torque that is not finite
 `Stop.TO_ZERO`                               zero torque           `start`
 `Stop.FINAL`                                 braked, then silent   a new object
 
-The resting torque is zero if the target adds gravity, else g(q).
+The resting torque is zero if the target adds gravity, else g(q). One rule holds for what goes out
+in any state, silent ones included: torques of other settings begin only once the arm's motion and
+measured torque agree with them (`StartUp`), and a torque that then departs from what the model
+explains, or a joint that is too fast, makes the core brake and hold the arm. So a loop, to which
+the resting torque goes out also in SILENT, gets none before it was compared where a torque is
+measured, and after a change of settings in silence goes on with that of the last ones until then.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from enum import Enum
 import logging
 import math
 from pathlib import Path
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .braking import Brake, REST_SPEED
 from .control_law import ControlLaw, Ramp
+from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import weak_gains
 from .joint_trial import JointTrial
 from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
 from .reference import MAX_START_DISTANCE, Reference
 from .residual_monitor import ResidualMonitor
 from .settings import Settings
-from .state_check import CLOCK_SET_BACK_S, Limits, StateCheck
-from .terms import StateTerms
+from .start_up import StartUp
+from .state_check import CLOCK_SET_BACK_S, Limits, seconds, StateCheck
+from .terms import StateTerms, TermModel
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..arm.source import described
@@ -64,59 +71,8 @@ from ..typing import Array
 _LOG = logging.getLogger(__name__)
 
 
-class State(str, Enum):
-    """States of the core."""
-
-    SILENT = 'silent'  # a node sends nothing; a loop gets the resting torque
-    RUNNING = 'running'
-    BRAKING = 'braking'  # the arm is brought to rest
-    HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
-    STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
-
-
-# In these states the control law or the brake answers each joint state.
-ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
-
-
-class Event(str, Enum):
-    """What changes the state."""
-
-    BEGIN = 'the first torque is allowed'
-    STOP = (
-        'a stop is asked for, states are too old for the gains, the arm is too fast, or the model '
-        'does not explain its torque'
-    )
-    REST = 'the braked arm is at rest'
-    REST_HELD = 'the braked arm is at rest, and is to be held'
-    DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
-    LOST = 'joint states cannot be used or have ceased, or torques end without braking'
-    BACK = 'joint states can be used again, and the arm is to be held'
-    START = 'the fault of a held arm is cleared'
-    END = 'the resting torque is reached'
-
-
-TRANSITIONS = {
-    (State.SILENT, Event.BEGIN): State.RUNNING,
-    (State.SILENT, Event.BACK): State.BRAKING,
-    (State.RUNNING, Event.STOP): State.BRAKING,
-    (State.RUNNING, Event.LOST): State.STOPPING,
-    (State.BRAKING, Event.REST): State.STOPPING,
-    (State.BRAKING, Event.REST_HELD): State.HOLDING,
-    (State.BRAKING, Event.DRIVEN): State.STOPPING,
-    (State.BRAKING, Event.LOST): State.STOPPING,
-    (State.HOLDING, Event.START): State.RUNNING,
-    (State.HOLDING, Event.STOP): State.STOPPING,
-    (State.HOLDING, Event.DRIVEN): State.STOPPING,
-    (State.HOLDING, Event.LOST): State.STOPPING,
-    (State.STOPPING, Event.BEGIN): State.RUNNING,
-    (State.STOPPING, Event.BACK): State.BRAKING,
-    (State.STOPPING, Event.END): State.SILENT,
-}
-
-# Torques begin after GOOD_STATES usable joint states in a row whose median age is at most
-# MAX_AGE_AT_START_S [s]: feedback from older states may oscillate. If the core is still silent
-# after LONG_WAIT states, though it is enabled or a fault is latched, the log says why.
-GOOD_STATES, MAX_AGE_AT_START_S, LONG_WAIT = 20, 0.015, 200
+# After LONG_WAIT silent states of an enabled or faulty core, the log says why.
+LONG_WAIT = 200
 # If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So STOPPING
 # lasts while the arm moves, unless its latest state is older than MAX_STATE_AGE_WHILE_STOPPING_S
 # [s] or unusable.
@@ -125,39 +81,6 @@ MAX_STATE_AGE_WHILE_STOPPING_S = 0.05
 # torque then begins there, unless a joint has moved by more than MAX_SHIFT_SINCE_LAST_TORQUE [rad
 # or m].
 MAX_SHIFT_SINCE_LAST_TORQUE = 0.1
-
-
-class Remedy(str, Enum):
-    """What makes the core command again; a node says it in its own words."""
-
-    NONE = ''
-    WAIT = 'correct what it names, or wait'
-    START = 'start()'
-    CLEAR = 'remove the cause, then clear the fault by start()'
-    CONFIGURE = 'configure again'
-
-
-class Stop(Enum):
-    """What a stop leads to. All but LET_GO are faults."""
-
-    LET_GO = 'the arm is braked, then the torque goes to the resting torque'
-    HOLD = 'the arm is braked, and held at rest until `start` clears the fault'
-    TO_ZERO = 'the torque goes to zero at once, because the receiver is not the target'
-    FINAL = 'as LET_GO, but only a new object commands again'
-
-
-class Status(NamedTuple):
-    """State, why it is so, what makes the core command again, and whether a fault is latched."""
-
-    state: State
-    why: str
-    remedy: Remedy | str
-    faulty: bool
-
-    def __str__(self) -> str:
-        """Return state, reason and remedy in one sentence."""
-        said = self.remedy.value if isinstance(self.remedy, Remedy) else self.remedy
-        return f'{self.state.value}: {self.why}' + (said and f'; to command again: {said}')
 
 
 class Feedforward:
@@ -212,7 +135,10 @@ class Feedforward:
         self.states = StateCheck(arm, self.limits, period)
         self.law = self._made(Settings().changed(target=target, **settings))
         self.residuals = ResidualMonitor(arm, self.limits, self.law.terms)
+        self._start_up = StartUp(self.limits, self.states, self.residuals)
         self.reference, self._brake = Reference(arm), Brake(arm)
+        # The terms by which torques go out: those of `law`, or of the one before in silence.
+        self._in_force: TermModel = self.law.terms
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
@@ -244,11 +170,15 @@ class Feedforward:
                 if self._wanted:
                     self.why = self.state_problem
             self._hold = False  # whether the arm is to be held until `start`
+            self._let_go = False  # whether braking failed, or would drive the arm
+            # Whether the resting torque was compared with the arm; a node sends none in silence.
+            self._compared = not self._applied_when_silent
             self._waited = 0  # states while silent though the user wants torques
             self._sent = deque[Array]()
             # Whether the target of the last torque added gravity, and where the arm was then.
             self._ended_with = False, self.zero
             self.states.reset()
+            self._adopt()
             self._forget()
             self.law.terms.restart()
 
@@ -256,7 +186,7 @@ class Feedforward:
         """Forget all joint states."""
         self.states.forget()
         self.residuals.forget()
-        self._good = 0  # number of usable states in a row
+        self._start_up.good = 0
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
         # Sent torques, enough to find the one that acted when an old state was measured. The last
         # one acts now, if there is one.
@@ -276,11 +206,11 @@ class Feedforward:
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            not_yet = self._start_blocker() if held else ''
-            if not_yet:
-                raise NotStartedError(f'Not started: {not_yet}. Correct that, or stop.')
+            blocker = self._start_up.blocker(self.law, held=True) if held else ''
+            if blocker:
+                raise NotStartedError(f'Not started: {blocker}. Correct that, or stop.')
             self._wanted = True
-            self.faulty = self._hold = self._to_zero = False
+            self.faulty = self._hold = self._to_zero = self._let_go = False
             self.states.forget_losses()
             self.counts.clear()
             self.largest_share[:] = self.residuals.largest[:] = 0.0
@@ -318,8 +248,9 @@ class Feedforward:
         Use other settings from the next step on.
 
         While running, the torque ramps from the old law's to the new; a held arm gets the same.
-        Raises SettingsError, and changes nothing, if they cannot be used, if torques are sent for
-        another target, or while the joints are tried.
+        While torques stop or rest, that of the old settings goes on until the arm agrees with the
+        new ones. Raises SettingsError, and changes nothing, if they cannot be used, if torques are
+        sent for another target, or while the joints are tried.
         """
         while True:
             before, law = self.law, self.prepare(**settings)
@@ -331,10 +262,17 @@ class Feedforward:
                         self.reference.hold(None)  # a person may have guided the arm away
                     self.law = law
                     self._ramp.change(before)
-                    loaded = law.settings.payload != before.settings.payload
-                    more = self.residuals.use(law.terms, self.latest, loaded=loaded)
-                    self._brake.change_load(more)
+                    silent = self.state is State.SILENT
+                    rests = self._compared and (not silent or self._applied_when_silent)
+                    if self.state in ACTIVE or not rests:
+                        self._adopt(law.settings.payload != before.settings.payload)
                     return
+
+    def _adopt(self, loaded: bool = False) -> None:
+        """Let torques go out by the present settings; `loaded`: the payload has changed."""
+        if self._in_force is not self.law.terms:
+            self._in_force = self.law.terms
+            self._brake.change_load(self.residuals.use(self.law.terms, self.latest, loaded=loaded))
 
     def prepare(self, **settings: Any) -> ControlLaw:
         """Return the law of changed settings, without using it; raises as `change`."""
@@ -349,8 +287,8 @@ class Feedforward:
             raise SettingsError('The joints are still being tried; change settings afterwards.')
         if self.state is not State.SILENT and before != after:
             raise SettingsError(
-                f'target is {before} and cannot become {after} while torques are sent; stop, '
-                'change target, and start again.'
+                f'target is {before} and cannot become {after} while torques are sent; stop '
+                f'first. Torques for {after} then begin once the arm agrees with it.'
             )
         pulled = self._pulled(law)
         if pulled.any() and self.reference.active:
@@ -431,14 +369,18 @@ class Feedforward:
 
     @property
     def usable(self) -> bool:
-        """Whether GOOD_STATES usable joint states came in a row."""
-        return self._good >= GOOD_STATES
+        """Whether enough usable joint states came in a row."""
+        return self._start_up.usable
 
     @property
     def torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
         with self._lock:
-            return (self._sent[-1] if self._sent else self.zero).copy()
+            return self._last.copy()
+
+    @property
+    def _last(self) -> Array:
+        return self._sent[-1] if self._sent else self.zero
 
     # One joint state ---------------------------------------------------------------------------
     def step(
@@ -460,7 +402,10 @@ class Feedforward:
         is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
         q, dq, measured = self.states.vectors(q, dq, effort)
-        time, age = float(time), None if age is None or np.isnan(age) else float(age)
+        time = seconds('time', time)
+        now = None if now is None else seconds('now', now)
+        age = None if age is None else seconds('age', age, finite=False)
+        age = None if age is None or math.isnan(age) else age
         with self._lock:
             waits = self.state is State.SILENT and (self.enabled or self.faulty)
             self._waited = self._waited + 1 if waits else 0
@@ -487,26 +432,36 @@ class Feedforward:
                 self.latest = None
                 return self.reject_state(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age, now)
-            reference, terms = self.reference.at(time), self.law.terms
+            reference, terms = self.reference.at(time), self._in_force
+            if not wrong:
+                wrong = self.states.stands_still(reference and reference.dq, self._last)
+                faulty = bool(wrong)
             if terms.friction is not None:
                 terms.friction.follow(time, q)
             state = self.latest = terms.at(time, q, dq, reference)
             if wrong:
                 return self.reject_state(wrong, now, faulty=faulty)
-            self._good, self.state_problem = self._good + 1, ''
-            sent_before = list(self._sent)
-            if self.state not in ACTIVE:
+            self._start_up.good, self.state_problem = self._start_up.good + 1, ''
+            acts, late = self.state in ACTIVE, self.states.late
+            # In silence a target that adds gravity carries the arm, or motor brakes do.
+            silent = self.state is State.SILENT and terms.adds_gravity
+            sent_before = [] if silent else list(self._sent)
+            if not acts:
+                self.residuals.observe(state, measured, sent_before, late)
                 self._try_start(state)  # part 2
+                if self._in_force is not terms:
+                    state = self.latest = self._in_force.at(time, q, dq, reference)
             torque = self._answer(state, reference, now)  # parts 3 and 4
-            self.residuals.observe(state, measured, sent_before, self.states.late)  # part 5
-            wrong = (
-                self._running_violation(state, reference) if self.state is State.RUNNING else ''
-            )
+            if acts:
+                self.residuals.observe(state, measured, sent_before, late)  # part 5
+            wrong = self._violation(state, reference)
             self.counts['faults'] += bool(wrong)  # part 6
             if wrong and self._trial is not None:
-                self._abort(wrong, faulty=True)
+                self._abort(wrong)
             elif wrong:
-                self.stop(wrong, Stop.HOLD)
+                wrong = self._with_reason(wrong)
+                self.faulty = self._hold = True
+                self._change(Event.STOP, wrong)
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -516,6 +471,8 @@ class Feedforward:
         Call it every TICK_S without a state. `silence` is the time since the last state by the
         clock of stamps, as in simulated time [s]; None: by `now` [s], the clock of `step`'s `now`.
         """
+        now = seconds('now', now, finite=False)
+        silence = None if silence is None else seconds('silence', silence, finite=False)
         with self._lock:
             patience = self.states.patience(by_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
@@ -532,15 +489,18 @@ class Feedforward:
 
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
+        now = seconds('now', now, finite=False)
         with self._lock:
-            self._good, self.state_problem = 0, why
+            self._start_up.good, self.state_problem = 0, why
             self.states.forget_drift()
             self.counts['unusable states'] += 1
             if self.state in ACTIVE:
                 self.counts['stops'] += 1
                 too_often = self.states.lost(now)
                 faulty = faulty or bool(too_often)
-                self._abort(too_often + why, faulty=faulty)
+                why = self._with_reason(too_often + why)
+                self.faulty = self.faulty or faulty
+                self._change(Event.LOST, why)
             elif faulty and not self.faulty:
                 self.why, self.faulty = self._with_reason(why), True
             elif self.state is State.SILENT and self.enabled:
@@ -558,43 +518,39 @@ class Feedforward:
     # 2. May torques begin? ---------------------------------------------------------------------
     def _try_start(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
+        blocker = self._compare(state)
         if self._hold and self.usable:
             self._set_initial_torque(state)
             self._change(Event.BACK, self.why)
         elif self.enabled:
-            not_yet = self.blocked or self._start_blocker()
-            if not not_yet:
-                self._set_initial_torque(state)
+            blocker = blocker or self.blocked or self._start_up.blocker(self.law, held=False)
+            if not blocker:
+                begins_at = self._set_initial_torque(state)
                 self.residuals.begin(state.stamp)
-                self._run(Event.BEGIN)
+                self._run(Event.BEGIN, begins_at)
             elif self.state is State.SILENT:  # else the reason of the stop stays
-                self.why = not_yet
+                self.why = blocker
 
-    def _start_blocker(self) -> str:
-        """Return why the first torque is not allowed yet, or ''; none of it is a fault."""
-        if not self.usable:
-            return f'{self._good} of {GOOD_STATES} good joint states have come'
-        age = self.states.median_age
-        if age > MAX_AGE_AT_START_S:
-            return (
-                f'joint states are {1e3 * age:.0f} ms old, and the first torque needs states '
-                f'of at most {1e3 * MAX_AGE_AT_START_S:.0f} ms; set max_state_age to 0 if the '
-                'clocks differ'
-            )
-        swings = self.law.swings(self.states.period, age)
-        # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
-        # measured then, or one that says nothing.
-        motor_brakes = self.residuals.idle or self.limits.held_until_commanded
-        unknown = motor_brakes and not self.law.terms.adds_gravity
-        if self.state is not State.HOLDING and (unknown or not self.residuals.measured):
-            return swings
-        return swings or self.residuals.violation(self.residuals.start_bound)
+    def _compare(self, state: StateTerms) -> str:
+        """Return why the torques of the present settings may not go out; if they may, let them."""
+        terms, first = self.law.terms, not self._compared
+        if self._in_force is terms and not first:
+            return ''
+        blocker = self._start_up.resting_blocker(terms, state, first=first)
+        if not blocker:
+            self._compared = True
+            self._adopt()
+            if first:
+                self.residuals.begin(state.stamp)
+        return blocker
 
-    def _set_initial_torque(self, state: StateTerms) -> None:
+    def _set_initial_torque(self, state: StateTerms) -> Array | None:
         """
-        Let the next torque begin at the last one, if it still acts.
+        Let the next torque begin at the last one, if it still acts, else at a first one.
 
-        Else at zero, if the target adds gravity; else at the measured torque or, without it, g(q).
+        Returns where the ramp of the law begins, (n,) [N m]; None: at the last torque. Under a
+        target that adds gravity a first torque is zero, and goes to the rest of g(q) by its rate
+        alone, because the arm falls without it once its brakes open.
         """
         terms = self.law.terms
         if self.state is State.SILENT and not self._applied_when_silent:
@@ -606,15 +562,16 @@ class Feedforward:
                 self._sent.clear()  # another receiver, or the arm was moved
                 self.residuals.begin(state.stamp)
         if not self._sent:
-            idle = self.residuals.idle
-            acts = terms.gravity(state.q) if idle else self.residuals.acting
-            self._sent.append(self._limiter.clipped(self.zero if terms.adds_gravity else acts))
+            self._sent.append(self._limiter.clipped(self._start_up.first_torque(terms, state)))
+        if self.state is not State.SILENT or not terms.adds_gravity:
+            return None
+        return terms.gravity_to_command(state.q, terms.gravity(state.q))
 
-    def _run(self, event: Event) -> None:
+    def _run(self, event: Event, begins_at: Array | None = None) -> None:
         self._speed.restart()
         tries = self.limits.try_joints
         self._trial = JointTrial(self.description, self.residuals.running_bound) if tries else None
-        self._ramp.begin()
+        self._ramp.begin(begins_at)
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
         self._change(event, '')
 
@@ -623,7 +580,7 @@ class Feedforward:
         """Return the torque for a usable state."""
         desired = self._desired(state, reference)
         if self.state in ACTIVE and not np.isfinite(desired).all():
-            self._abort('the computed torque is not finite', faulty=True)
+            self._abort('the computed torque is not finite')
         sends = self.state in ACTIVE or self._applied_when_silent
         if self.state is State.STOPPING or not sends:
             return self._stopping_or_last(now, 0.0)
@@ -637,7 +594,7 @@ class Feedforward:
             return self._tried(state, self._trial)
         if self.law.kp.any() and reference is None:
             self.reference.hold(state.q)
-        return self._ramp.torque(self.law, state, reference, self.torque)
+        return self._ramp.torque(self.law, state, reference, self._last)
 
     def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
@@ -646,24 +603,24 @@ class Feedforward:
             self._trial = None
             self._ramp.begin()
         if trial.wrong:
-            self._abort(trial.wrong, faulty=True)
+            self._abort(trial.wrong)
         return self.law.feedforward(state, self.zero) + torque
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        terms, brake, age = self.law.terms, self._brake, self.states.age
-        unexplained, gains = self.residuals.command_residual, (self.law.kp, self.law.kd)
-        slowed = brake.torque(state, terms, unexplained, self.states.elapsed, age, gains)
+        terms, brake = self._in_force, self._brake
+        residual, elapsed = self.residuals.command_residual, self.states.elapsed
+        slowed = brake.torque(state, terms, residual, elapsed, self.states.age)
         if brake.driven:
-            self._abort(brake.driven, faulty=True, event=Event.DRIVEN)
+            self._abort(brake.driven, Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
         return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
 
-    def _abort(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
-        """Go to the resting torque without braking, and after a fault hold the arm no more."""
+    def _abort(self, why: str, event: Event = Event.LOST) -> None:
+        """Go to the resting torque after a fault, because braking fails or would drive the arm."""
         why = self._with_reason(why)
-        self.faulty, self._hold = self.faulty or faulty, self._hold and not faulty
+        self.faulty, self._hold, self._let_go = True, False, True
         self._change(event, why)
 
     def _with_reason(self, why: str) -> str:
@@ -676,10 +633,13 @@ class Feedforward:
     def _change(self, event: Event, why: str) -> None:
         """Change the state as TRANSITIONS says, and log it."""
         before, self.state, self.why = self.state, TRANSITIONS[self.state, event], why
+        if self.state in ACTIVE or not (self._applied_when_silent or self.state is State.STOPPING):
+            self._compared = True
+            self._adopt()
         if before is State.RUNNING:
             self.reference.clear(self.states.stamp or 0.0, why)
         if self.state is State.BRAKING:
-            self._brake.begin(self.residuals.command_residual)
+            self._brake.begin(self.residuals.command_residual, (self.law.kp, self.law.kd))
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
@@ -701,7 +661,7 @@ class Feedforward:
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
-        goal, state, terms = self._resting(), self.latest, self.law.terms
+        goal, state, terms = self._resting(), self.latest, self._in_force
         torque = self._sent_torque(goal, now - self._sent_at, now)
         moves = state is not None and np.abs(state.dq).max() > REST_SPEED
         falls = moves and not (
@@ -714,15 +674,25 @@ class Feedforward:
 
     def _resting(self) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
-        terms, q = self.law.terms, self.states.q
-        if terms.adds_gravity or self._to_zero or q is None:  # no state has come
+        if not self._rests or self.states.q is None:  # no state has come
             return self.zero
-        return self._limiter.clipped(terms.gravity(q))
+        return self._limiter.clipped(self._in_force.gravity(self.states.q))
+
+    @property
+    def _rests(self) -> bool:
+        """Whether the resting torque is g(q)."""
+        return self._compared and not (self._in_force.adds_gravity or self._to_zero)
 
     # 6. Must the arm be braked from the next state on? -----------------------------------------
-    def _running_violation(self, state: StateTerms, reference: ReferencePoint | None) -> str:
+    def _violation(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        unexplained = self.residuals.persistent_violation(state, self.torque, self.states.elapsed)
+        runs = self.state is State.RUNNING
+        sends = self.state is State.STOPPING or self._applied_when_silent
+        if not runs and (self.state in ACTIVE or self._let_go or not (self._rests and sends)):
+            return ''
+        residual = self.residuals.persistent_violation(state, self._last, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
+        if too_fast:
+            too_fast = self.residuals.gravity_cause or too_fast
         period, age = self.states.period, self.states.median_age
-        return unexplained or too_fast or self.law.too_old(period, age)
+        return residual or too_fast or (self.law.too_old(period, age) if runs else '')

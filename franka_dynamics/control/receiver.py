@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .braking import Brake
-from .feedforward import GOOD_STATES
 from .limits import MAX_STEP_S, TorqueLimiter
 from .settings import Settings
+from .start_up import GOOD_STATES
 from .state_check import Limits, StateCheck
 from .terms import TermModel
 from ..arm import ArmDescription

@@ -52,6 +52,10 @@ MAX_VIOLATION_S, MAX_COUNTED_S = 0.02, 0.01
 # both are over, the arm rests whatever is sent, and no torque is judged.
 MAX_RECEIVER_START_S, BRAKE_OPENING_S = 1.0, 0.05
 MAX_IDLE_EFFORT = 0.02  # share of the torque limit up to which a measured torque counts as none
+MAX_ECHO_DELAY = 3  # torques back to which a measured torque is looked for among the sent ones
+# A residual that is g(q), up to the start's bound, times this share or more says that the joints
+# get g(q) twice or not at all. It is below 1, because the observer lags behind a falling arm.
+MIN_GRAVITY_SHARE = 0.6
 
 
 class ResidualMonitor:
@@ -66,11 +70,10 @@ class ResidualMonitor:
         Whether the last state came with a measured torque.
     acting : ndarray, shape (n,)
         The last measured torque without the gravity torque that the target adds [N m].
-    narrow, wide : ndarray, shape (n,)
+    start_bound, running_bound : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `bounds` [N m].
     largest : ndarray, shape (n,)
-        The largest share of an unexplained torque in its wide bound that `persistent_violation`
-        has seen.
+        The largest share of a residual in `running_bound` that `persistent_violation` has seen.
 
     """
 
@@ -79,8 +82,8 @@ class ResidualMonitor:
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
         self.start_bound, self.running_bound = bounds(arm, limits.joint_factors)
         self._terms, self.largest = terms, self._zero.copy()
-        self._over_s = 0.0  # how long a torque has been beyond its wide bound [s]
-        self._take_deadline = 0.0  # stamp until which the receiver may take a first torque
+        self._over_s = 0.0  # how long a residual has exceeded its bound [s]
+        self._start_deadline = 0.0  # stamp until which the receiver may take a first torque
         self.forget()
 
     def forget(self) -> None:
@@ -89,14 +92,15 @@ class ResidualMonitor:
         self._friction = self._friction_model()
         self.measured = False
         self.command_residual = self.external_torque = self.acting = self._zero
+        self._gravity = self._zero
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
     def begin(self, stamp: float) -> None:
         """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
         self._observer.forget_torque()
-        self.command_residual = self._zero
-        self._over_s, self._take_deadline = -BRAKE_OPENING_S, stamp + MAX_RECEIVER_START_S
+        self.command_residual = self.external_torque = self._zero
+        self._over_s, self._start_deadline = -BRAKE_OPENING_S, stamp + MAX_RECEIVER_START_S
 
     def use(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
@@ -104,23 +108,26 @@ class ResidualMonitor:
 
         That is the gravity torque to be commanded, (n,) [N m]. `loaded`: the payload has changed.
         """
-        lifted = more = self._zero
-        if state is not None:
-            gravity, before = terms.gravity(state.q), self._terms.gravity(state.q)
-            lifted = gravity - before
-            more = terms.gravity_to_command(state.q, gravity)
-            more = more - self._terms.gravity_to_command(state.q, before)
-        observer = MomentumObserver(terms.true)
+        lifted, more = self._more_gravity(terms, state)
         change = np.array((-more, -lifted if self.measured else -more))
         self.command_residual = self.command_residual + change[0]
         self.external_torque = self.external_torque + change[1]
+        observer = MomentumObserver(terms.true)
         observer.go_on_from(self._observer, change)
         self._observer, self._terms = observer, terms
         self._friction = self._friction_model()
         if loaded and state is not None:
-            untaken = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, untaken + lifted
+            before = self._zero if self._pick_up is None else self._pick_up[1]
+            self._pick_up = state.stamp, before + lifted
         return more
+
+    def _more_gravity(self, terms: TermModel, state: StateTerms | None) -> tuple[Array, Array]:
+        """Return by how much other terms' g(q), and its commanded part, is larger, (n,) each."""
+        if state is None:
+            return self._zero, self._zero
+        after, before = terms.gravity(state.q), self._terms.gravity(state.q)
+        commanded = terms.gravity_to_command(state.q, after)
+        return after - before, commanded - self._terms.gravity_to_command(state.q, before)
 
     def _friction_model(self) -> FrictionState:
         profile = self._terms.profile
@@ -129,9 +136,8 @@ class ResidualMonitor:
     @property
     def idle(self) -> bool:
         """Whether no torque is measured, as while brakes hold the arm."""
-        return not self.measured or bool(
-            (np.abs(self.acting) <= MAX_IDLE_EFFORT * self._effort).all()
-        )
+        little = np.abs(self.acting) <= MAX_IDLE_EFFORT * self._effort
+        return not self.measured or bool(little.all())
 
     def observe(
         self, state: StateTerms, effort: Array | None, sent: Sequence[Array], late: int
@@ -146,7 +152,7 @@ class ResidualMonitor:
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_S
             if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED:
                 self._pick_up = None
-        terms = self._terms
+        terms, self._gravity = self._terms, state.gravity
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
@@ -158,7 +164,7 @@ class ResidualMonitor:
         echoed = (
             terms.adds_gravity
             and effort is not None
-            and any(np.array_equal(effort, one) for one in sent[-3:])
+            and any(np.array_equal(effort, one) for one in sent[-MAX_ECHO_DELAY:])
         )
         self.measured = effort is not None and bool(effort.any()) and not echoed
         torque = believed
@@ -170,12 +176,7 @@ class ResidualMonitor:
             state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
         )
 
-    def shares(self, bound: Array) -> Array:
-        """Return the unexplained torques as shares of a bound, the larger one, (n,)."""
-        motion, command = self._compared()
-        return np.maximum(np.abs(motion), np.abs(command)) / bound
-
-    def _compared(self) -> tuple[Array, Array]:
+    def _differences(self) -> tuple[Array, Array]:
         """Return the measured torque less what the motion needs, and less the commanded one."""
         motion, command = self.external_torque, self.external_torque - self.command_residual
         if self._pick_up is not None:
@@ -190,14 +191,14 @@ class ResidualMonitor:
         To be called at each state, `elapsed` [s] after the one before; `sent` is the torque that
         is sent now, (n,) [N m].
         """
-        shares = self.shares(self.running_bound)
+        shares = np.abs(self._differences()).max(axis=0) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
-        wrong = self.violation(self.running_bound) if shares.max() > 1.0 else ''
+        over = bool(shares.max() > 1.0)
         if self._receiver_not_started(state, sent):
-            wrong, self._over_s = '', -BRAKE_OPENING_S
+            over, self._over_s = False, -BRAKE_OPENING_S
         counted = min(elapsed, MAX_COUNTED_S)
-        self._over_s = self._over_s + counted if wrong else min(0.0, self._over_s + elapsed)
-        return wrong if self._over_s >= MAX_VIOLATION_S else ''
+        self._over_s = self._over_s + counted if over else min(0.0, self._over_s + elapsed)
+        return self.violation(self.running_bound) if self._over_s >= MAX_VIOLATION_S else ''
 
     def _receiver_not_started(self, state: StateTerms, sent: Array) -> bool:
         """
@@ -205,25 +206,41 @@ class ResidualMonitor:
 
         Then less than half of the sent torque is measured. A torque of zero counts as taken.
         """
-        if state.stamp > self._take_deadline:
+        if state.stamp > self._start_deadline:
             return False
         acting, sent = self.acting / self._effort, sent / self._effort
         little = self.measured and acting @ sent < 0.5 * sent @ sent
         if little and np.abs(state.dq).max() <= REST_SPEED:
             return True
-        self._take_deadline = -np.inf  # a torque is taken, or nothing holds the arm
+        self._start_deadline = -np.inf  # a torque is taken, or nothing holds the arm
         return False
 
     def violation(self, bound: Array) -> str:
-        """Return which torque the model does not explain within a bound, or ''."""
-        shares = self.shares(bound)
-        joint = int(shares.argmax())
-        if shares[joint] <= 1.0:
+        """Return which residual exceeds a bound, (n,) [N m], or ''."""
+        return self._sentence(bound, *self._differences(), self._terms)
+
+    def violation_under(self, terms: TermModel, state: StateTerms) -> str:
+        """
+        Return which residual would exceed `start_bound` under other terms, or ''.
+
+        No share of a load is forgiven here.
+        """
+        lifted, more = self._more_gravity(terms, state)
+        motion = self.external_torque - (lifted if self.measured else more)
+        command = motion - (self.command_residual - more)
+        return self._sentence(self.start_bound, motion, command, terms)
+
+    def _sentence(self, bound: Array, motion: Array, command: Array, terms: TermModel) -> str:
+        """Return which of the `_differences` exceeds a bound under some terms, and why; or ''."""
+        shares = np.abs((motion, command)) / bound
+        joint = int(shares.max(axis=0).argmax())
+        if shares[:, joint].max() <= 1.0:
             return ''
-        motion, command = self._compared()
         kind = 'measured' if self.measured else 'commanded'
         torque = f'the {kind} torque of {self._arm.joint_names[joint]} departs by'
-        if abs(motion[joint]) > bound[joint]:
+        if cause := self._gravity_cause(motion - command, terms):
+            return f'{cause} ({torque} {(motion - command)[joint]:+.1f} N m)'
+        if shares[0, joint] > 1.0:
             return (
                 f'{torque} {motion[joint]:+.1f} N m from what its motion needs '
                 f'({bound[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
@@ -231,9 +248,35 @@ class ResidualMonitor:
             )
         return (
             f'{torque} {command[joint]:+.1f} N m from what is commanded and target '
-            f'{self._terms.profile.name} adds ({bound[joint]:.1f} are allowed); check target, '
+            f'{terms.profile.name} adds ({bound[joint]:.1f} are allowed); check target, '
             'payload and gravity_vector'
         )
+
+    @property
+    def gravity_cause(self) -> str:
+        """Why the joints get g(q) twice or not at all, '' if they get it once."""
+        return self._gravity_cause(self.command_residual, self._terms)
+
+    def _gravity_cause(self, residual: Array, terms: TermModel) -> str:
+        """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
+        weighted = self._gravity / self.start_bound**2
+        size = float(weighted @ self._gravity)
+        times = float(weighted @ residual) / size if size > 1.0 else 0.0
+        rest = np.abs(residual - times * self._gravity) / self.start_bound
+        if not MIN_GRAVITY_SHARE <= abs(times) <= 2.0 - MIN_GRAVITY_SHARE or rest.max() > 1.0:
+            return ''
+        target, adds = terms.profile.name, terms.adds_gravity
+        if adds and times > 0.0:
+            return (
+                f'nobody adds the gravity torque g(q), which target {target} expects of its '
+                'receiver; choose the target that this receiver is'
+            )
+        if not adds and times < 0.0:
+            return (
+                f'the receiver adds the gravity torque g(q) itself, which target {target} takes '
+                'for missing; choose the target that this receiver is'
+            )
+        return ''
 
 
 def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Array, Array]:
@@ -253,9 +296,7 @@ def less_load(difference: Array, lifted: Array) -> Array:
     """
     Return a torque difference, (n,) [N m], less the part of a load that is not lifted yet.
 
-    `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; the share of
-    it, 0 to 1, that makes the difference least is added.
+    `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; at each joint
+    any share of it, 0 to 1, is taken off.
     """
-    square = float(lifted @ lifted)
-    share = min(max(-float(difference @ lifted) / square, 0.0), 1.0) if square > 0.0 else 0.0
-    return difference + share * lifted
+    return difference - np.clip(difference, np.minimum(0.0, -lifted), np.maximum(0.0, -lifted))

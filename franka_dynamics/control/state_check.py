@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 import math
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +37,11 @@ _IMPOSSIBLE = (
     'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
     'has a measured effort of {:.4g} N m; check the unit in which its driver gives efforts',
 )
+# A position that repeats bit for bit longer than states may be missing stands still. So does a
+# simulated arm at rest without noise, but not a joint that should have moved by MIN_MOVE [rad or
+# m], which no friction of gears hides, or whose torque has changed by MAX_TORQUE_AT_REST of its
+# limit: far more than moves a real joint.
+MIN_MOVE, MAX_TORQUE_AT_REST = 1e-3, 0.1
 # How long the same state may come again, as in simulated time that is slow [s]. It is no measured
 # figure: it allows a thousandth of real time at 1 kHz.
 FROZEN_S = 1.0
@@ -108,6 +114,7 @@ class StateCheck:
         self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
         self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))
         self._zero = np.zeros(arm.n)
+        self._effort = arm.limit('effort')
         self.reset()
 
     def reset(self) -> None:
@@ -121,6 +128,11 @@ class StateCheck:
         """Forget all joint states but the last position."""
         self.stamp: float | None = None
         self._drift = self._zero
+        # While positions repeat: for how long [s], over which measured and desired ways [rad], and
+        # the torque at first [N m]; where positions did last, and whether they ever changed.
+        self._still: tuple[Array, Array, Array, Array] | None = None
+        self._same: Array | None = None
+        self._moved_once = False
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
@@ -238,6 +250,42 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
+    def stands_still(self, desired_dq: Array | None, torque: Array) -> str:
+        """
+        Return which joint's position repeats bit for bit though the joint should move, or ''.
+
+        To be called after each `take`. `desired_dq` is the desired velocity, (n,) [rad/s], None if
+        none is desired, `torque` the torque that was sent last, (n,) [N m]. A real encoder's
+        position never repeats for long. A simulator's without noise does, of an arm at rest: that
+        is legal while neither the measured nor the desired velocity leads the joint away from
+        there, and its torque, once the joint has moved at all, stays about the same.
+        """
+        same, q = self._same, self.q
+        if q is None or same is None:  # the first state
+            return ''
+        if not same.any():
+            self._still, self._moved_once = None, True
+            return ''
+        zero, desired = self._zero, self._zero if desired_dq is None else desired_dq
+        since, way, wanted, sent = self._still or (zero, zero, zero, torque)
+        since = np.where(same, since + self.elapsed, 0.0)
+        way = np.where(same, way + self.elapsed * self.dq, 0.0)
+        wanted = np.where(same, wanted + self.elapsed * desired, 0.0)
+        sent = np.where(same, sent, torque)
+        self._still = since, way, wanted, sent
+        led = np.maximum(np.abs(way), np.abs(wanted)) > MIN_MOVE
+        if self._moved_once:
+            led |= np.abs(torque - sent) > MAX_TORQUE_AT_REST * self._effort
+        stuck = np.flatnonzero(led & (since > self.patience(by_stamps=False)))
+        if not stuck.size:
+            return ''
+        joint = int(stuck[0])
+        return (
+            f'the position of {self._names[joint]} stands still bit for bit at {q[joint]:.6g} '
+            f'rad, for {1e3 * since[joint]:.0f} ms, though the joint should move; check its '
+            'sensor and whether the driver repeats an old state'
+        )
+
     def take(
         self, stamp: float, q: Array, dq: Array, age: float | None, now: float
     ) -> tuple[str, bool]:
@@ -249,6 +297,7 @@ class StateCheck:
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
         late = self._untimely(stamp, age)
         leaps = '' if late else self._leaps(q, dq)
+        self._same = None if self.q is None or late else q == self.q
         self.q, self.dq = q, dq
         return late or leaps, bool(leaps)
 
@@ -303,6 +352,14 @@ class StateCheck:
             'states; where a simulation was set back, the controller must be reset, too'
         )
         return f'{self._names[joint]} {what}; {cause}'
+
+
+def seconds(name: str, value: Any, *, finite: bool = True) -> float:
+    """Return a time [s] as a float; raise JointVectorError unless it is a number."""
+    if type(value) is float and (not finite or math.isfinite(value)):
+        return value
+    nan = isinstance(value, (float, np.floating)) and not finite  # or infinite
+    return float(checked(value, (), name, JointVectorError, finite=not nan))
 
 
 def _median(values: deque[float]) -> float:

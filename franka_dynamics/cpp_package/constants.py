@@ -10,9 +10,9 @@ import json
 from ..arm import payload
 from ..arm.friction_state import LONGEST_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
-from ..control.feedforward import GOOD_STATES
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
 from ..control.reference import MAX_START_DISTANCE
+from ..control.start_up import GOOD_STATES
 from ..dynamics.model import GRAVITY
 
 # Name in C++, value, and a comment with the unit. `control` explains each of them.

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, GOOD_STATES, Limits, State, Stop
+from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.start_up import GOOD_STATES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 

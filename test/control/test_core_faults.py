@@ -438,12 +438,13 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
 def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(taken, falls, state):
     # Given an arm that measures only noise until its receiver takes torques.
     controller, draw = core(replace(MUJOCO, **GENTLE)), np.random.default_rng(1).normal
-    effort, speed, seen = draw(0.0, 0.2, 7), NOTHING, set()
+    effort, speed, seen, q = draw(0.0, 0.2, 7), NOTHING, set(), np.array(FER.home)
     for step in range(1500):
         time = 1e-3 * step
-        torque = controller.step(FER.home, speed, time, effort=effort)
+        torque = controller.step(q, speed, time, effort=effort)
         seen.add((controller.state, time < taken))
         effort = draw(0.0, 0.2, 7) + (torque if time > taken else 0.0)
         # Without brakes an arm falls that nobody carries.
         speed = np.full(7, 0.03) if falls and controller.state is State.RUNNING else NOTHING
+        q = q + 1e-3 * speed
     assert (controller.state is state) or (falls and (state, True) in seen)

@@ -20,9 +20,10 @@ from franka_dynamics.control.external_wrench import (
     torque_deviation,
     WrenchEstimator,
 )
-from franka_dynamics.control.feedforward import GOOD_STATES, Limits, State
+from franka_dynamics.control.feedforward import Limits, State
 from franka_dynamics.control.guard_replay import replay_guard
 from franka_dynamics.control.settings import Settings, TARGETS
+from franka_dynamics.control.start_up import GOOD_STATES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError

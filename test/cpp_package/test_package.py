@@ -21,9 +21,9 @@ from scipy.spatial.transform import Rotation
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.braking import TIME_CONSTANT_S
-from franka_dynamics.control.feedforward import GOOD_STATES
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.start_up import GOOD_STATES
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.cpp_package.vectors import vectors

@@ -130,13 +130,14 @@ class Motion:
     """A motion of libfranka whose arm rests; in one state of the motion a position is missing."""
 
     def __init__(self, arm, fails):
-        self.home, self.fails, self.sent = arm.home, fails, [np.zeros(arm.n)]
+        self.home, self.fails, self.sent = np.array(arm.home), fails, [np.zeros(arm.n)]
         self.gravity = NewtonEulerModel(arm).gravity(arm.home)
 
     def readOnce(self):
         count = len(self.sent)
         time = SimpleNamespace(to_sec=lambda: 1e-3 * count)
-        q = self.home[: 6 if count == self.fails else 7]
+        noise = 1e-7 * (-1) ** count  # as an encoder's, whose position never repeats
+        q = self.home[: 6 if count == self.fails else 7] + noise
         effort = self.gravity + self.sent[-1]
         return SimpleNamespace(q=q, dq=np.zeros(7), tau_J=effort, time=time), None
 

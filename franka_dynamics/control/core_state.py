@@ -1,0 +1,93 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The states of the core, all of their changes, and how the core says them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class State(str, Enum):
+    """States of the core."""
+
+    SILENT = 'silent'  # the torque rests: a node sends no more, a loop gets the resting torque
+    RUNNING = 'running'
+    BRAKING = 'braking'  # the arm is brought to rest
+    HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
+    STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
+
+
+# In these states the control law or the brake answers each joint state.
+ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
+
+
+class Event(str, Enum):
+    """What changes the state."""
+
+    BEGIN = 'the first torque is allowed'
+    STOP = (
+        'a stop is asked for, states are too old for the gains, the arm is too fast, or the model '
+        'does not explain its torque'
+    )
+    REST = 'the braked arm is at rest'
+    REST_HELD = 'the braked arm is at rest, and is to be held'
+    DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
+    LOST = 'joint states cannot be used or have ceased, or torques end without braking'
+    BACK = 'joint states can be used again, and the arm is to be held'
+    START = 'the fault of a held arm is cleared'
+    END = 'the resting torque is reached'
+
+
+TRANSITIONS = {
+    (State.SILENT, Event.BEGIN): State.RUNNING,
+    (State.SILENT, Event.BACK): State.BRAKING,
+    (State.SILENT, Event.STOP): State.BRAKING,
+    (State.RUNNING, Event.STOP): State.BRAKING,
+    (State.RUNNING, Event.LOST): State.STOPPING,
+    (State.BRAKING, Event.REST): State.STOPPING,
+    (State.BRAKING, Event.REST_HELD): State.HOLDING,
+    (State.BRAKING, Event.DRIVEN): State.STOPPING,
+    (State.BRAKING, Event.LOST): State.STOPPING,
+    (State.HOLDING, Event.START): State.RUNNING,
+    (State.HOLDING, Event.STOP): State.STOPPING,
+    (State.HOLDING, Event.DRIVEN): State.STOPPING,
+    (State.HOLDING, Event.LOST): State.STOPPING,
+    (State.STOPPING, Event.BEGIN): State.RUNNING,
+    (State.STOPPING, Event.BACK): State.BRAKING,
+    (State.STOPPING, Event.STOP): State.BRAKING,
+    (State.STOPPING, Event.END): State.SILENT,
+}
+
+
+class Remedy(str, Enum):
+    """What makes the core command again; a node says it in its own words."""
+
+    NONE = ''
+    WAIT = 'correct what it names, or wait'
+    START = 'start()'
+    CLEAR = 'remove the cause, then clear the fault by start()'
+    CONFIGURE = 'configure again'
+
+
+class Stop(Enum):
+    """What a stop leads to. All but LET_GO are faults."""
+
+    LET_GO = 'the arm is braked, then the torque goes to the resting torque'
+    HOLD = 'the arm is braked, and held at rest until `start` clears the fault'
+    TO_ZERO = 'the torque goes to zero at once, because the receiver is not the target'
+    FINAL = 'as LET_GO, but only a new object commands again'
+
+
+class Status(NamedTuple):
+    """State, why it is so, what makes the core command again, and whether a fault is latched."""
+
+    state: State
+    why: str
+    remedy: Remedy | str
+    faulty: bool
+
+    def __str__(self) -> str:
+        """Return state, reason and remedy in one sentence."""
+        said = self.remedy.value if isinstance(self.remedy, Remedy) else self.remedy
+        return f'{self.state.value}: {self.why}' + (said and f'; to command again: {said}')

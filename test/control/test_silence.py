@@ -1,0 +1,221 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What no running law answers for: a loop that is silent, the start, sensors that stand still."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.braking import Brake
+from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.errors import JointVectorError
+
+from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, STILL
+
+LOOP = {'applied_when_silent': True}
+CARRIED = {'gravity_compensation': True, 'friction': True}
+SINK, HALF = 9.81 * np.sqrt(0.5), {'kp': KP, 'kd': KD}
+
+
+class AppliedLoop(Loop):
+    """A loop that applies each torque, also while the core is silent."""
+
+    def __init__(self, settings, channel=lambda reading: reading, **options):
+        super().__init__(settings, controller=LOOP, **options)
+        self._channel = channel
+
+    def run(self, seconds, each=lambda reading: None):
+        for _ in range(round(seconds / 1e-3)):
+            reading = self._channel(self.arm.read())
+            self.command = self.controller.step(
+                reading.position,
+                reading.velocity,
+                self.arm.time,
+                effort=reading.effort if self.measures else None,
+            )
+            self.arm.step(self.command)
+            self.fastest = max(self.fastest, self.speed)
+        return self
+
+
+@pytest.mark.parametrize('starts', [False, True])
+@pytest.mark.parametrize('measures', [False, True])
+@pytest.mark.parametrize(
+    ('target', 'simulation', 'change'),
+    [
+        ('fci', CARRIED, {'target': 'mujoco'}),
+        ('mujoco', {'friction': True}, {'target': 'fci'}),
+        ('mujoco', {'friction': True}, {'gravity_vector': (SINK, 0.0, -SINK)}),
+        ('mujoco', {'friction': True}, {'payload': payload(2.9)}),
+    ],
+    ids=['mujoco', 'fci', 'tilt', 'load'],
+)
+def test_settings_changed_in_silence_do_not_drive_the_arm(
+    target, simulation, change, measures, starts
+):
+    loop = AppliedLoop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.5)
+    before = loop.command
+    loop.controller.stop('a user')
+    loop.run(0.2).controller.change(**change)
+    if starts:
+        loop.controller.start()
+    loop.run(1.0)
+    if starts and not measures and change.get('payload') is None:
+        assert loop.controller.state is State.SILENT  # the motion alone shows what is wrong
+    assert loop.fastest < 0.1
+    np.testing.assert_allclose(loop.command, before, rtol=0.0, atol=0.1)
+
+
+def test_settings_that_are_right_begin_in_silence():
+    loop = AppliedLoop(MUJOCO, friction=True).run(0.5)
+    loop.controller.stop('a user')
+    loop.run(0.2)
+    loop.controller.change(gravity_vector=(0.2, 0.0, -9.80))  # within the model's error
+    loop.controller.change(kp=KP, kd=KD)
+    loop.controller.start()
+    loop.run(0.1)
+    assert loop.controller.state is State.RUNNING
+
+
+def test_the_resting_torque_is_watched_as_any_other():
+    loop = AppliedLoop(Settings(target='mujoco', **HALF), friction=True).run(0.5)
+    loop.controller.stop('a user')
+    loop.run(0.2)
+    assert loop.controller.ended
+    loop.arm.carry(Settings(payload=payload(2.9)).payload_inertia())
+    loop.until(State.HOLDING, 1.5)
+    assert loop.controller.faulty and loop.fastest < 2.1
+    loop.run(0.5)
+    assert loop.speed < 0.05
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'gz_ros2_control', 'fci', 'franka_gazebo'])
+@pytest.mark.parametrize('measures', [True, False])
+def test_a_start_with_the_wrong_target_names_gravity_and_sends_nothing_that_was_not_compared(
+    target, measures
+):
+    adds = target in ('fci', 'franka_gazebo')
+    simulation = {'friction': True, 'gravity_compensation': not adds}
+    loop = AppliedLoop(Settings(target=target), measures=measures, **simulation).run(1.0)
+    assert 'g(q)' in loop.controller.why and target in loop.controller.why
+    if measures and not adds:
+        assert loop.fastest < 0.05 and not loop.command.any()
+    assert loop.fastest < 1.8
+
+
+@pytest.mark.parametrize('measures', [True, False])
+@pytest.mark.parametrize('degrees', [60, 90, 120, 180])
+@pytest.mark.parametrize('silent', [LOOP, {}], ids=['loop', 'node'])
+def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, measures):
+    angle = np.deg2rad(degrees)
+    gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
+    kind = AppliedLoop if silent else Loop
+    settings = Settings(target='fci', gravity_vector=gravity, **HALF)
+    loop = kind(settings, measures=measures, gravity=gravity, **CARRIED).run(0.6)
+    assert loop.controller.state is State.RUNNING, loop.controller.status
+    assert loop.fastest < 0.05
+    loop.controller.stop('a user')
+    loop.run(0.3)
+    if not silent:
+        assert loop.controller.counts['faults'] == 0
+
+
+FIRM = {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)}
+
+
+def repeating(joints, since, velocity):
+    """Return a channel that repeats positions, and velocities if asked, from a time on [s]."""
+    kept = []
+
+    def passed(reading):
+        if reading.time < since:
+            kept[:] = [reading]
+            return reading
+        of = np.isin(np.arange(7), joints)
+        last = kept[0]
+        dq = np.where(of, last.velocity, reading.velocity) if velocity else reading.velocity
+        return replace(
+            reading, position=np.where(of, last.position, reading.position), velocity=dq
+        )
+
+    return passed
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+@pytest.mark.parametrize('since', [0.45, 0.9], ids=['at rest', 'in motion'])
+@pytest.mark.parametrize(
+    ('joints', 'velocity'), [(range(7), True), ([3], True), ([6], True), ([1], False)]
+)
+def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(
+    joints, velocity, since, target
+):
+    simulation = CARRIED if target == 'fci' else {'friction': True}
+    channel = repeating(joints, since, velocity)
+    loop = AppliedLoop(Settings(target=target, **FIRM), channel, **simulation).run(0.5)
+    assert loop.controller.state is State.RUNNING
+    loop.controller.follow(HOME + [[0.0] * 7, [0.3, 0.3, -0.3, 0.3, 0.3, -0.3, 0.3]], [0.0, 1.0])
+    while not loop.controller.faulty:
+        assert loop.arm.time < 1.0
+        loop.run(1e-3)
+    assert 'stands still' in loop.controller.why
+    loop.run(0.3)
+    # Without guard it reaches 7 to 54 rad/s.
+    assert loop.controller.state is State.SILENT
+    assert loop.fastest < (1.0 if since < 0.5 else 3.0)
+    assert target == 'mujoco' or loop.speed < 0.6  # it coasts to rest
+
+
+@pytest.mark.parametrize('applied', [False, True])
+def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
+    held = core(Settings(target='mujoco', **FIRM), applied_when_silent=applied)
+    for k in range(3000):
+        held.step(HOME, STILL, 1e-3 * k)
+    assert held.state is State.RUNNING
+    held.stop('test', Stop.HOLD)
+    for k in range(3000, 5000):
+        held.step(HOME, STILL, 1e-3 * k)
+    assert held.state is State.HOLDING
+
+
+def test_braking_compensates_no_torque_that_has_grown_since_it_began():
+    terms, brake = core(MUJOCO).law.terms, Brake(FER)
+    begun = 30.0 * np.eye(7)[1]
+    brake.begin(begun)
+    compensated = []
+    for k in range(400):
+        grown = begun * (1.0 + 0.02 * max(0, k - 60)) - 20.0 * np.eye(7)[3] * (k > 60)
+        state = terms.at(1e-3 * k, HOME, STILL, None)
+        compensated.append(brake.torque(state, terms, grown, 1e-3))
+    compensated = np.array(compensated)
+    assert np.abs(compensated[:, 1]).max() <= 30.0 + 1e-9
+    assert np.abs(compensated[:, 3]).max() <= 0.1 * FER.limit('effort')[3] + 1e-9
+    for k in range(400):  # it fades where it is no more
+        state = terms.at(0.4 + 1e-3 * k, HOME, STILL, None)
+        faded = brake.torque(state, terms, 0.0 * begun, 1e-3)
+    np.testing.assert_allclose(faded, 0.0, rtol=0.0, atol=1e-2)
+
+
+BAD = (10**400, 'x', None, [0.0, 1.0], 1.0 + 2.0j, object())
+
+
+@pytest.mark.parametrize('bad', [*BAD, np.inf, np.nan])
+@pytest.mark.parametrize('name', ['time', 'now', 'age', 'tick', 'q', 'effort'])
+def test_a_wrong_type_is_a_sentence_and_leaves_the_core_as_it_was(name, bad):
+    if bad is None and name in ('now', 'age', 'effort'):
+        pytest.skip('None stands for none')
+    if bad is not None and isinstance(bad, float) and name not in ('time', 'now'):
+        pytest.skip('numbers that are not finite are states that cannot be used, or none')
+    loop = Feedforward(load('fr3'), 'mujoco', limits=Limits(max_state_age=0.0))
+    home = np.array(loop.description.home)
+    for k in range(100):
+        before = loop.step(home, np.zeros(7), 1e-3 * k)
+    state = {'q': home, 'dq': np.zeros(7), 'time': 0.1}
+    with pytest.raises(JointVectorError, match=name if name != 'tick' else 'now'):
+        loop.tick(bad) if name == 'tick' else loop.step(**state | {name: bad})
+    for k in range(100, 200):
+        torque = loop.step(home, np.zeros(7), 1e-3 * k)
+    assert loop.state is State.RUNNING and loop.counts['stops'] == 0
+    np.testing.assert_array_equal(torque, before)
