@@ -78,6 +78,7 @@ class Brake:
         self._gains = gains or (np.zeros_like(residual), np.zeros_like(residual))
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
+        self.makes_faster = False  # whether the arm gains speed, not only goes on moving
         self.limited = np.zeros(len(residual), dtype=bool)
         self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
@@ -152,6 +153,6 @@ class Brake:
             what = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'
         self._gaining = self._gaining + elapsed if gains else 0.0
         if self._gaining >= GAINING_S:
-            self.driven = what
+            self.driven, self.makes_faster = what, True
         elif self._time > MAX_BRAKING_S and not self.at_rest:
             self.driven = f'the braked arm still moves after {MAX_BRAKING_S:g} s'

@@ -610,7 +610,10 @@ class Feedforward:
         """Return the torque that brakes the arm, and holds it at rest."""
         terms, brake = self._in_force, self._brake
         residual, elapsed = self.residuals.command_residual, self.states.elapsed
-        slowed = brake.torque(state, terms, residual, elapsed, self.states.age)
+        late = self.states.age + max(
+            0.0, elapsed - MAX_STEP_S
+        )  # torques of a slow loop are late, too
+        slowed = brake.torque(state, terms, residual, elapsed, late)
         if brake.driven:
             self._abort(brake.driven, Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
@@ -620,7 +623,9 @@ class Feedforward:
     def _abort(self, why: str, event: Event = Event.LOST) -> None:
         """Go to the resting torque after a fault, because braking fails or would drive the arm."""
         why = self._with_reason(why)
-        self.faulty, self._hold, self._let_go = True, False, True
+        # An arm that braking only did not bring to rest is braked again if its torque drives it.
+        self._let_go = event is not Event.DRIVEN or self._brake.makes_faster
+        self.faulty, self._hold = True, False
         self._change(event, why)
 
     def _with_reason(self, why: str) -> str:

@@ -191,7 +191,8 @@ class ResidualMonitor:
         To be called at each state, `elapsed` [s] after the one before; `sent` is the torque that
         is sent now, (n,) [N m].
         """
-        shares = np.abs(self._differences()).max(axis=0) / self.running_bound
+        motion, command = self._differences()
+        shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
         over = bool(shares.max() > 1.0)
         if self._receiver_not_started(state, sent):

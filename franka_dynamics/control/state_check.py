@@ -263,7 +263,7 @@ class StateCheck:
         same, q = self._same, self.q
         if q is None or same is None:  # the first state
             return ''
-        if not same.any():
+        if not np.count_nonzero(same):  # a third of the time of any()
             self._still, self._moved_once = None, True
             return ''
         zero, desired = self._zero, self._zero if desired_dq is None else desired_dq
