@@ -25,7 +25,7 @@ import click
 
 import franka_dynamics
 from franka_dynamics.cli import main as command_line
-from franka_dynamics.errors import AbsentNameError, MissingDependencyError
+from franka_dynamics.errors import MissingDependencyError
 
 project = 'franka_dynamics'
 author = 'The franka_dynamics authors'
@@ -73,7 +73,7 @@ def rooms():
 def offered():
     """Yield the front door's names that can be imported here, under the names that users write."""
     for name in franka_dynamics.__all__:
-        with suppress(AbsentNameError):  # on a host that lacks an extra
+        with suppress(MissingDependencyError):  # on a host that lacks an extra
             value = getattr(franka_dynamics, name)
             if inspect.isclass(value):
                 value.__name__ = name  # or autodoc says no more of Model than whose alias it is

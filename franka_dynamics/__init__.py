@@ -11,6 +11,10 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
 Each name in `__all__` is imported at its first use (PEP 562), so that `import franka_dynamics`
 alone loads neither Pinocchio nor a compiler nor a solver. A name must not equal that of a module
 of the package, because importing that module would replace the object.
+
+Where PyTorch or JAX is absent, `TorchModel` or `JaxModel` raises MissingDependencyError, an
+ImportError that names the extra to install; so do `hasattr`, because the name exists, and
+`from franka_dynamics import`. `dir` and `import *` leave both out.
 """
 
 import functools
@@ -101,13 +105,7 @@ def __getattr__(name: str) -> 'Any':
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     import_module('.urdf.source', __name__)  # whatever takes an arm takes a URDF, too
     module, attribute = _places()[name]
-    from .errors import AbsentNameError, MissingDependencyError
-
-    try:
-        value = getattr(import_module(module, __name__), attribute)
-    except MissingDependencyError as error:
-        # An AttributeError: `hasattr` is False. No class can inherit ImportError as well.
-        raise AbsentNameError(str(error)) from error
+    value = getattr(import_module(module, __name__), attribute)
     setattr(sys.modules[__name__], name, value)  # later look-ups find the attribute directly
     return value
 

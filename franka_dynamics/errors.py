@@ -161,10 +161,6 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
     """A library that is needed only for some actions is not installed."""
 
 
-class AbsentNameError(FrankaDynamicsError, AttributeError):
-    """A name of the package needs a library that is not installed; `hasattr` says it is absent."""
-
-
 @contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
     """Raise MissingDependencyError, with the pip command, if an import in the block fails."""

@@ -9,6 +9,7 @@ AS_LISTED = 'as_listed'  # as `hand`: keep the hand with which the inertial set 
 NO_HAND = 'none'  # as `hand`: take the hand off
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)  # of an inertial set
+DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 FORMATS = ('urdf', 'mjcf')  # in which an arm can be written
 # SCHED_FIFO priority of control threads, as of ros2_control's controller manager: users permit it.
 REALTIME_PRIORITY = 50

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, nearest
 from ..names import decimal
 from ..ros import GET_ROS
 
@@ -40,7 +40,12 @@ class Command(click.Command):
                     f'if {after} is no value of it, write {after} before {flag}.',
                     ctx,
                 )
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name != '--robot' or '--arm' not in options:
+                raise
+            raise click.UsageError('No such option --robot; write --arm.', ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; say where ROS 2 is to be had if it is missing."""
@@ -64,6 +69,13 @@ class Group(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words, --help if there are none."""
         return super().parse_args(ctx, args or ['--help'])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command; name one like it if there is none, as click 8.1 does not."""
+        near = '' if args[0] in self.commands else nearest(args[0], self.commands)
+        if near and not ctx.resilient_parsing:
+            ctx.fail(f'No such command {args[0]!r}. Did you mean {near!r}?')
+        return super().resolve_command(ctx, args)
 
 
 class Number(click.ParamType):
@@ -171,6 +183,13 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
 def flag(name: str, help: str) -> Any:
     """Return the decorator of an option without a value."""
     return click.option(name, is_flag=True, help=help)
+
+
+def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
+    """Return the decorator of an option that stands for its first choice if it has no value."""
+    return option(
+        name, f'{help}; alone: {choices[0]}', choices, is_flag=False, flag_value=choices[0]
+    )
 
 
 def is_given(name: str) -> bool:

@@ -81,17 +81,13 @@ def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> 
     return gravity
 
 
+_EARTH_TEXT = ','.join(f'{one:g}' for one in GRAVITY)
 gravity_option = option(
-    '--gravity',
-    'gravity in the space frame [m/s^2]',
-    VECTOR,
-    default=','.join(f'{one:g}' for one in GRAVITY),
-    callback=_with_remark,
+    '--gravity', 'in the space frame [m/s^2]', VECTOR, default=_EARTH_TEXT, callback=_with_remark
 )
 effort_scale_option = option(
     '--effort-scale --torque-constant',
-    'N m per unit of the recorded effort, one number or one per joint: 0.001 for mN m, for A '
-    'the torque constant with gear ratio; -1 flips the sign',
+    'N m per unit of effort, one number or one per joint: 0.001 for mN m, N m/A for currents',
     Values('NM_PER_UNIT,...', Number()),
     default=('1',),
 )
@@ -256,41 +252,24 @@ class ArmChoice:
         return {name: value for name, value in given.items() if value}
 
 
-_ARM = option(
-    '--arm',
-    'a shipped arm, or the path of an arm file, a URDF or a xacro file',
-    click.Path(),
-    default=ArmChoice.arm,
-)
+_ARM = option('--arm', 'a shipped arm, an arm file, a URDF or xacro', click.Path(), default='fr3')
 _PAYLOAD = option(
     '--payload',
-    'load beside the hand in the flange frame: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml '
-    "file of `payload-from-mesh` or `identify payload`, or Desk's .json file",
+    "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
     click.Path(),
 )
+_JOINTS, _HELD = Values('JOINT,...'), Values('JOINT=POSITION,...', Position())
 joints_option = option(
-    '--joints',
-    "a URDF's joints from base to tip (default: the only chain)",
-    Values('JOINT,...'),
+    '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
-hold_option = option(
-    '--hold',
-    'where other joints of a URDF stand [rad or m]: a lift below the arm, a gripper',
-    Values('JOINT=POSITION,...', Position()),
-)
-named_arm_options = packed('arm', ArmChoice, _ARM, joints_option, hold_option, _PAYLOAD)
+hold_option = option('--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD)
+_CHAIN = with_options(_ARM, joints_option, hold_option)
+named_arm_options = packed('arm', ArmChoice, _CHAIN, _PAYLOAD)
 arm_options = packed(
     'arm',
     ArmChoice,
-    _ARM,
-    joints_option,
-    hold_option,
-    option(
-        '--hand',
-        "a shipped hand, a hand file, Desk's .json file, none, or as_listed with the set",
-        click.Path(),
-        default=AS_LISTED,
-    ),
+    _CHAIN,
+    option('--hand', "shipped, a file, Desk's .json, none", click.Path(), default=AS_LISTED),
     option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'),
     option('--repair', "make inertias physical within the rounding of the set's digits", REPAIRS),
     _PAYLOAD,
@@ -364,36 +343,18 @@ class BagReader:
         )
 
 
-joint_names_option = option(
-    '--joint-names', 'names of the joints in the bag, from base to tip', Values('NAME,...')
-)
-bag_options = packed(
-    'reader',
-    BagReader,
-    arm_prefix_option(),
-    joint_names_option,
-    ros_name_option(
-        '--topic', 'topic of the joint states (default: /joint_states, or the only)', None
-    ),
-)
+_NAMES = Values('NAME,...')
+joint_names_option = option('--joint-names', "the joints' names in the bag, base to tip", _NAMES)
+_TOPIC = ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None)
+bag_options = packed('reader', BagReader, arm_prefix_option(), joint_names_option, _TOPIC)
 stamps_option = option('--stamps', "the messages' own, or the recorder's", STAMPS, default=HEADER)
 # SignalOptions checks the values, for programs as well.
 signal_options = packed(
     'signal',
     SignalOptions,
     option('--rate', 'samples per second after resampling', Number(), default=SignalOptions.rate),
-    option(
-        '--cutoff',
-        'cut-off [Hz] of the low-pass on position, velocity and effort',
-        Number(),
-        default=SignalOptions.cutoff,
-    ),
-    option(
-        '--trim',
-        'time dropped at each end after filtering [s]',
-        Number(),
-        default=SignalOptions.trim,
-    ),
+    option('--cutoff', 'cut-off of the low-pass [Hz]', Number(), default=SignalOptions.cutoff),
+    option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
 )
 
 

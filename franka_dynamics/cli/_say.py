@@ -56,7 +56,8 @@ def terminal(*, stderr: bool = False) -> Console:
 
 def show(*what: Any) -> None:
     """Print tables or other rich objects."""
-    terminal().print(*what)
+    for one in what:
+        terminal().print(one)
 
 
 def say(text: object, label: str = '', style: str = '') -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import Count, flag, Group, Number, option, Values
-from ..names import Convention, FORMATS
+from ._command import choice_or_flag, Count, flag, Group, Number, option, Values
+from ..names import Convention, DIRECTIONS, FORMATS
 
-_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 _CONVENTIONS = [one.value for one in Convention]
 
 
@@ -27,20 +26,8 @@ def arm() -> None:
 @flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
 @option('--dq', 'joint velocities of --dynamics (default: zero)', Values('DQ1,...', Number()))
 @shared.gravity_option
-@option(
-    '--base-parameters',
-    'print the base parameters; alone: vertical',
-    _DIRECTIONS,
-    is_flag=False,
-    flag_value=_DIRECTIONS[0],
-)
-@option(
-    '--symbolic',
-    'print the base parameters in symbols',
-    ('text', 'latex'),
-    is_flag=False,
-    flag_value='text',
-)
+@choice_or_flag('--base-parameters', 'print the base parameters', DIRECTIONS)
+@choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
 @option('--plot', 'draw the frames and centres of mass at --q (.png, .svg, .pdf)', shared.PICTURE)
 @shared.arm_options

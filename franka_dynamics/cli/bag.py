@@ -23,11 +23,7 @@ def bag() -> None:
 
 @bag.command()
 @option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG)
-@option(
-    '--duration',
-    'end after this time of stamps [s] (default: at Ctrl-C)',
-    Number(1e-3, 86400.0),
-)
+@option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3, 86400.0))
 @shared.node_option
 @shared.topic_options
 @shared.arm_prefix_option()
@@ -41,35 +37,19 @@ def record(**options: Any) -> int:
 
 @bag.command('import')
 @click.argument('log', type=click.Path(), metavar='FILE')
-@option('--output', 'the new bag (default: the name of shared.FILE)', shared.NEW_BAG)
+@option('--output', 'the new bag (default: the name of FILE)', shared.NEW_BAG)
 @flag('--list', 'print columns with first, last, least and largest values; write nothing')
 @option('--layout', "a known format: droid is DROID's trajectory.h5", [*LAYOUTS])
-@option('--position', 'COLUMNS of joint positions', default='', show_default=False)
-@option(
-    '--velocity',
-    f'COLUMNS of joint velocities, or {DERIVED!r} from position by central differences',
-    default='',
-    show_default=False,
-)
-@option(
-    '--effort',
-    'COLUMNS of measured joint torques, or motor currents with --torque-constant',
-    default='',
-    show_default=False,
-)
+@option('--position', 'of joint positions', metavar='COLUMNS')
+@option('--velocity', f'of joint velocities, or {DERIVED!r} from position', metavar='COLUMNS')
+@option('--effort', 'of torques, or currents with --torque-constant', metavar='COLUMNS')
 @option('--stamp', 'column with the time of each row')
 @option('--log-rate', 'rows per second, where there is no stamp column', Number(), 'rate')
 @option('--position-unit', 'unit of position', [*POSITION_UNITS], default='rad')
 @option('--velocity-unit', 'unit of velocity', [*VELOCITY_UNITS], default='rad/s')
 @option('--stamp-unit', 'unit of the stamp', [*STAMP_UNITS], default='s')
 @shared.effort_scale_option
-@shared.packed(
-    'reader',
-    shared.BagReader,
-    shared.arm_prefix_option(),
-    shared.joint_names_option,
-    shared.ros_name_option('--topic', 'topic of the joint states in the bag', '/joint_states'),
-)
+@shared.bag_options
 @shared.named_arm_options
 def import_(**options: Any) -> int:
     """
@@ -95,6 +75,9 @@ def _external_path(text: str) -> Path:
     return writable_file(text) if suffix else shared.new_bag(text)
 
 
+EXTERNAL = Output(_external_path)
+
+
 @bag.command()
 @click.argument('bag', type=click.Path())
 @option('--set', 'inertial sets to try (default: all)', Values('SET,...'), 'sets')
@@ -105,28 +88,11 @@ def _external_path(text: str) -> Path:
 @flag('--all', 'print everything: all sets and hands')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
-@option(
-    '--external',
-    'write the external torque and wrench: .csv, .h5, or a new rosbag2',
-    Output(_external_path),
-)
+@option('--external', 'write external torque and wrench: .csv, .h5 or a new bag', EXTERNAL)
 @option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange')
-@option(
-    '--tool-center',
-    'point of the wrench in --frame [m]',
-    shared.VECTOR,
-    default='0,0,0',
-)
-@option(
-    '--learn',
-    "write the guard's bounds for this arm, untouched here, as parameters of the node",
-    shared.FILE,
-)
-@option(
-    '--require',
-    "exit with 1 unless the best set's E is at most this [N m; % if a joint slides]",
-    Number(0.0),
-)
+@option('--tool-center', 'point of the wrench in --frame [m]', shared.VECTOR, default='0,0,0')
+@option('--learn', "write the guard's bounds for this arm, untouched here", shared.FILE)
+@option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @shared.recording_options
 @shared.named_arm_options
 def replay(**options: Any) -> int:

@@ -11,7 +11,7 @@ from ._command import refuse
 from ._options import ArmChoice, BagReader, new_bag
 from ._say import ProgressBar, say, say_each, show
 from ..recordings.log_file import LogColumns, read_log
-from ..recordings.log_import import import_log, require_columns
+from ..recordings.log_import import import_log, require_columns, TOPIC
 from ..recordings.options import ColumnMap, LAYOUTS
 from ..recordings.plausibility import require_units, suspicions
 from ..recordings.recording import write_recording
@@ -45,7 +45,7 @@ def run(
     with ProgressBar() as bar:
         bar.add_task(f'reading {log}', total=None)
         names = reader.names_in_bag(description)
-        recording = import_log(log, named, names, topic=f'{reader.topic}')
+        recording = import_log(log, named, names, topic=reader.topic or TOPIC)
         require_units(recording, description)
         warnings = suspicions(recording, description)
         bar.add_task(f'writing {bag}', total=None)

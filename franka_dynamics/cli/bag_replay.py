@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from ._command import refuse, require_with
-from ._external import write_external
 from ._next import next_command
 from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
@@ -31,6 +30,7 @@ from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import effort_scales, Recording
 from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
 from ..report import replay as report
+from ..report.external import write_external
 from ..report.verdict import headline, verdict_lines
 from ..typing import Array
 
@@ -121,7 +121,8 @@ def run(
             'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
             f'of the base, at {frame} + ({", ".join(f"{value:g}" for value in tool_center)}) m',
         }
-        write_external(external, fits[0], recording, motion, estimator(fits[0].arm), about)
+        best = fits[0], recording, motion, estimator(fits[0].arm)
+        say(write_external(external, *best, about))
     if not no_plots:
         path, title = output / 'torques.png', f'{name} on {fits[0].arm.name}'
         report.plot_torques(motion, fits, recording.joint_names, title, path)

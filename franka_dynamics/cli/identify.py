@@ -10,15 +10,13 @@ import click
 
 from . import _options as shared
 from ._command import Count, flag, Group, Number, option, Values
-from ..identification.options import (
-    ExcitationLimits,
-    FRICTIONS,
-    IdentificationOptions,
-    MAX_REPETITIONS,
-    MIN_REPETITIONS,
-)
+from ..identification import options as of
+from ..identification.options import ExcitationLimits, FRICTIONS, IdentificationOptions
 
 _BAGS = Values('BAG,...', click.Path())
+_LIMITS = ExcitationLimits()
+_PRIOR = "precision of the prior: the masses' relative standard deviation is 1/sqrt of it"
+_TIMES = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 
 
 @click.group(cls=Group)
@@ -37,21 +35,9 @@ def identify() -> None:
     shared.gravity_option,
     option('--friction', 'friction model to identify', FRICTIONS, default=FRICTIONS[0]),
     flag('--rotor-inertia', 'identify one rotor inertia per joint as well'),
-    option(
-        '--prior',
-        'how far the starting set is trusted: its masses have a relative standard deviation of '
-        '1/sqrt(PRECISION), for example 10 % with 100',
-        Number(),
-        'regularization',
-        metavar='PRECISION',
-        default=IdentificationOptions.regularization,
-    ),
+    option('--prior', _PRIOR, Number(), 'regularization', default=of.PRIOR_PRECISION),
     shared.effort_scale_option,
-    flag(
-        '--anyway',
-        'accept recordings that are not sound, and an arm that is not better than the published '
-        'sets',
-    ),
+    flag('--anyway', 'accept unsound recordings, and an arm not better than the published sets'),
 )
 @option('--processes', 'number of processes that read bags and make fits', Count(1), default=1)
 @option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
@@ -59,11 +45,7 @@ def identify() -> None:
 @flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
 @option('--report', 'write an HTML page with plots', shared.FILE)
 @shared.json_option
-@option(
-    '--require',
-    'reject the arm unless E on the left-out parts is at most this [N m; % if a joint slides]',
-    Number(0.0),
-)
+@option('--require', 'reject the arm if E left out is above this [N m; % if sliding]', Number(0.0))
 @shared.recording_options
 @shared.arm_options
 def arm(**options: Any) -> int:
@@ -98,11 +80,7 @@ def payload(**options: Any) -> int:
 @shared.gravity_option
 @option('--output', 'a JointTrajectory as YAML', shared.FILE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
-@option(
-    '--repetitions',
-    f'how often it will be recorded (default: as needed, {MIN_REPETITIONS} to {MAX_REPETITIONS})',
-    Count(1),
-)
+@option('--repetitions', f'how often it is recorded (default: as needed, {_TIMES})', Count(1))
 @option('--given', 'bags that were recorded before', _BAGS)
 @option('--start', 'first and last pose [rad, m] (default: home)', Values('Q1,...', Number()))
 @option('--draws', 'random trajectories to start from', Count(1), default=100)
@@ -110,25 +88,10 @@ def payload(**options: Any) -> int:
 @shared.packed(
     'limits',
     ExcitationLimits,
-    option(
-        '--fraction',
-        'fraction of the velocity, acceleration and torque limits to use',
-        Number(),
-        default=ExcitationLimits.fraction,
-    ),
-    option(
-        '--table',
-        'height of the table in the space frame [m]',
-        Number(),
-        default=ExcitationLimits.table,
-    ),
-    option(
-        '--clearance',
-        "distance kept between the centre lines of the arm's links [m]",
-        Number(),
-        default=ExcitationLimits.clearance,
-    ),
-    option('--tool', 'length of the mounted tool [m]', Number(), default=ExcitationLimits.tool),
+    option('--fraction', 'share of the limits to use', Number(), default=_LIMITS.fraction),
+    option('--table', 'height of the table [m]', Number(), default=_LIMITS.table),
+    option('--clearance', 'between links [m]', Number(), default=_LIMITS.clearance),
+    option('--tool', 'length of the mounted tool [m]', Number(), default=_LIMITS.tool),
 )
 @shared.bag_options
 @shared.arm_options

@@ -8,18 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._options import ArmChoice, BagReader
-from ._say import ProgressBar, say, say_each, show, write_json
+from ._say import ProgressBar, say_each, show, write_json
 from .payload_from_mesh import write_payload
-from ..arm import ArmDescription
-from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import identify_payload
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import Motion, prepare
-from ..report.elements import rounded
-from ..report.table import Table
-
-_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
+from ..report.payload import inertia_sentence, payload_as_data, payload_table
 
 
 def run(
@@ -36,47 +31,23 @@ def run(
 ) -> int:
     """Print the payload with standard deviations and write the output files."""
     description = reader.arm_of(loaded[0], arm).load()
+
+    def motions(bags: Sequence[str]) -> list[Motion]:
+        recordings = [reader.read(bag, description, bar) for bag in bags]
+        for one in recordings:
+            warnings = suspicions(one, description)
+            say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
+        prepared = [prepare(one, signal) for one in recordings]
+        for motion in prepared:
+            say_each(motion.remarks, 'note')
+        return prepared
+
     with ProgressBar() as bar:
-
-        def motions(bags: Sequence[str]) -> list[Motion]:
-            return [_motion(bag, description, reader, signal, bar) for bag in bags]
-
         found = identify_payload(motions(without), motions(loaded), description, gravity=gravity)
-    rows = [
-        (name, *rounded(value, spread), rounded(used, spread)[0], unit)
-        for name, value, spread, used, unit in zip(
-            PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
-        )
-    ]
-    title = 'payload in the flange frame, inertia about its centre of mass'
-    show(Table(title, ('', 'estimate', 'standard deviation', 'payload', ''), rows))
-    if not found.inertia_shown:
-        say(
-            'The inertia cannot be identified from this motion, so the payload is a point mass. '
-            'Move the wrist faster to identify it.'
-        )
-    elif abs(found.payload - found.values).max() > 1e-9:
-        say('No real body has the estimated inertia; the payload has the nearest physical one.')
+    show(payload_table(found))
+    say_each(inertia_sentence(found))
     if json:
-        data = {
-            'order': PAYLOAD_ORDER,
-            'estimate': found.values,
-            'deviations': found.deviations,
-            'inertia_shown': found.inertia_shown,
-            'payload': found.payload,
-            'joint_noise': found.noise,
-        }
-        write_json(json, data)
+        write_json(json, payload_as_data(found))
     comment = f'Identified by franka-dynamics from {", ".join(loaded)}'
     write_payload(description, found.payload, comment, 'identified', output, desk)
     return 0
-
-
-def _motion(
-    bag: str, arm: ArmDescription, reader: BagReader, signal: SignalOptions, bar: ProgressBar
-) -> Motion:
-    recording = reader.read(bag, arm, bar)
-    say_each((f'{bag}: {sentence}' for sentence in suspicions(recording, arm)), 'warning')
-    motion = prepare(recording, signal)
-    say_each(motion.remarks, 'note')
-    return motion

@@ -34,13 +34,13 @@ NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 INTERRUPTED, READER_GONE = 130, 141  # as shells report SIGINT and SIGPIPE
+_SETTINGS = {'help_option_names': ['-h', '--help'], 'show_default': True}
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
-_QUANTITIES = [one.value for one in Quantity]
+_QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Parameters))
 
 
 @click.group(
-    cls=Group,
-    context_settings={'help_option_names': ['-h', '--help'], 'show_default': True},
+    cls=Group, context_settings={'help_option_names': ['-h', '--help'], 'show_default': True}
 )
 @click.version_option(__version__, message='%(prog)s %(version)s')
 def command() -> None:
@@ -57,10 +57,7 @@ for group in (arm, bag, identify, node):
 
 @command.command(short_help='Run a simulated arm with its node, and measure both.')
 @option(
-    '--output',
-    'folder for the new folder of the results',
-    shared.FOLDER,
-    default='demo_output',
+    '--output', 'folder for the new folder of the results', shared.FOLDER, default='demo_output'
 )
 @shared.arm_options
 def demo(**options: Any) -> int:
@@ -75,20 +72,10 @@ def demo(**options: Any) -> int:
 
 
 @command.command(short_help='A simulated arm, the node that holds it, a view of both.')
-@option(
-    '--target',
-    'who compensates gravity: the node (mujoco), or the arm as a real Franka arm does (fci)',
-    ('mujoco', 'fci'),
-    default='mujoco',
-)
+@option('--target', 'fci: the arm compensates gravity itself', ('mujoco', 'fci'), default='mujoco')
 @flag('--realistic', 'simulate an arm that differs from the model')
 @flag('--ideal', 'simulate the model itself')
-@option(
-    '--real-time-factor',
-    'most simulated per real time',
-    Number(0.05, 100.0),
-    default=1.0,
-)
+@option('--real-time-factor', 'most simulated per real time', Number(0.05, 100.0), default=1.0)
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'do not serve the page for a browser')
 @option('--output', "keep the nodes' logs here (default: they are deleted)", shared.FOLDER)
@@ -129,11 +116,7 @@ def doctor(**options: Any) -> int:
 @command.command(short_help='An arm with its torques in the browser.')
 @click.argument('bag', type=click.Path(), required=False)
 @shared.gravity_option
-@option(
-    '--urdf',
-    "URDF of the meshes (default: the running arm's, or shapes)",
-    click.Path(),
-)
+@option('--urdf', "URDF of the meshes (default: the running arm's, or shapes)", click.Path())
 @shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', Count(0, 65535), default=8080)
@@ -157,18 +140,11 @@ def view(**options: Any) -> int:
 @option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
 @option('--mount', 'frame of the tool', [*shared.MOUNTS], default='flange')
 @option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR, default='0,0,0')
-@option(
-    '--rpy',
-    "the mesh's roll, pitch, yaw in --mount [rad], as in URDF",
-    shared.VECTOR,
-    default='0,0,0',
-)
+@option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR, default='0,0,0')
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
 @flag('--mend', 'remove repeated faces, close holes, correct flipped faces; say which')
 @flag('--accept-crossing-faces', 'do not look for faces that cross or touch')
-@option(
-    '--plot', 'draw mesh, centre of mass, inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE
-)
+@option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE)
 @shared.payload_file_options
 def payload_from_mesh(**options: Any) -> int:
     """
@@ -182,19 +158,9 @@ def payload_from_mesh(**options: Any) -> int:
 
 
 @command.command(short_help="An arm's equations as C or Python; operations counted.")
-@option(
-    '--language',
-    'C99 header or Python module; cpp: with --package',
-    ('c', 'python', 'cpp'),
-    default='c',
-)
+@option('--language', 'of the code; cpp: with --package', ('c', 'python', 'cpp'), default='c')
 @option('--output', 'folder of the file; without it operations are counted', shared.FOLDER)
-@option(
-    '--parameters',
-    'inertial parameters and gravity as numbers (baked), or set at run time',
-    [one.value for one in Parameters],
-    default='baked',
-)
+@option('--parameters', 'inertias and gravity as numbers, or set later', _WHEN, default='baked')
 @shared.gravity_option
 @option('--package', 'write a package of that name', metavar='NAME')
 @option(

@@ -80,11 +80,7 @@ def clear(**options: Any) -> int:
 
 
 @node.command()
-@option(
-    '--namespace',
-    "only nodes in these namespaces, '/' for the root (default: all)",
-    Values('NAME,...'),
-)
+@option('--namespace', "only nodes in these, '/' for the root (default: all)", Values('NAME,...'))
 def monitor(**options: Any) -> int:
     """Show rates, latencies, states and torques of running feedforward nodes in a terminal."""
     from .node_requests import monitor

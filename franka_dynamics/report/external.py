@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`bag replay --external`: the external torque and wrench of a recording."""
+"""The external torque and wrench of a recording, written to a table or a bag."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ._say import say
 from ..control.external_wrench import wrenches_along, WrenchEstimator
 from ..files import complete_or_absent
 from ..recordings.log_file import library
@@ -26,9 +25,9 @@ def write_external(
     motion: Motion,
     estimator: WrenchEstimator,
     about: Mapping[str, str],
-) -> None:
+) -> str:
     """
-    Write a file or bag, and print the root mean square of the external torque.
+    Write a file or bag; return a sentence with the root mean square of the external torque.
 
     `about` describes payload, gravity and wrench, for the header of the file.
     """
@@ -65,7 +64,7 @@ def write_external(
         )
     size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
     normal = ', '.join(f'{one:.2f}' for one in estimator.deviation)
-    say(
+    return (
         f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
         f'square {size} N m; an arm that nobody touches shows about {normal} N m'
     )

@@ -1,0 +1,79 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm's base parameters as JSON data, a table and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .table import Head, Table
+from ..arm import ArmDescription
+from ..identification.base_parameters import BaseParameters, upper_bound
+
+_UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
+# For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
+# most 1e-15, a rounding error. If one of the two lies between the bounds of _DOUBTFUL, a length in
+# the DH rows is nearly zero or an angle is nearly a multiple of pi/2.
+_DOUBTFUL = (1e-12, 1e-5)
+
+
+def base_parameters_as_data(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
+    """Return all results, for `json_text`."""
+    names = found.standard_names
+    values = zip(found.relations, found.values(), found.columns)
+    return {
+        'arm': arm.name,
+        'inertial_set': arm.inertial_set,
+        'hand': arm.hand,
+        'base_parameters': [
+            {
+                'name': relation.name,
+                'value': value,
+                'unit': _UNITS.get(names[column].rpartition('_')[0], 'kg m^2'),
+                'relation': str(relation),
+            }
+            for relation, value, column in values
+        ],
+        'no_effect': [names[k] for k in found.no_effect],
+        'regrouped': [names[k] for k in found.regrouped],
+        'standard_parameters': names,
+        'matrix': found.matrix,
+    }
+
+
+def base_parameter_table(data: dict[str, Any], title: str) -> Table:
+    """Return the table of the parameters of `base_parameters_as_data`."""
+    heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
+    rows = [
+        (name, value, unit, '' if relation == name else relation)
+        for name, value, unit, relation in (one.values() for one in data['base_parameters'])
+    ]
+    return Table(title, heads, rows)
+
+
+def base_parameter_sentences(data: dict[str, Any]) -> Iterator[str]:
+    """Yield sentences: which standard parameters have no effect, or only with others."""
+    yield f'no effect: {", ".join(data["no_effect"]) or "none"}'
+    yield f'only in combination with others: {", ".join(data["regrouped"]) or "none"}'
+
+
+def count_sentence(arm: ArmDescription, found: BaseParameters, rank: int, lost: float) -> str:
+    """Return a sentence: how many there are, and the result of random states."""
+    bound = '' if found.rotor_inertia else f'; at most {upper_bound(arm)} by Gautier and Khalil'
+    return (
+        f'{len(found)} base parameters of {len(found.standard_names)} standard ones{bound}; '
+        f'random states: rank of the regressor {rank}, torques changed by regrouping {lost:.1e}'
+    )
+
+
+def doubt_about_rank(found: BaseParameters) -> list[str]:
+    """Return a sentence if a rank decision was close, or none."""
+    gap = found.rank_gap
+    if gap.smallest_kept >= _DOUBTFUL[1] and gap.largest_dropped <= _DOUBTFUL[0]:
+        return []
+    return [
+        'the geometry is close to one with fewer base parameters (a rank decision rests on '
+        f'{gap.smallest_kept:.1e}, the next lower is {gap.largest_dropped:.1e}). If a twist is '
+        'meant to be a quarter turn, write it as pi/2 in the arm file.'
+    ]

@@ -1,0 +1,66 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A planned identification motion as a trajectory message, sentences and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+import yaml
+
+from .elements import rounded
+from .table import Head, Table
+from ..identification.excitation import Excitation
+from ..identification.excitation_problem import ExcitationProblem, IDENTIFIABLE
+
+_POINTS_PER_S = 25.0
+
+
+def identifiable_sentence(found: Excitation, times: int, period: float, bags: int) -> str:
+    """Return a sentence: how many base parameters `times` repetitions of the motion identify."""
+    given = f', and the {bags} given bags' if bags else ''
+    return (
+        f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
+        f'{np.count_nonzero(found.left_open <= IDENTIFIABLE)} of {len(found.left_open)} base '
+        f'parameters are identifiable; a standard deviation is at most '
+        f"{found.left_open.max():.0%} of the prior's (masses 100 %, others in proportion)."
+    )
+
+
+def unknown_table(
+    problem: ExcitationProblem, found: Excitation, missing: NDArray[np.bool_]
+) -> list[Table]:
+    """Return a table of the base parameters that stay unknown, or none; `missing` ones matter."""
+    base, values = problem.model.base, problem.model.base.values(problem.arm)
+    torques = problem.torques_left(found.deviations)
+    rows = [
+        (
+            *(base.names[k], *rounded(values[k], found.deviations[k])),
+            *(found.left_open[k], torques[k]),
+            'NOT identifiable' if missing[k] else 'not needed',
+        )
+        for k in np.flatnonzero(found.left_open > IDENTIFIABLE)
+    ]
+    heads = (
+        *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
+        *(Head('torque, of the noise', form='.2g'), ''),
+    )
+    return [Table('predicted standard deviations', heads, rows)] if rows else []
+
+
+def trajectory_yaml(joint_names: Sequence[str], found: Excitation, period: float) -> str:
+    """Return one period [s] of the motion as a JointTrajectory in YAML."""
+    time = np.linspace(0.0, period, round(period * _POINTS_PER_S) + 1)
+    fields = ('positions', 'velocities', 'accelerations')
+    stamps = np.round(time * 1e9).astype(np.int64).tolist()
+    points = [
+        dict(zip(fields, rows))
+        | {'time_from_start': dict(zip(('sec', 'nanosec'), divmod(stamp, 10**9)))}
+        for stamp, *rows in zip(
+            stamps, *(np.round(found.trajectory.at(time), 6) + 0.0).tolist(), strict=True
+        )
+    ]
+    message = {'joint_names': list(joint_names), 'points': points}
+    return yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=1000)

@@ -1,0 +1,53 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An identified payload as JSON data, a table and a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .elements import rounded
+from .table import Table
+from ..arm.payload import PAYLOAD_ORDER
+from ..identification.payload import PayloadEstimate
+
+_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
+
+
+def payload_as_data(found: PayloadEstimate) -> dict[str, Any]:
+    """Return the estimate, for `json_text`."""
+    return {
+        'order': PAYLOAD_ORDER,
+        'estimate': found.values,
+        'deviations': found.deviations,
+        'inertia_shown': found.inertia_shown,
+        'payload': found.payload,
+        'joint_noise': found.noise,
+    }
+
+
+def payload_table(found: PayloadEstimate) -> Table:
+    """Return a table of the estimate, its standard deviations and the payload."""
+    numbers = zip(PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS)
+    return Table(
+        'payload in the flange frame, inertia about its centre of mass',
+        ('', 'estimate', 'standard deviation', 'payload', ''),
+        [
+            (name, *rounded(value, spread), rounded(used, spread)[0], unit)
+            for name, value, spread, used, unit in numbers
+        ],
+    )
+
+
+def inertia_sentence(found: PayloadEstimate) -> list[str]:
+    """Return why the payload's inertia differs from the estimate's, or no sentence."""
+    if not found.inertia_shown:
+        return [
+            'The inertia cannot be identified from this motion, so the payload is a point mass. '
+            'Move the wrist faster to identify it.'
+        ]
+    if abs(found.payload - found.values).max() > 1e-9:
+        return [
+            'No real body has the estimated inertia; the payload has the nearest physical one.'
+        ]
+    return []
