@@ -51,12 +51,18 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
   return torque;
 }
 
-/// Brings a moving arm to rest by the gains, with which it also holds each joint where its torque
-/// was last limited (else where braking began), and by M(q) a, where a joint's a is
-/// -dq / kBrakeTime less what its kd alone gives it, and at most kBrakeAcceleration.
+/// Brings a moving arm to rest by a PD torque towards the pose where braking began and by M(q) a,
+/// as far as kd damps less: a is that of a critically damped joint with the time constant
+/// kBrakeTime, or longer and with softer gains in a slow loop. Without a motion's gains there is no
+/// pose, and a only damps.
 class Brake
 {
 public:
+  Brake() noexcept = default;
+  /// `pulls`: whether the arm is to be held where it stops, with the gains of `settings` at least.
+  Brake(const Settings & settings, bool pulls) noexcept
+  : kp_(settings.kp), kd_(settings.kd), pulls_(pulls) {}
+
   bool at_rest() const noexcept {return at_rest_;}
   /// Whether the arm gets faster or does not come to rest.
   bool driven() const noexcept {return driven_;}
@@ -65,35 +71,36 @@ public:
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(
-    const Vector & q, const Vector & dq, const TermModel & terms, const Settings & gains,
-    double elapsed, Vector & tau) noexcept
+    const Vector & q, const Vector & dq, const TermModel & terms, double elapsed,
+    Vector & tau) noexcept
   {
-    Vector momentum;
+    const double late = kBrakeAges * std::max(0.0, elapsed - kLongestStep);
+    const double decay = std::max(kBrakeTime, late);
+    const double stiffness = 0.25 / (decay * decay);  // critically damped [1/s^2]
+    // It yields where a would reach its bound, and the arm stays where it was pushed to.
+    const double yields = kBrakeAcceleration / stiffness;
+    Matrix M;
+    terms.mass_matrix(q, M);
+    Vector momentum, slowing;
     terms.inertia(q, dq, momentum);
     watch(dq, 0.5 * std::inner_product(dq.begin(), dq.end(), momentum.begin(), 0.0), elapsed);
-    if (!begun_ || gains.kp != kp_ || gains.kd != kd_) {
-      Matrix M;
-      terms.mass_matrix(q, M);
-      for (std::size_t i = 0; i < kJoints; ++i) {
-        rate_[i] = std::max(0.0, 1.0 / kBrakeTime - gains.kd[i] / M[i][i]);
-        // Other gains give a held arm the same torque.
-        const double pull = begun_ ? kp_[i] * (at_[i] - q[i]) : 0.0;
-        at_[i] = q[i] + (gains.kp[i] > 0.0 ? pull / gains.kp[i] : 0.0);
-      }
-      kp_ = gains.kp;
-      kd_ = gains.kd;
-      begun_ = true;
-    }
+    Vector pull;
     for (std::size_t i = 0; i < kJoints; ++i) {
-      at_[i] = !at_rest_ && limited_[i] ? q[i] : at_[i];
+      const bool moved = !begun_ || (!at_rest_ && limited_[i]);
+      const double away = moved ? 0.0 : std::min(std::max(q[i] - stop_pose_[i], -yields), yields);
+      stop_pose_[i] = q[i] - away;
+      const double soft = 1.0 / std::max(1.0, late * kd_[i] / M[i][i]);
+      const double kd = soft * kd_[i];
+      pull[i] = soft * kp_[i] * away + kd * dq[i];
+      const double missing = 1.0 - std::min(1.0, kd * decay / M[i][i]);
+      const double damps =
+        std::min(std::max(dq[i] / decay, -kBrakeAcceleration), kBrakeAcceleration);
+      slowing[i] = -missing * ((pulls_ ? stiffness * away : 0.0) + damps);
     }
-    Vector slowing;
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      slowing[i] = std::min(std::max(-rate_[i] * dq[i], -kBrakeAcceleration), kBrakeAcceleration);
-    }
+    begun_ = true;
     terms.inertia(q, slowing, tau);
     for (std::size_t i = 0; i < kJoints; ++i) {
-      tau[i] += gains.kp[i] * (at_[i] - q[i]) - gains.kd[i] * dq[i];
+      tau[i] -= pull[i];
     }
   }
 
@@ -124,12 +131,11 @@ private:
   }
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
-  Vector speed_{}, at_{};  // largest at first [rad/s]; where the gains pull to
-  Vector kp_{}, kd_{};  // of the last cycle
-  Vector rate_{};  // at which M(q) a makes velocities decay [1/s]
+  Vector speed_{}, stop_pose_{};  // largest at first [rad/s]; where the gains pull to
+  Vector kp_{}, kd_{};
   std::array<bool, kJoints> limited_{};
   int resting_ = 0;
-  bool begun_ = false, at_rest_ = false, driven_ = false;
+  bool pulls_ = false, begun_ = false, at_rest_ = false, driven_ = false;
 };
 
 /// Settings and models that give a torque for a state and a motion.
@@ -286,7 +292,7 @@ public:
   {
     if (state_ == State::following || (state_ == State::fault && !latched_)) {
       leave(State::braking);
-      brake_ = Brake{};
+      begin_braking();
     }
   }
 
@@ -356,6 +362,11 @@ private:
     state_ = State::following;
     begins_ = true;
     changed_ = false;
+  }
+
+  void begin_braking() noexcept
+  {
+    brake_ = Brake(law_.settings, law_.settings.command == Command::motion);
   }
 
   void leave(State state) noexcept
@@ -466,7 +477,7 @@ private:
   void slow(double seconds, Vector & tau) noexcept
   {
     Vector slowing, coriolis;
-    brake_.torque(q_, dq_, law_.terms, law_.settings, seconds, slowing);
+    brake_.torque(q_, dq_, law_.terms, seconds, slowing);
     law_.terms.gravity_to_command(q_, tau);
     law_.terms.coriolis(q_, dq_, coriolis);
     add(tau, coriolis);
@@ -485,7 +496,7 @@ private:
       state_ = State::holding;
     }
     if (done && !brake_.at_rest()) {
-      brake_ = Brake{};  // nobody else carries the arm, so it is braked again
+      begin_braking();  // nobody else carries the arm, so it is braked on
       return;
     }
     add(tau, slowing);

@@ -125,6 +125,8 @@ int play(const char * path, int & cycles, double & largest)
       row.numbers(reference.dq);
       row.numbers(reference.ddq);
       given = true;
+    } else if (kind == "brake") {
+      feedforward->brake();
     } else if (kind == "cycle") {
       const double elapsed = row.number();
       Vector q, dq, expected, tau{};

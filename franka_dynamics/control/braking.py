@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .limits import MAX_STEP_S
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..typing import Array
@@ -97,9 +98,10 @@ class Brake:
 
         The caller adds gravity and Coriolis torque. `residual` is the torque that the model does
         not explain now, (n,) [N m], `elapsed` the time since the state before [s], `age` the age
-        of `state` [s]; with old states gains are scaled down until kd alone would not slow a joint
-        within AGES ages.
+        of `state` [s]. With old states, and in a slow loop, whose torques are late, too, gains are
+        scaled down until kd alone would not slow a joint within AGES ages.
         """
+        age += max(0.0, elapsed - MAX_STEP_S)
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
         inertia, decay = mass.diagonal(), max(TIME_CONSTANT_S, AGES * age)

@@ -610,10 +610,7 @@ class Feedforward:
         """Return the torque that brakes the arm, and holds it at rest."""
         terms, brake = self._in_force, self._brake
         residual, elapsed = self.residuals.command_residual, self.states.elapsed
-        late = self.states.age + max(
-            0.0, elapsed - MAX_STEP_S
-        )  # torques of a slow loop are late, too
-        slowed = brake.torque(state, terms, residual, elapsed, late)
+        slowed = brake.torque(state, terms, residual, elapsed, self.states.age)
         if brake.driven:
             self._abort(brake.driven, Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:

@@ -25,6 +25,7 @@ _CONSTANTS = (
     ('kGoodStates', GOOD_STATES, 'possible states in a row after missing ones'),
     ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
+    ('kBrakeAges', braking.AGES, 'least ratio of that time to how late a slow loop is'),
     ('kBrakeAcceleration', braking.MAX_BRAKING_ACCELERATION, '[rad/s^2] largest of a brake'),
     ('kMostStartDistance', MAX_START_DISTANCE, '[rad] from a reference, at which kp may grow'),
     ('kRestSpeed', braking.REST_SPEED, '[rad/s] at rest'),

@@ -10,6 +10,7 @@ A file of vectors has these rows; empty columns are left out:
   payload (10), kp (n), kd (n): from the next cycle on
 - `message`, sender, answer, values: a message with a command, and whether it is accepted
 - `reference`, q (n), dq (n), ddq (n): the motion's state in the next cycle
+- `brake`: the arm is braked from the next cycle on
 - `cycle`, seconds since the last cycle, q (n), dq (n), state, torque (n): what comes out
 
 The joint states are scripted and not those of an arm that obeys, so that nothing has to be
@@ -27,8 +28,10 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription
+from ..control.braking import Brake
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, Limits, State
+from ..control.limits import TorqueLimiter
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
 from ..control.settings import Settings, Terms
 from ..control.terms import TermModel
@@ -73,6 +76,8 @@ def _rows(arm: ArmDescription) -> list[str]:
     for settings in (held, carried):
         if _fits(settings, arm):
             rows += _followed(arm, settings, payload)
+    if _fits(held, arm):
+        rows += _braked(arm, held)
     for settings in (Settings(target='mujoco', payload=payload), Settings(payload=payload)):
         if _fits(settings, arm):
             rows += _received(arm, settings)
@@ -133,9 +138,42 @@ def _followed(
             if motion is not None and (active or core.reference.active):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))
             state = ReceiverState.FOLLOWING if core.state is State.RUNNING else ReceiverState.FAULT
-            elapsed = stamp - before if begun else 0.0
-            yield _row('cycle', elapsed, *q, *dq, state.value, *torque)
+            yield _row('cycle', stamp - before, *q, *dq, state.value, *torque)
             begun = True
+
+
+def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
+    """
+    Yield rows of a brake with gains: an arm slows down, is held, and is pushed aside; a slow loop.
+
+    The torque that the model does not explain is zero, because the C++ controller knows none.
+    """
+    settings = replace(settings, kd=tuple((0.1 * arm.limit('effort')).tolist()))
+    yield 'begin'
+    yield _settings_row('motion', settings, arm)
+    q, amplitude = np.round(arm.home_pose, _DIGITS), _amplitude(arm)
+    terms, brake, zero = TermModel(arm, settings), Brake(arm), np.zeros(arm.n)
+    limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
+    torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
+    yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.value, *torque)
+    yield 'brake'
+    brake.begin(zero, settings.gains(arm.n))
+    stamp, push = 0.0, zero.copy()
+    # The last joint gets 0.5 J at most, and is pushed so far that its pull yields.
+    inertia = terms.true.mass_matrix(q)[-1, -1]
+    push[-1] = min(3.0, 60.0 * abs(amplitude[-1]), inertia**-0.5) * np.sign(amplitude[-1])
+    for k in range(200):
+        seconds = _PERIOD_S if k < 150 else 40 * _PERIOD_S
+        stamp += seconds
+        dq = np.round(2.0 * amplitude * math.exp(-k / 20.0) + (k // 50 == 2) * push, _DIGITS)
+        q = np.round(q + _PERIOD_S * dq, _DIGITS)
+        state = terms.at(stamp, q, dq, None)
+        slowed = brake.torque(state, terms, zero, seconds)
+        desired = terms.gravity_to_command(q, state.gravity) + state.coriolis + slowed
+        torque = limiter.limit(desired, torque, seconds)
+        brake.limited = torque != desired
+        name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING
+        yield _row('cycle', seconds, *q, *dq, name.value, *torque)
 
 
 def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:

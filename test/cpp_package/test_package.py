@@ -238,10 +238,12 @@ def test_the_gains_hold_a_braked_arm_where_braking_began_or_limits_held_back_its
         for _ in range(50):
             torque, state = receiver.cycle(moved, dq)
         model = NewtonEulerModel(arm)
-        by_kd = np.array(gains['kd']) / model.mass_matrix(q).diagonal()
-        rate = np.maximum(0.0, 1.0 / TIME_CONSTANT_S - by_kd)
-        slowed = model.inverse_dynamics(moved, dq, -rate * dq)
-        pulls = 0.02 * np.array(gains['kp']) * (not limited) + np.array(gains['kd']) * dq
+        # A critically damped joint, as far as kd does not damp it by itself.
+        away, kd = 0.02 * (not limited), np.array(gains['kd'])
+        missing = 1.0 - np.minimum(1.0, kd * TIME_CONSTANT_S / model.mass_matrix(moved).diagonal())
+        wanted = -dq / TIME_CONSTANT_S - away / (4.0 * TIME_CONSTANT_S**2)
+        slowed = model.inverse_dynamics(moved, dq, missing * wanted)
+        pulls = away * np.array(gains['kp']) + kd * dq
         assert state == name
         # The torque of the light wrist is not limited.
         np.testing.assert_allclose(torque[:4], (slowed - pulls)[:4], rtol=0.0, atol=ATOL)
@@ -268,7 +270,7 @@ def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_
     np.testing.assert_allclose(guided, 0.0, rtol=0.0, atol=ATOL)
 
 
-def test_firmer_gains_give_a_held_arm_the_same_torque(built):
+def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
     arm, library = built
     still, effort = np.zeros(arm.n), arm.limit('effort')
     soft = Settings(target='mujoco', kp=tuple(0.5 * effort), kd=tuple(0.02 * effort))
@@ -281,8 +283,6 @@ def test_firmer_gains_give_a_held_arm_the_same_torque(built):
     after = [receiver.cycle(sagged, still) for _ in range(50)][-1]
     assert before[1] == after[1] == 'holding'
     np.testing.assert_allclose(after[0], before[0], rtol=0.0, atol=ATOL)
-    back, _ = [receiver.cycle(q, still) for _ in range(50)][-1]  # and a stiffer spring from there
-    assert (back - after[0] > 0.05 * effort).all()
 
 
 MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
