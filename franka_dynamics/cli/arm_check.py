@@ -29,7 +29,6 @@ from ..report.table import Table
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import Doubt, find_doubts
-from ..urdf.serial_chain import SerialChain
 from ..validation.crosscheck import compare_formulations
 from ..validation.link_meshes import mesh_reader
 from ..validation.source import compare, read_pair
@@ -142,7 +141,7 @@ def _descriptions(
     first, second = _pair(arm, other, prefix)
     found = compare(first, second, gravity=gravity)
     count = len(found.differences)
-    named = other if isinstance(second, ArmDescription) else second.source
+    named = other if second.urdf is None else second.source
     say(
         f'{named} against {first.name} ({first.inertial_set}, hand {first.hand}): {count} '
         f'{"difference" if count == 1 else "differences"}, {len(found.acting)} of them with an '
@@ -157,7 +156,7 @@ def _descriptions(
     if found.acting:
         say(f'Together they change the torque by {found.together}.')
     data = found.as_data()
-    if not isinstance(second, ArmDescription):
+    if second.urdf is not None:
         data['doubts'], _ = _doubts(second.source)
         data['node'] = _what_a_node_says(first, second, gravity)
         say_each(data['node'], 'note')
@@ -166,9 +165,7 @@ def _descriptions(
     return 0 if found.passed else 1
 
 
-def _pair(
-    arm: ArmChoice, other: str, prefix: str | None
-) -> tuple[ArmDescription, ArmDescription | SerialChain]:
+def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescription, ArmDescription]:
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(arm.arm):
         refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
@@ -190,15 +187,20 @@ def _pair(
     return read_pair(first or alike.load(), second)
 
 
-def _what_a_node_says(first: ArmDescription, chain: SerialChain, gravity: Gravity) -> list[str]:
+def _what_a_node_says(
+    first: ArmDescription, second: ArmDescription, gravity: Gravity
+) -> list[str]:
     """Return sentences: whether a node would accept the URDF as its model, and notes."""
     if first.urdf is not None:  # nodes take a URDF's arm only against an arm file's
-        return [*chain.torque_notes, *chain.notes]
-    text, names = read_urdf(Path(chain.source)), chain.joint_names
+        return [*second.torque_notes, *second.notes]
+    text, names = read_urdf(Path(second.source)), second.joint_names
     try:
         _, verdict = model_from_urdf(
-            text, first, source=chain.source, joint_names=names, gravity=gravity
+            text, first, source=second.source, joint_names=names, gravity=gravity
         )
     except (UrdfError, UrdfMismatchError) as error:
-        return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]
+        return [
+            f'a node refuses it as its model (model_source: urdf_file): {error}',
+            *second.notes,
+        ]
     return [verdict.summary(), *verdict.notes]

@@ -14,8 +14,9 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 import re
 from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
@@ -41,9 +42,7 @@ _ALIKE, _ALIKE_M = 0.05, 5e-3
 _DIRECTIONS = 200  # directions in which shapes are measured, evenly spread over the sphere
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS = (-4, -6, -7, -9)
-# An entry is asked about only if it is off by at least this factor, and a corrected spread is at
-# least this share of what the shapes allow.
-_GROSS, _LEAST_SHARE = 2.0, 0.1
+_GROSS = 2.0  # an entry is asked about only if it is off by at least this factor
 _DIAGONAL = ('ixx', 'iyy', 'izz')
 _SIDES = (('left', 'right'), ('Left', 'Right'), ('LEFT', 'RIGHT'), ('l', 'r'), ('L', 'R'))
 
@@ -90,19 +89,19 @@ def no_mesh(filename: str) -> Solid | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Body:
+class _Body(NamedTuple):
     """
-    A link's name and its inertia in its own frame, with what belongs to its rigid group.
+    A link's name, the number of the joint that moves it, and its inertia in its own frame.
 
-    The group is a moving link, `head`, and all links that are fixed to it. `points` are those of
-    the group's shapes and joints, in the link's frame; None without shapes.
+    `points`, in the link's frame, are those of the shapes and joints of all links fixed to it,
+    None without shapes; `reach` is the length of all joints' offsets together [m].
     """
 
     name: str
-    head: str
+    joint: int
     inertia: LinkInertia
     points: Array | None
+    reach: float
 
 
 def find_doubts(
@@ -115,46 +114,70 @@ def find_doubts(
     without any shape is compared with the length of the whole arm.
     """
     robot = ElementTree.fromstring(document.text)
-    solids, bodies = _read(document, robot, read_mesh)
+    model = pinocchio_model(document.text, document.source)
+    links = {str(link.get('name')): link for link in robot.findall('link')}
     length = sum(float(np.linalg.norm(_pose(one)[:3, 3])) for one in robot.findall('joint'))
-    found = [doubt for body in bodies.values() for doubt in _of_link(body, length)]
-    total = sum(body.inertia.mass for body in bodies.values())
-    for name, body in bodies.items():
-        rest = total - body.inertia.mass
-        if len(bodies) > 1 and body.inertia.mass > _HEAVIEST * rest:
-            weighs = f'{body.inertia.mass:g} kg, and all other moving links together {rest:.3g} kg'
-            found.append(Doubt('link', (name,), '<mass>', weighs))
-    for head, shapes in solids.items():
-        group = [body for body in bodies.values() if body.head == head]
-        found += _density(group, shapes)
-    return (*found, *_weak_joints(document), *_unlike_twins(document, bodies))
+    bodies: list[_Body] = []
+    found: list[Doubt] = []
+    for k in range(1, model.njoints):
+        frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
+        solids = [
+            replace(solid, points=_moved(one.placement.homogeneous, solid.points))
+            for one in frames
+            for solid in _solids(links[one.name], read_mesh)
+        ]
+        points = [solid.points for solid in solids]
+        points += [one.placement.translation[None] for one in frames]
+        points += [model.jointPlacements[j].translation[None] for j in model.children[k]]
+        group = [
+            _Body(
+                one.name,
+                k,
+                inertia,
+                _moved(inverse_transform(one.placement.homogeneous), np.vstack(points))
+                if solids
+                else None,
+                length or np.inf,
+            )
+            for one in frames
+            if (inertia := _inertia(links[one.name])).mass
+        ]
+        bodies += group
+        found += [doubt for body in group for doubt in _of_link(body)]
+        found += _density(group, solids)
+    total = sum(body.inertia.mass for body in bodies)
+    for body in bodies if len(bodies) > 1 else ():
+        mass, rest = body.inertia.mass, total - body.inertia.mass
+        if mass > _HEAVIEST * rest:
+            weighs = f'{mass:g} kg, and all other moving links together {rest:.3g} kg'
+            found.append(Doubt('link', (body.name,), '<mass>', weighs))
+    return (*found, *_weak_joints(document, model), *_unlike_twins(model, bodies))
 
 
 def _density(group: list[_Body], shapes: list[Solid]) -> Iterator[Doubt]:
     """Yield a doubt about the density of links that are fixed to each other, by their meshes."""
+    if not group or not shapes or not all(one.hull for one in shapes):
+        return
     mass = sum(body.inertia.mass for body in group)
     hull, volume = (sum(getattr(one, of) for one in shapes) for of in ('hull', 'volume'))
-    if not mass or not shapes or not all(one.hull for one in shapes):
-        return
     heaviest = max(group, key=lambda body: body.inertia.mass).name
-    if mass > _DENSEST * hull:
-        dense = f'{mass:.4g} kg in a hull of {1e3 * hull:.3g} l, denser than lead'
-        yield Doubt('link', (heaviest,), '<mass>', f'{dense} ({mass / hull:.3g} kg/m^3)')
-    if all(one.volume for one in shapes) and mass < _LIGHTEST * volume:
-        light = f'{mass:.4g} kg in a mesh of {1e3 * volume:.3g} l, lighter than foam'
-        yield Doubt('link', (heaviest,), '<mass>', f'{light} ({mass / volume:.3g} kg/m^3)')
+    for doubted, size, what in (
+        (mass > _DENSEST * hull, hull, 'hull of {:.3g} l, denser than lead'),
+        (mass < _LIGHTEST * volume, volume, 'mesh of {:.3g} l, lighter than foam'),
+    ):
+        if doubted and all(one.volume for one in shapes) | (size is hull):
+            reason = f'{mass:.4g} kg in a {what.format(1e3 * size)} ({mass / size:.3g} kg/m^3)'
+            yield Doubt('link', (heaviest,), '<mass>', reason)
 
 
-def _of_link(body: _Body, length: float) -> Iterator[Doubt]:
-    """Yield doubts about a link's tensor and centre of mass."""
-    names, link = (body.name,), body.inertia
-    if impossible := _impossible(link):
-        reason = impossible + _question(body, length)
-        yield Doubt('link', names, '<inertia>', reason, impossible=True)
-    elif outside := _outside(body, length):
+def _of_link(body: _Body) -> Iterator[Doubt]:
+    """Yield a doubt about a link's tensor or centre of mass."""
+    if impossible := _impossible(body.inertia):
+        reason = impossible + _question(body)
+        yield Doubt('link', (body.name,), '<inertia>', reason, impossible=True)
+    elif outside := _outside(body):
         entry, reason, ratio = outside
-        asked = _question(body, length) if entry == '<inertia>' and ratio**2 > _GROSS else ''
-        yield Doubt('link', names, entry, reason + asked)
+        yield Doubt('link', (body.name,), entry, reason + _question(body) * (ratio**2 > _GROSS))
 
 
 def _impossible(link: LinkInertia) -> str:
@@ -162,20 +185,22 @@ def _impossible(link: LinkInertia) -> str:
     if link.is_physical():
         return ''
     tensor = link.inertia_at_center_of_mass
-    for name, moment in zip(_DIAGONAL, np.diag(tensor)):
-        if moment < 0.0:
-            return f'{name}="{moment:g}" is negative, which no real body has'
-    for i, name in enumerate(_DIAGONAL):
-        moment, rest = tensor[i, i], np.trace(tensor) - tensor[i, i]
-        if moment > rest:
-            first, second = (one for one in _DIAGONAL if one != name)
-            sum_of = f'more than {first} + {second} = {rest:.6g}'
-            return f'{name}="{moment:g}" is {sum_of}, which no real body has'
-    moments = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(tensor))
-    return f'of its principal moments {moments} the largest exceeds the sum of the others'
+    moments = [
+        (name, one, np.trace(tensor) - one) for name, one in zip(_DIAGONAL, np.diag(tensor))
+    ]
+    principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(tensor))
+    return (
+        *(f'{name}="{one:g}" is negative' for name, one, _ in moments if one < 0.0),
+        *(
+            f'{name}="{one:g}" is more than the other two together, {rest:.6g}'
+            for name, one, rest in moments
+            if one > rest
+        ),
+        f'of its principal moments {principal} the largest exceeds the sum of the others',
+    )[0]
 
 
-def _outside(body: _Body, length: float) -> tuple[str, str, float] | None:
+def _outside(body: _Body) -> tuple[str, str, float] | None:
     """
     Return how a link's mass does not lie within its shape, or None.
 
@@ -184,14 +209,13 @@ def _outside(body: _Body, length: float) -> tuple[str, str, float] | None:
     link, center = body.inertia, body.inertia.center_of_mass
     spread = link.pseudo_inertia()[:3, :3] / link.mass - np.outer(center, center)
     if body.points is None:
-        all_joints = f'all joints together span {length:.3g} m'
-        far, gyration = np.linalg.norm(center), float(np.sqrt(max(np.trace(spread), 0.0)))
-        if far > length > 0.0:
-            return '<origin>', f'the mass lies {far:.3g} m from the link, and {all_joints}', 0.0
-        if gyration > length > 0.0:
-            reason = f'its radius of gyration is {gyration:.3g} m, and {all_joints}'
-            return '<inertia>', reason, gyration / length
-        return None
+        lengths = float(np.linalg.norm(center)), float(np.sqrt(np.trace(spread)))
+        far, ratio = (one / body.reach for one in lengths)
+        reason = f'{{}} {{:.3g}} m, and all joints together span {body.reach:.3g} m'
+        if far > 1.0:
+            return '<origin>', reason.format('the mass lies off by', lengths[0]), 0.0
+        gyration = reason.format('its radius of gyration is', lengths[1])
+        return ('<inertia>', gyration, ratio) if ratio > 1.0 else None
     axes = np.vstack((_directions(), np.linalg.eigh(spread)[1].T))
     along, middle = body.points @ axes.T, axes @ center
     beyond = _BEYOND_M + _BEYOND_SHARE * np.ptp(along, axis=0).max()
@@ -214,32 +238,31 @@ def _outside(body: _Body, length: float) -> tuple[str, str, float] | None:
     return '<inertia>', reason, float(deviation[k] / most[k])
 
 
-def _question(body: _Body, length: float) -> str:
+def _question(body: _Body) -> str:
     """Return the question whether an entry or the whole tensor is off by a power of ten."""
     link = body.inertia
-    tensor, center = link.inertia_at_center_of_mass, link.center_of_mass
+    tensor = link.inertia_at_center_of_mass
 
-    def possible(mass: float, changed: Array) -> bool:
-        other = LinkInertia.from_center_of_mass(mass, center, changed)
-        return not _impossible(other) and not _outside(replace(body, inertia=other), length)
+    def possible(changed: Array) -> bool:
+        other = LinkInertia.from_center_of_mass(link.mass, link.center_of_mass, changed)
+        return not _impossible(other) and not _outside(body._replace(inertia=other))
 
-    if not link.is_physical():
-        low, middle, high = np.linalg.eigvalsh(tensor)
-        if high <= _GROSS * (low + middle):
-            return ''
-        for power in (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6):
-            for i, j in zip(*np.triu_indices(3)):
-                changed = tensor.copy()
-                changed[i, j] = changed[j, i] = tensor[i, j] * 10.0**power
-                if tensor[i, j] and possible(link.mass, changed):
-                    name = f'i{"xyz"[i]}{"xyz"[j]}'
-                    return f'; is {name} {changed[i, j]:.4g}, {tensor[i, j]:g} times 1e{power}?'
+    if link.is_physical():
+        for power in _TENSOR_POWERS:
+            # The corrected spread is no less than a tenth of what the shapes allow.
+            if possible(tensor * 10.0**power) and not possible(tensor * 10.0 ** (power + 2)):
+                return f'; is every entry to be multiplied by 1e{power}?'
         return ''
-    smallest = LinkInertia.from_center_of_mass(link.mass, center, _LEAST_SHARE**-2 * tensor)
-    for power in _TENSOR_POWERS:
-        larger = smallest.inertia_at_center_of_mass * 10.0**power
-        if possible(link.mass, tensor * 10.0**power) and not possible(link.mass, larger):
-            return f'; is every entry to be multiplied by 1e{power}?'
+    low, middle, high = np.linalg.eigvalsh(tensor)
+    for power in (
+        (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6) if high > _GROSS * (low + middle) else ()
+    ):
+        for i, j in zip(*np.triu_indices(3)):
+            changed = tensor.copy()
+            changed[i, j] = changed[j, i] = tensor[i, j] * 10.0**power
+            if tensor[i, j] and possible(changed):
+                name = f'i{"xyz"[i]}{"xyz"[j]}'
+                return f'; is {name} {changed[i, j]:.4g}, {tensor[i, j]:g} times 1e{power}?'
     return ''
 
 
@@ -251,41 +274,32 @@ def _directions() -> Array:
     return np.column_stack((radius * np.cos(turn), radius * np.sin(turn), z))
 
 
-def _weak_joints(document: UrdfDocument) -> Iterator[Doubt]:
+def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[Doubt]:
     """Yield joints whose effort limit is below the weight that they carry at position zero."""
-    model = pinocchio_model(document.text, document.source)
-    data, q = model.createData(), pin.neutral(model)
+    q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]
-    weight = pin.computeGeneralizedGravity(model, data, q)
-    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:]):
-        limits, needed = document.joints[name].limits, abs(float(weight[joint.idx_v]))
-        if limits is not None and 0.0 < limits.effort < needed:
-            unit = 'N' if document.joints[name].kind == 'prismatic' else 'N m'
-            reason = f'{limits.effort:g} {unit}, and the weight at zero takes {needed:.3g} {unit}'
-            yield Doubt('joint', (name,), '<limit> effort', reason)
+    weight = pin.computeGeneralizedGravity(model, model.createData(), q)
+    for name, place in zip(list(model.names)[1:], list(model.joints)[1:]):
+        joint, needed = document.joints[name], abs(float(weight[place.idx_v]))
+        if joint.limits is not None and 0.0 < joint.limits.effort < needed:
+            unit = 'N' if joint.kind == 'prismatic' else 'N m'
+            reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
+            yield Doubt('joint', (name,), '<limit> effort', f'{reason} {unit}')
 
 
-def _unlike_twins(document: UrdfDocument, bodies: Mapping[str, _Body]) -> Iterator[Doubt]:
+def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[Doubt]:
     """Yield pairs of a left and a right link, neither of which carries the other, that differ."""
-    carrier = {joint.child: joint.parent for joint in document.joints.values()}
-
-    def carries(one: str, other: str) -> bool:
-        while other in carrier and other != one:
-            other = carrier[other]
-        return other == one
-
-    for name, body in bodies.items():
-        for left, right in _SIDES:
-            twin = re.sub(rf'(?<![a-zA-Z]){left}(?![a-z])', right, name)
-            if twin == name or twin not in bodies or carries(name, twin) or carries(twin, name):
-                continue
-            for (entry, one, least), (_, two, _) in zip(
-                _alike(body.inertia), _alike(bodies[twin].inertia)
-            ):
-                if np.abs(one - two).max() > max(least, _ALIKE * np.abs([one, two]).max()):
-                    words = (', '.join(f'{value:.4g}' for value in each) for each in (one, two))
-                    yield Doubt('links', (name, twin), entry, f'differ: {" and ".join(words)}')
+    by_name = {body.name: body for body in bodies}
+    for (name, body), (left, right) in product(by_name.items(), _SIDES):
+        twin = by_name.get(re.sub(rf'(?<![a-zA-Z]){left}(?![a-z])', right, name), body)
+        if twin.joint in model.supports[body.joint] or body.joint in model.supports[twin.joint]:
+            continue
+        for (entry, one, least), (_, two, _) in zip(_alike(body.inertia), _alike(twin.inertia)):
+            if np.abs(one - two).max() > max(least, _ALIKE * np.abs([one, two]).max()):
+                words = (', '.join(f'{value:.4g}' for value in each) for each in (one, two))
+                reason = f'differ: {" and ".join(words)}'
+                yield Doubt('links', (name, twin.name), entry, reason)
 
 
 def _alike(link: LinkInertia) -> list[tuple[str, Array, float]]:
@@ -299,67 +313,23 @@ def _alike(link: LinkInertia) -> list[tuple[str, Array, float]]:
     ]
 
 
-def _read(
-    document: UrdfDocument,
-    robot: ElementTree.Element,
-    read_mesh: Callable[[str], Solid | None],
-) -> tuple[dict[str, list[Solid]], dict[str, _Body]]:
-    """
-    Return the shapes of each moving link, in its frame, and all bodies that move.
-
-    The shapes are those of the link and of all links fixed to it.
-    """
-    links = {str(link.get('name')): link for link in robot.findall('link')}
-    placed = {str(joint.get('name')): _pose(joint) for joint in robot.findall('joint')}
-    carrier = {joint.child: joint for joint in document.joints.values()}
-
-    def group(link: str) -> tuple[str, Array]:
-        """Return the moving link that a link is fixed to, or the root, and the pose in it."""
-        pose = np.eye(4)
-        while link in carrier and carrier[link].kind == 'fixed':
-            pose = placed[carrier[link].name] @ pose
-            link = carrier[link].parent
-        return link, pose
-
-    solids: dict[str, list[Solid]] = {}
-    points: dict[str, list[Array]] = {}
-    for name, link in links.items():
-        head, pose = group(name)
-        points.setdefault(head, []).append(pose[:3, 3])
-        solids.setdefault(head, []).extend(
-            replace(one, points=_moved(pose, one.points)) for one in _solids(link, read_mesh)
-        )
-    for joint in document.joints.values():
-        head, pose = group(joint.parent)
-        points[head].append((pose @ placed[joint.name])[:3, 3])
-    bodies = {}
-    for name, link in links.items():
-        head, pose = group(name)
-        inertial = link.find('inertial')
-        if head not in carrier or inertial is None:
-            continue
-        mass, given = (inertial.find(tag) for tag in ('mass', 'inertia'))
-        assert mass is not None and given is not None  # parse_urdf refuses others
-        kilograms = float(mass.get('value', 0.0))
-        if kilograms == 0.0:
-            continue
-        six = [float(given.get(f'i{axes}', 0.0)) for axes in TENSOR_ORDER]
-        inertia = LinkInertia.from_center_of_mass(kilograms, np.zeros(3), six)
-        shape = None
-        if solids[head]:
-            shape = np.vstack([*points[head], *(one.points for one in solids[head])])
-            shape = _moved(inverse_transform(pose), shape)
-        bodies[name] = _Body(name, head, inertia.expressed_in(_pose(inertial)), shape)
-    return solids, bodies
+def _inertia(link: ElementTree.Element) -> LinkInertia:
+    """Return a link's inertia in its frame."""
+    mass, given = (link.find(f'inertial/{tag}') for tag in ('mass', 'inertia'))
+    if mass is None or given is None:
+        return LinkInertia.zero()
+    six = [float(given.get(f'i{axes}', 0.0)) for axes in TENSOR_ORDER]
+    body = LinkInertia.from_center_of_mass(float(mass.get('value', 0.0)), np.zeros(3), six)
+    return body.expressed_in(_pose(link.find('inertial')))
 
 
 def _moved(pose: Array, points: Array) -> Array:
     return np.asarray(points @ pose[:3, :3].T + pose[:3, 3])
 
 
-def _pose(element: ElementTree.Element) -> Array:
+def _pose(element: ElementTree.Element | None) -> Array:
     """Return the pose that an element's <origin> states, shape (4, 4)."""
-    origin = element.find('origin')
+    origin = None if element is None else element.find('origin')
     given = {} if origin is None else origin.attrib
     return pose_from_xyz_rpy(
         *(np.array(given.get(key, '0 0 0').split(), dtype=float) for key in ('xyz', 'rpy'))

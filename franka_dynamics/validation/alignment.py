@@ -21,8 +21,8 @@ from ..arm import ArmDescription, Convention, DHRow, Joint, JointLimits
 from ..arm.dh_conversion import modified_rows_of, with_modified_rows
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
-from ..urdf.dh_recovery import axis_lines, follow_axes, Line
-from ..urdf.serial_chain import ChainJoint, SerialChain
+from ..urdf.dh_recovery import follow_axes, Line, recover_rows
+from ..urdf.serial_chain import SerialChain
 
 # Two directions are parallel if 1 - cos of the angle between them is below _PARALLEL.
 _PARALLEL = 1e-9
@@ -31,19 +31,51 @@ _AS_A_ROW = 1e-5  # [m] or [1]: largest error of an entry of a pose that is writ
 STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
-def alignments(
-    first: ArmDescription, second: ArmDescription | SerialChain
-) -> Iterator[ArmDescription]:
+def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
+    """
+    Return the arm of a URDF in DH rows of another arm's convention.
+
+    What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
+    """
+    arm = recover_rows(chain, like.convention, chain.flange)
+    joints = (
+        replace(joint, row=own.row, name=own.name, kind=own.kind, limits=_stated(joint, own))
+        for joint, own in zip(like.joints, arm.joints)
+    )
+    return replace(
+        like,
+        joints=tuple(joints),
+        links=arm.links,
+        flange=arm.flange,
+        base=arm.base,
+        base_link=arm.base_link,
+        mount=arm.mount,
+        link_names=arm.link_names,
+        urdf=arm.urdf,
+        notes=chain.notes,
+        torque_notes=chain.torque_notes,
+        rounding=0.0,
+        inertial_set='as written',
+        source=arm.source,
+        file=arm.source,
+    )
+
+
+def _stated(joint: Joint, own: Joint) -> JointLimits:
+    stated = {name: getattr(own.limits, name) for name in STATED_LIMITS}
+    return replace(joint.limits, **stated)
+
+
+def alignments(first: ArmDescription, second: ArmDescription) -> Iterator[ArmDescription]:
     """
     Yield the second arm in the first's convention, for each choice of base and last frame.
 
-    A second arm already in the first's convention is yielded first, unchanged. The inertia of each
-    link is expressed in the link frame that the yielded arm's own DH rows define. What a URDF
-    lacks, such as rotors, friction and acceleration limits, comes from the first arm, also the
-    flange if no link has a flange's name.
+    A second arm already in the first's convention is yielded first, unchanged, unless it is from a
+    URDF. The inertia of each link is expressed in the link frame that the yielded arm's own DH
+    rows define. The flange is the first arm's if no link of a URDF has a flange's name.
     """
     bases = [first.base]
-    if isinstance(second, ArmDescription):
+    if second.urdf is None:
         if second.convention is first.convention:
             yield second
         if not np.array_equal(second.base, first.base):
@@ -54,7 +86,7 @@ def alignments(
 
 
 def _aligned(
-    first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
+    first: ArmDescription, second: ArmDescription, own_last_frame: bool
 ) -> ArmDescription:
     """
     Return the second arm in DH rows along its joint axes, in the first arm's convention.
@@ -62,37 +94,39 @@ def _aligned(
     `own_last_frame` says whether the last frame is the second arm's own, where modified rows can
     express this, or the first's.
     """
-    lines, frames = _axes_and_frames(second)
+    *frames, flange = second.frames(np.zeros(second.n))
+    carriers = [
+        before @ placement
+        for before, (placement, _) in zip((second.base, *frames), second.joint_placements())
+    ]
+    lines = [
+        Line(carrier[:3, 2], carrier[:3, 3], joint.kind is JointKind.PRISMATIC)
+        for joint, carrier in zip(second.joints, carriers)
+    ]
     *own, flange_row = modified_rows_of(first)[0]
     rows = with_modified_rows(first, [*follow_axes(first.base, lines, own)[0], flange_row])
     if own_last_frame:
         rows = _with_last_frame(rows, frames[-1])
     poses = rows.frames(np.zeros(rows.n))
-    if isinstance(second, ArmDescription):
-        links, others = second.links, second.joints
-        flange = second.frames(np.zeros(second.n))[-1]
-        rest = second
-    else:
-        links = tuple(joint.inertia for joint in second.joints)
-        others = tuple(_with_limits(*pair) for pair in zip(rows.joints, second.joints))
-        flange = second.tool_frames[second.flange] if second.flange else None
-        rest = replace(first, source=second.source, file=second.source, inertial_set='as written')
+    unnamed = second.urdf is not None and second.urdf.tip == second.link_names[-1]
     return replace(
-        rest,
+        second,
         convention=first.convention,
         base=first.base,
-        joints=tuple(replace(other, row=joint.row) for joint, other in zip(rows.joints, others)),
+        joints=tuple(
+            replace(one, row=joint.row) for joint, one in zip(rows.joints, second.joints)
+        ),
         links=tuple(
             link.expressed_in(inverse_transform(pose) @ frame)
-            for link, pose, frame in zip(links, poses, frames)
+            for link, pose, frame in zip(second.links, poses, frames)
         ),
         flange=rows.flange
-        if flange is None
-        else row_of(inverse_transform(poses[-2]) @ flange, first.convention),
+        if unnamed
+        else _row_of(inverse_transform(poses[-2]) @ flange, first.convention),
     )
 
 
-def row_of(pose: Array, convention: Convention) -> DHRow:
+def _row_of(pose: Array, convention: Convention) -> DHRow:
     """
     Return the DH row of a pose, shape (4, 4).
 
@@ -104,21 +138,6 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
     return row if error <= _AS_A_ROW else replace(row, a=row.a + math.copysign(error, row.a))
 
 
-def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
-    """Return joint axes and link frames at position zero, in {S}."""
-    if isinstance(arm, SerialChain):
-        return axis_lines(arm), np.array([joint.frame for joint in arm.joints])
-    frames = arm.frames(np.zeros(arm.n))[:-1]
-    carriers = [
-        before @ placement
-        for before, (placement, _) in zip((arm.base, *frames), arm.joint_placements())
-    ]
-    return [
-        Line(carrier[:3, 2], carrier[:3, 3], joint.kind is JointKind.PRISMATIC)
-        for joint, carrier in zip(arm.joints, carriers)
-    ], frames
-
-
 def _with_last_frame(rows: ArmDescription, frame: Array) -> ArmDescription:
     """Move the last frame of modified rows along and about its z to `frame`, if both z agree."""
     offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
@@ -128,9 +147,3 @@ def _with_last_frame(rows: ArmDescription, frame: Array) -> ArmDescription:
     more = DHRow.of_pose(offset, Convention.STANDARD)
     row = replace(last.row, d=last.row.d + more.d, theta=last.row.theta + more.theta)
     return replace(rows, joints=(*rows.joints[:-1], replace(last, row=row)))
-
-
-def _with_limits(joint: Joint, read: ChainJoint) -> Joint:
-    limits = read.limits or JointLimits()
-    stated = {name: getattr(limits, name) for name in STATED_LIMITS}
-    return replace(joint, name=read.name, kind=read.kind, limits=replace(joint.limits, **stated))

@@ -33,7 +33,6 @@ from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
-from ..urdf.serial_chain import SerialChain
 
 # Two numbers of arm files (m, rad, kg, kg m, kg m^2) within _SAME are equal.
 _SAME = 1e-9
@@ -95,17 +94,16 @@ class Comparison:
 
 
 def compare_described(
-    first: ArmDescription,
-    second: ArmDescription | SerialChain,
-    gravity: ArrayLike = GRAVITY,
+    first: ArmDescription, second: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> Comparison:
     """Compare two arms that are already read, as `validation.source.compare` describes."""
-    if first.n != len(second.joints):
+    if first.n != second.n:
         raise DescriptionError(
-            f'{_name(first)} has {first.n} joints and {_name(second)} has {len(second.joints)}; '
+            f'{first.file or first.name} has {first.n} joints and '
+            f'{second.file or second.name} has {second.n}; '
             'only arms with equally many joints can be compared parameter by parameter.'
         )
-    tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
+    tolerance = _SAME if second.urdf is None else TEXT
     probe = TorqueProbe(first, gravity)
     unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
 
@@ -150,7 +148,7 @@ def compare_described(
 
 
 def nearest_alignment(
-    first: ArmDescription, second: ArmDescription | SerialChain, tolerance: float
+    first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, ArmDescription, list[int]]:
     """
     Return the second arm in the DH rows in which the fewest parameters differ from the first's.
@@ -234,7 +232,3 @@ def _differing_inertias(
         for about_origin in (False, True)
     ]
     return min((_differing_pairs(a, b, tolerance) for a, b in forms), key=len)
-
-
-def _name(arm: ArmDescription | SerialChain) -> str:
-    return (arm.source if isinstance(arm, SerialChain) else arm.file) or arm.name

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+from .alignment import arm_of_chain
 from .comparison import compare_described, Comparison, nearest_alignment, TEXT
 from .published import known_sets, nearest_set
 from ..arm import ArmDescription
@@ -18,12 +19,12 @@ from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import detect_arm
-from ..urdf.serial_chain import read_chain, SerialChain
+from ..urdf.serial_chain import read_chain
 
 
 def compare(
     first: str | Path | ArmDescription,
-    second: str | Path | ArmDescription | SerialChain,
+    second: str | Path | ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,
 ) -> Comparison:
@@ -34,9 +35,9 @@ def compare(
 
     Parameters
     ----------
-    first, second : str, Path or ArmDescription; the second also a URDF's SerialChain
-        A shipped arm's name, the path of an arm file, URDF or xacro file, or a description. Both
-        need equally many joints, which are paired from base to tip.
+    first, second : str, Path or ArmDescription
+        A shipped arm's name, the path of an arm file, URDF or xacro file, a URDF's text, or a
+        description. Both need equally many joints, which are paired from base to tip.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2], for the effects of the differences on torques.
 
@@ -54,8 +55,6 @@ def compare(
         If a URDF cannot be read, or which of its joints are the arm is not clear.
 
     """
-    if isinstance(second, SerialChain):
-        return compare_described(described(first), second, gravity)
     return compare_described(*read_pair(first, second), gravity)
 
 
@@ -66,7 +65,7 @@ def read_pair(
     prefix: str | None = None,
     inertial_set: str | None = None,
     hand: str | None = None,
-) -> tuple[ArmDescription, ArmDescription | SerialChain]:
+) -> tuple[ArmDescription, ArmDescription]:
     """
     Return two arms as `compare_described` takes them; if one of them is a URDF, it comes second.
 
@@ -100,17 +99,17 @@ def read_pair(
         else parse_urdf(read_urdf(Path(f'{second}')), f'{second}')
     )
     reference, names = detect_arm(document, arm=first, prefix=prefix)
-    chain = read_chain(document, names)
+    arm = arm_of_chain(read_chain(document, names), reference)
     if first is None:
-        reference = _with_nearest_inertials(reference, chain, inertial_set, hand)
+        reference = _with_nearest_inertials(reference, arm, inertial_set, hand)
     # A shipped arm or an arm file says nothing of the mount, so it is compared on the URDF's.
     if reference.urdf is None:
-        reference = replace(reference, base=chain.mount @ reference.base)
-    return reference.with_joint_names(names), chain
+        reference = replace(reference, base=arm.mount @ reference.base)
+    return reference.with_joint_names(names), arm
 
 
 def _with_nearest_inertials(
-    arm: ArmDescription, chain: SerialChain, inertial_set: str | None, hand: str | None
+    arm: ArmDescription, read: ArmDescription, inertial_set: str | None, hand: str | None
 ) -> ArmDescription:
     """Return an arm with the published set and hand nearest to a URDF's inertials."""
     candidates = [
@@ -124,6 +123,6 @@ def _with_nearest_inertials(
             f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
             'set or a hand of a file.'
         )
-    links = nearest_alignment(arm, chain, TEXT)[1].links
+    links = nearest_alignment(arm, read, TEXT)[1].links
     known = nearest_set(links, candidates, arm.name).known
     return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)

@@ -15,17 +15,16 @@ from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
-from .alignment import STATED_LIMITS
+from .alignment import arm_of_chain, STATED_LIMITS
 from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
 from .effect import Difference, TorqueProbe
 from .published import known_sets, Match, nearest_set, NearestSet
 from .urdf_reading import compare_with_urdf
-from ..arm import ArmDescription, Joint, JointLimits
+from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import UrdfError, UrdfMismatchError
 from ..spatial import inverse_transform
-from ..urdf.dh_recovery import recover_rows
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -147,7 +146,8 @@ def model_from_urdf(
     chain = read_chain(xml, joint_names or reference.joint_names, source)
     _require_complete(chain)
     reference = replace(reference, base=chain.mount @ reference.base)
-    links = nearest_alignment(reference, chain, TEXT)[1].links
+    arm = arm_of_chain(chain, reference)
+    links = nearest_alignment(reference, arm, TEXT)[1].links
     nearest = nearest_set(links, known_sets(reference, expected_hand), reference.name)
     massless_hand = _hand_without_mass(chain) if expected_hand is None else ()
     if nearest.known.hand != NO_HAND:
@@ -155,14 +155,14 @@ def model_from_urdf(
     if massless_hand:
         nearest = nearest_set(links, known_sets(reference, _HAND_OF_FRANKA), reference.name)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
-    found = compare_described(known, chain, gravity)
+    found = compare_described(known, arm, gravity)
     geometry = tuple(one for one in found.differences if one in found.geometry)
     if differences := tuple(one for one in geometry if not _is_rounding(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
     same, findings, notes = _judgement(
         nearest, found, massless_hand, reference, accept_unknown_inertials
     )
-    joints, limit_notes = _joints(chain, reference)
+    limit_notes = _limit_notes(arm, reference)
     verdict = UrdfVerdict(
         source,
         reference.name,
@@ -173,34 +173,31 @@ def model_from_urdf(
     )
     if findings:
         _refuse(verdict)
-    standing = chain.base_inertia
-    description = replace(
-        reference,
-        joints=joints,
-        links=found.second.links,
-        base_link=standing and standing.expressed_in(inverse_transform(reference.base)),
-        torque_notes=chain.torque_notes,
-        mount=chain.mount,
-        link_names=tuple(joint.link for joint in chain.joints),
-        urdf=chain.origin(),
-        rounding=0.0,
-        inertial_set=verdict.inertial_set,
-        hand=verdict.hand,
-        source=source,
-        file=source,
-    )
+    limits = [
+        replace(known.limits, **_tighter(known.limits, own.limits))
+        for known, own in zip(reference.joints, arm.joints)
+    ]
+
+    def built(rows: ArmDescription, links: Sequence[LinkInertia]) -> ArmDescription:
+        """Return the URDF's arm in the DH rows of an arm."""
+        to_base = inverse_transform(rows.base) @ arm.base
+        joints = zip(arm.joints, rows.joints, limits)
+        return replace(
+            arm,
+            joints=tuple(replace(one, row=row.row, limits=of) for one, row, of in joints),
+            links=tuple(links),
+            base=rows.base,
+            base_link=arm.base_link and arm.base_link.expressed_in(to_base),
+            flange=rows.flange,
+            notes=reference.notes,
+            inertial_set=verdict.inertial_set,
+            hand=verdict.hand,
+        )
+
+    description = built(reference, found.second.links)
     if not all(one.passed for one in compare_with_urdf(description)):
         # The URDF's rounded angles or lengths are computed with, not those of the reference.
-        exact = recover_rows(chain, reference.convention, chain.flange)
-        rows = (replace(a, row=b.row) for a, b in zip(joints, exact.joints))
-        description = replace(
-            description,
-            joints=tuple(rows),
-            links=exact.links,
-            base=exact.base,
-            base_link=exact.base_link,
-            flange=exact.flange,
-        )
+        description = built(arm, arm.links)
         words = f'its geometry is that of {reference.name} within rounding; its own is used.'
         verdict = replace(verdict, notes=(*verdict.notes, words))
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
@@ -294,22 +291,25 @@ def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
     return tuple(name for name in (*chain.tool_frames, *chain.held) if of_hand(name))
 
 
-def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return joints with the URDF's names and the tighter limits; a note on the URDF's limits."""
-    joints, changes = [], []
-    for read, joint in zip(chain.joints, reference.joints):
-        tighter: dict[str, float] = {}
-        for key in STATED_LIMITS:
-            stated, known = (
-                getattr(one, key) for one in (read.limits or JointLimits(), joint.limits)
-            )
-            if stated > known if key == 'lower' else stated < known:
-                tighter[key] = stated
-        joints.append(replace(joint, name=read.name, limits=replace(joint.limits, **tighter)))
-        if tighter:
-            words = (
-                f'{key} {at:g} for {getattr(joint.limits, key):g}' for key, at in tighter.items()
-            )
-            changes.append(f'{read.name} ({", ".join(words)})')
+def _tighter(known: JointLimits, own: JointLimits) -> dict[str, float]:
+    """Return the limits of a URDF that are tighter than the known ones."""
+    return {
+        key: stated
+        for key in STATED_LIMITS
+        if (stated := getattr(own, key)) != (at := getattr(known, key))
+        and (stated > at) == (key == 'lower')
+    }
+
+
+def _limit_notes(arm: ArmDescription, reference: ArmDescription) -> list[str]:
+    """Return a note on the limits of a URDF's arm that are tighter than the reference's."""
+    changes = []
+    for own, joint in zip(arm.joints, reference.joints):
+        words = (
+            f'{key} {at:g} for {getattr(joint.limits, key):g}'
+            for key, at in _tighter(joint.limits, own.limits).items()
+        )
+        if of_joint := ', '.join(words):
+            changes.append(f'{own.name} ({of_joint})')
     sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
-    return tuple(joints), [sentence] if changes else []
+    return [sentence] if changes else []

@@ -21,7 +21,6 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.comparison import alike
 from franka_dynamics.validation.source import compare
@@ -202,7 +201,7 @@ URDF = urdf_text(FER)
 
 
 def compared(text, arm=FER):
-    return compare(arm, read_chain(text, arm.joint_names))
+    return compare(arm, text)
 
 
 def origin(joint):
