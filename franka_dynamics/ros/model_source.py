@@ -22,6 +22,7 @@ from std_msgs.msg import String
 from .messages import DESCRIPTION_QOS
 from .parameter_tables import (
     DESCRIPTION,
+    held_joints,
     load_arm,
     made_of,
     ROBOT_DESCRIPTION,
@@ -72,6 +73,7 @@ def resolve_model(
         reference,
         source=name,
         joint_names=list(values['joint_names']) or None,
+        held=held_joints(values),
         expected_hand=None if hand == AS_LISTED else hand,
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )

@@ -19,6 +19,7 @@ import yaml
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
 from ..errors import SettingsError
+from ..names import decimal
 from ..parameter_schema import ParameterSpec, specs
 
 Made = TypeVar('Made')
@@ -128,6 +129,20 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
             f'{description.name} from base to tip; got {names}.'
         )
     return description.with_joint_names(names)
+
+
+def held_joints(values: dict[str, Any]) -> dict[str, float]:
+    """Return the positions of held joints; raise SettingsError unless all are name=position."""
+    found = {}
+    for one in values['held_joints']:
+        name, _, position = one.rpartition('=')
+        try:
+            found[name] = decimal(position)
+        except ValueError:
+            raise SettingsError(
+                f'held_joints has {one!r}; write name=position, such as torso_lift_joint=0.2.'
+            ) from None
+    return found
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -23,7 +23,7 @@ from .command_receiver import CommandReceiver
 from .diagnostics import Durations, StatusPublisher
 from .messages import OVERRIDABLE, PUBLISHER_QOS, SIMULATED_ARM, stamp_from_seconds, state_message
 from .node_process import OFF, run_node, StopRequest
-from .parameter_tables import load_arm, made_of, table
+from .parameter_tables import held_joints, load_arm, made_of, table
 from .parameters import declare
 from .rclpy_private import Executor
 from ..arm import ArmDescription
@@ -225,7 +225,9 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
     if not file:
         return arm
     text = read_urdf(Path(file).expanduser())
-    return model_from_urdf(text, arm, source=file, accept_unknown_inertials=True)[0]
+    return model_from_urdf(
+        text, arm, source=file, held=held_joints(values), accept_unknown_inertials=True
+    )[0]
 
 
 def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:

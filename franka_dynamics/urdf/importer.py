@@ -14,7 +14,7 @@ from .dh_recovery import recover_rows
 from .document import parse_urdf, read_urdf, UrdfDocument
 from .joint_choice import choose_joints, find_chains, gripper_joints
 from .plausibility import find_doubts
-from .serial_chain import read_chain, SerialChain
+from .serial_chain import read_chain, require_moving, SerialChain
 from ..arm.arm_file import ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
@@ -93,6 +93,7 @@ def import_urdf(
                     '--arm-prefix out, or name joints that do.'
                 )
     else:
+        require_moving(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
     arm = recover_rows(chain, convention, tip or chain.flange)

@@ -209,7 +209,7 @@ def _outside(body: _Body) -> tuple[str, str, float] | None:
     link, center = body.inertia, body.inertia.center_of_mass
     spread = link.pseudo_inertia()[:3, :3] / link.mass - np.outer(center, center)
     if body.points is None:
-        lengths = float(np.linalg.norm(center)), float(np.sqrt(np.trace(spread)))
+        lengths = float(np.linalg.norm(center)), float(np.sqrt(max(np.trace(spread), 0.0)))
         far, ratio = (one / body.reach for one in lengths)
         reason = f'{{}} {{:.3g}} m, and all joints together span {body.reach:.3g} m'
         if far > 1.0:

@@ -134,32 +134,51 @@ def read_chain(
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
+    require_moving(document, held or {})
     arm = _require_chain(document, tuple(joint_names), held or {})
     names = [joint.name for joint in arm]
     positions = _held_positions(document, names, held or {})
-    whole = pinocchio_model(document.text, document.source)
-    model = _with_locked(whole, positions)
+    model = pinocchio_model(document.text, document.source)
+    data, step = model.createData(), np.zeros(model.nv)
+    for name, position in positions.items():
+        if (held_joint := model.joints[model.getJointId(name)]).nv == 1:
+            step[held_joint.idx_v] = position
+    # Pinocchio's coordinates of a continuous joint are cosine and sine; `integrate` computes them.
+    pin.framesForwardKinematics(model, data, pin.integrate(model, pin.neutral(model), step))
+    # The joint of the arm that carries each joint, itself included; 0 for the base.
+    locked = {model.getJointId(name) for name in positions}
+    carrier = [next(j for j in one[::-1] if j not in locked) for one in map(list, model.supports)]
+
+    def carried(k: int) -> LinkInertia:
+        """Return the inertia of all bodies that joint k carries, in its frame."""
+        whole = pin.Inertia.Zero()
+        for i, inertia in enumerate(model.inertias):
+            if carrier[i] == k:
+                whole += data.oMi[k].actInv(data.oMi[i]).act(inertia)
+        return LinkInertia.from_center_of_mass(whole.mass, whole.lever, whole.inertia)
+
+    links = [frame for frame in model.frames if frame.type == pin.BODY]
     base = arm[0].parent
-    mount = model.frames[model.getFrameId(base, pin.BODY)].placement.homogeneous
-    standing = _inertia(model.inertias[0])
-    joints, pose = [], np.eye(4)
-    for joint in arm:
-        k = model.getJointId(joint.name)
-        pose = pose @ model.jointPlacements[k].homogeneous
-        bodies = tuple(name for name in _fixed_to(model, k) if document.links[name])
-        joints.append(
-            ChainJoint(
-                joint.name,
-                _KINDS[joint.kind],
-                joint.child,
-                pose,
-                _axis(model.joints[k]),
-                _inertia(model.inertias[k]),
-                bodies,
-                joint.limits,
-            )
+    mount = data.oMf[model.getFrameId(base, pin.BODY)].homogeneous
+    standing = carried(0)
+    places = [model.getJointId(name) for name in names]
+    joints = tuple(
+        ChainJoint(
+            joint.name,
+            _KINDS[joint.kind],
+            joint.child,
+            data.oMi[k].homogeneous,
+            _axis(model.joints[k]),
+            carried(k),
+            tuple(
+                one.name
+                for one in links
+                if carrier[one.parentJoint] == k and document.links[one.name]
+            ),
+            joint.limits,
         )
-    tools = _fixed_to(whole, whole.getJointId(names[-1]))
+        for k, joint in zip(places, arm)
+    )
     others = [
         one.name
         for one in document.joints.values()
@@ -185,8 +204,12 @@ def read_chain(
         base,
         mount,
         standing if standing.parameters().any() else None,
-        tuple(joints),
-        {name: pose @ at for name, at in tools.items()},
+        joints,
+        {
+            one.name: (data.oMi[places[-1]] * one.placement).homogeneous
+            for one in links
+            if one.parentJoint == places[-1]
+        },
         positions,
         tuple(notes),
         tuple(torque_notes),
@@ -211,42 +234,6 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
         return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
-
-
-def _with_locked(model: pin.Model, positions: Mapping[str, float]) -> pin.Model:
-    """Return a model without the joints in `positions`, which are locked there [rad or m]."""
-    locked = [model.getJointId(name) for name in positions]
-    step = np.zeros(model.nv)
-    for place, position in zip(locked, positions.values()):
-        if model.joints[place].nv == 1:
-            step[model.joints[place].idx_v] = position
-    # buildReducedModel finds joints' frames by name; links, which may have a joint's name, are
-    # renamed meanwhile.
-    model = model.copy()
-    for body in _bodies(model):
-        body.name = f'\n{body.name}'
-    # Pinocchio's coordinates of a continuous joint are cosine and sine; `integrate` computes them.
-    reduced = pin.buildReducedModel(model, locked, pin.integrate(model, pin.neutral(model), step))
-    for body in _bodies(reduced):
-        body.name = body.name[1:]
-    return reduced
-
-
-def _bodies(model: pin.Model) -> list[pin.Frame]:
-    return [frame for frame in model.frames if frame.type == pin.BODY]
-
-
-def _inertia(body: pin.Inertia) -> LinkInertia:
-    return LinkInertia.from_center_of_mass(body.mass, body.lever, body.inertia)
-
-
-def _fixed_to(model: pin.Model, joint: int) -> dict[str, Array]:
-    """Return the poses (4, 4), in a joint's frame, of its link and of links fixed to that link."""
-    return {
-        frame.name: frame.placement.homogeneous
-        for frame in _bodies(model)
-        if frame.parentJoint == joint
-    }
 
 
 def _axis(joint: pin.JointModel) -> Array:
@@ -293,7 +280,10 @@ def _require_chain(
             at = dict.fromkeys(joint.mimics or joint.name for joint in below)
             poses = ', '.join(f'{name!r}: 0.0' for name in at)
             options = ' '.join(f'--hold {name}=0' for name in at)
-            fix = f'Hold it at a pose: held={{{poses}}}, on the command line {options}.'
+            fix = (
+                f'Hold it at a pose: held={{{poses}}}, on the command line {options}, in a node '
+                f'held_joints:=[{", ".join(f"{name}=0" for name in at)}].'
+            )
         raise document.error(
             f'{names[0]!r} hangs below the {below[-1].kind} joint {below[-1].name!r}: the base of '
             f'the arm moves, and its dynamics depend on that motion. {fix}'
@@ -301,17 +291,22 @@ def _require_chain(
     return arm
 
 
+def require_moving(document: UrdfDocument, held: Collection[str]) -> None:
+    """Raise UrdfError if a joint that shall be held is no moving joint of the URDF."""
+    moving = [one.name for one in document.joints.values() if one.moves]
+    for name in held:
+        if name not in moving:
+            raise document.error(
+                f'held has {name!r}, which is no moving joint; they are {listed(moving)}.'
+            )
+
+
 def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the positions of the joints that the arm stands on or carries."""
     for name, position in held.items():
-        joint = document.joints.get(name)
-        if joint is None or not joint.moves:
-            raise document.error(
-                f'held has {name!r}, which is no moving joint; they are '
-                f'{listed([one.name for one in document.joints.values() if one.moves])}.'
-            )
+        joint = document.joints[name]
         if name in arm:
             raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
         if joint.mimics is not None:

@@ -10,7 +10,7 @@ with their effect on torque.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
@@ -99,6 +99,7 @@ def model_from_urdf(
     *,
     source: str = 'robot_description',
     joint_names: Sequence[str] | None = None,
+    held: Mapping[str, float] | None = None,
     expected_hand: str | None = None,
     accept_unknown_inertials: bool = False,
     gravity: ArrayLike = GRAVITY,
@@ -118,6 +119,8 @@ def model_from_urdf(
         Name of the URDF in sentences: a path or a topic.
     joint_names : sequence of str, optional
         The joints from base to tip as the URDF names them, if not as the reference does.
+    held : mapping of str to float, optional
+        Positions [rad or m] of joints on which the arm stands, or that it carries.
     expected_hand : str, optional
         A hand that the URDF must carry, or 'none'; any if not given.
     accept_unknown_inertials : bool
@@ -143,7 +146,7 @@ def model_from_urdf(
         If geometry or inertials differ; its `verdict` has all findings.
 
     """
-    chain = read_chain(xml, joint_names or reference.joint_names, source)
+    chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
     _require_complete(chain)
     reference = replace(reference, base=chain.mount @ reference.base)
     arm = arm_of_chain(chain, reference)

@@ -9,9 +9,11 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
-from franka_dynamics.errors import SettingsError
+from franka_dynamics.errors import SettingsError, UrdfError
+from franka_dynamics.ros.parameter_tables import held_joints
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.urdf_check import model_from_urdf
+from franka_dynamics.validation.urdf_reading import compare_with_urdf
 
 from ..agreement import assert_near, refuses
 
@@ -39,6 +41,19 @@ def commanded(arm, q, **settings):
     settings.validate(arm)
     terms = TermModel(arm, settings)
     return terms.gravity_to_command(q, terms.gravity(q))
+
+
+def test_a_lift_below_the_arm_is_held_where_the_user_says():
+    lift = '<axis xyz="0 0 1"/><limit lower="0" upper="1" effort="9" velocity="1"/>'
+    text = UPRIGHT.replace('type="fixed">', f'type="prismatic">{lift}', 1)
+    with refuses(UrdfError, "'fr3_link0_joint'", 'held_joints'):
+        model_from_urdf(text, FR3)
+    values = {'held_joints': ['fr3_link0_joint=0.3']}
+    arm, _ = model_from_urdf(text, FR3, held=held_joints(values))
+    np.testing.assert_allclose(arm.mount[:3, 3], [0.0, 0.0, 0.3], rtol=0.0, atol=1e-15)
+    assert all(one.passed for one in compare_with_urdf(arm))
+    with refuses(SettingsError, 'held_joints', 'name=position'):
+        held_joints({'held_joints': ['fr3_link0_joint']})
 
 
 @pytest.fixture(params=RPY)

@@ -186,6 +186,12 @@ def test_a_position_that_cannot_be_held_is_refused(held, words):
         load(SAWYER, joints=('j0', 'j1', 'j2'), held=held)
 
 
+@pytest.mark.parametrize('joints', [None, ('j1', 'j2')])
+def test_a_misspelt_joint_to_hold_is_named_before_anything_else(joints):
+    with refuses(UrdfError, "'torso_lit'", 'torso_lift'):
+        load(LIFT, joints=joints, held={'torso_lit': 0.7})
+
+
 def finger(name, parent, kind='prismatic', axis='0 1 0', more=''):
     return link(f'{name}_body', 0.1) + joint(name, parent, f'{name}_body', axis, kind, more=more)
 
