@@ -3,8 +3,8 @@
 """
 Simulate the force that guides an arm by hand, depending on what the controller compensates.
 
-The cases compensate gravity, gravity and payload, or gravity, payload and friction. An arm in
-MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that was
+The controller compensates gravity, gravity and payload, or gravity, payload and friction. An arm
+in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that was
 identified from a real FER is pulled by its flange along a line, to and fro, and then let go. The
 controller has no stiffness, and its reference follows the measured motion. In the case with
 friction the controller adds the friction torque at the reference velocity: none below 0.005 rad/s,
@@ -13,22 +13,22 @@ it prints a table and writes `hand_guiding.png`. A real arm under FCI compensate
 of its friction itself, so the node commands no friction.
 """
 
-from __future__ import annotations
+from contextlib import suppress
+from dataclasses import replace
 
-import argparse
-from dataclasses import dataclass, replace
-
+from matplotlib.figure import Figure
 import numpy as np
 import pinocchio as pin
 
-from franka_dynamics.arm import load, MaxwellSlipFriction
-from franka_dynamics.control.feedforward import Feedforward, State
+import franka_dynamics as fd
+from franka_dynamics.arm import MaxwellSlipFriction
+from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-STEP_S, PERIOD_S = 1e-3, 0.004
+STEP_S, PERIOD_S = 1e-3, 0.004  # control cycle; time between two set-points
 # Friction that this package identified from a 1 kHz recording of a real FER (Gaz et al. 2019).
 FRICTION = MaxwellSlipFriction(
     viscous=np.array([0, 0, 0, 0, 0.023, 0, 0]),
@@ -48,11 +48,10 @@ FRICTION = MaxwellSlipFriction(
         ]
     ),
 )
-ARM = replace(load('fer'), friction=FRICTION)
+ARM = replace(fd.load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
 # Mass, centre of mass and inertia of the payload, as arguments of libfranka's setLoad.
-PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)
-NOTHING = (0.0,) * 10
+PAYLOAD, NOTHING = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001), (0.0,) * 10
 # The hand: springs and dampers between the flange's planned and actual poses.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
 WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad, against rotation
@@ -61,8 +60,7 @@ WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2
 START_S, LET_GO_S = 1.0, 2.0  # [s] at rest before the motion; after the hand lets go
 # Time constant of the low-pass filter of the velocity at which friction is compensated.
 SMOOTHING_S = 0.01
-
-ROWS = {
+CASES = {  # target of the controller, payload compensated, friction compensated
     'mujoco: gravity': ('mujoco', False, False),
     'mujoco: gravity, payload': ('mujoco', True, False),
     'mujoco: gravity, payload, friction': ('mujoco', True, True),
@@ -71,168 +69,79 @@ ROWS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """N times [s]; hand force [N], flange position [m], (N, 3); joint velocity (N, n) [rad/s]."""
-
-    time: np.ndarray
-    force: np.ndarray
-    flange: np.ndarray
-    velocity: np.ndarray
-
-    @property
-    def guided(self) -> np.ndarray:
-        """Mask of the samples taken while the hand guides the arm."""
-        return (self.time > START_S) & (self.time <= START_S + CYCLES * CYCLE_S)
-
-    @property
-    def rms(self) -> float:
-        """Root mean square of the hand's force while the hand guides the arm [N]."""
-        return float(np.sqrt((self.force[self.guided] ** 2).sum(axis=1).mean()))
-
-    @property
-    def largest(self) -> float:
-        """Largest force of the hand while the hand guides the arm [N]."""
-        return float(np.linalg.norm(self.force[self.guided], axis=1).max())
-
-    @property
-    def drift(self) -> float:
-        """How far the flange moves between 1 s and 2 s after the hand let go [m]."""
-        after = self.time > self.time[-1] - 1.0
-        return float(np.linalg.norm(self.flange[-1] - self.flange[after][0]))
+def hand_wrench(time, start, pose, twist):
+    """Return the force [N] and moment [N m] of the hand at the flange, base axes."""
+    phase, since = 2.0 * np.pi / CYCLE_S, min(max(time - START_S, 0.0), CYCLES * CYCLE_S)
+    way = 0.5 * WAY * (1.0 - np.cos(phase * since))
+    pace = 0.5 * WAY * phase * np.sin(phase * since)
+    force = HAND_STIFFNESS * (start[:3, 3] + way - pose[:3, 3]) + HAND_DAMPING * (pace - twist[:3])
+    turn = pin.log3(start[:3, :3] @ pose[:3, :3].T)
+    return force, WRIST_STIFFNESS * turn - WRIST_DAMPING * twist[3:]
 
 
-def hand(time: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hand's displacement from its start (3,) [m] and velocity (3,) [m/s]."""
-    phase = 2.0 * np.pi / CYCLE_S
-    since = min(max(time - START_S, 0.0), CYCLES * CYCLE_S)
-    return (
-        0.5 * WAY * (1.0 - np.cos(phase * since)),
-        0.5 * WAY * phase * np.sin(phase * since),
-    )
-
-
-class Follower:
-    """Lets the controller's reference follow the measured motion, every 4 ms."""
-
-    def __init__(self, controller: Feedforward) -> None:
-        self._controller = controller
-        self._last, self._position = 0.0, np.array(ARM.home)
-        self._velocity = np.zeros(ARM.n)
-
-    def update(self, stamp: float, q: np.ndarray) -> None:
-        """Every 4 ms send the controller a set-point: measured position, filtered velocity."""
-        elapsed, before = stamp - self._last, self._position
-        if elapsed < PERIOD_S - 0.5 * STEP_S:
-            return
-        self._last, self._position = stamp, q
-        if self._controller.state is not State.RUNNING:
-            return
-        # Velocity from positions, because the measured velocity is the motors' and noisier.
-        share = elapsed / (SMOOTHING_S + elapsed)
-        self._velocity = self._velocity + share * ((q - before) / elapsed - self._velocity)
-        at = np.clip(q, LOWER, UPPER)
-        velocity = np.clip(self._velocity, -FASTEST, FASTEST)
-        try:
-            self._controller.follow(at, dq=velocity, ddq=np.zeros(ARM.n))
-        except ReferenceRefusedError:
-            pass  # towards a joint limit the reference stays where it is
-
-
-def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
-    """Simulate a hand that guides the arm along the line and lets it go."""
+def run(target, payload, friction):
+    """Return times [s], hand forces [N], flange positions [m] and joint velocities [rad/s]."""
     settings = Settings(
         target=target,
         terms=Terms(inertia=False, friction=friction),
         payload=PAYLOAD if payload else NOTHING,
         payload_known_to_robot=False,
     )
-    simulation = ArmSimulation(
-        ARM,
-        SimulationSettings(
-            payload=replace(settings, payload=PAYLOAD).payload_inertia(),
-            friction=True,
-            elasticity=franka_elasticity(ARM),
-            gravity_compensation=target == 'fci',
-            position_noise=2e-6,
-            velocity_noise=3e-3,
-            effort_noise=0.05,
-            brake_release_after=0.1,
-            seed=seed,
-        ),
+    plant = SimulationSettings(
+        payload=replace(settings, payload=PAYLOAD).payload_inertia(),
+        friction=True,
+        elasticity=franka_elasticity(ARM),
+        gravity_compensation=target == 'fci',
+        position_noise=2e-6,
+        velocity_noise=3e-3,
+        effort_noise=0.05,
+        brake_release_after=0.1,
     )
-    controller = Feedforward(ARM, **vars(settings))
-    follower = Follower(controller)
-    model = controller.law.terms.true
-    start, rows = None, []
-    for _ in range(round((START_S + CYCLES * CYCLE_S + LET_GO_S) / STEP_S)):
-        reading = simulation.read()
-        time = reading.time
-        torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
-        follower.update(time, reading.position)
-        pose = model.frames(simulation.position)[-1]
-        flange, velocity = pose[:3, 3], np.array(simulation.data.qvel)
-        twist = model.jacobian(simulation.position) @ velocity
-        force, moment = np.zeros(3), np.zeros(3)
-        if time < START_S + CYCLES * CYCLE_S:
-            start = pose if start is None else start
-            way, pace = hand(time)
-            force = HAND_STIFFNESS * (start[:3, 3] + way - flange) + HAND_DAMPING * (
-                pace - twist[:3]
-            )
-            turn = pin.log3(start[:3, :3] @ pose[:3, :3].T)
-            moment = WRIST_STIFFNESS * turn - WRIST_DAMPING * twist[3:]
+    simulation, controller = ArmSimulation(ARM, plant), Feedforward(ARM, **vars(settings))
+    model, velocity, before, sent = fd.Model(ARM), np.zeros(ARM.n), ARM.home, 0.0
+    start, let_go, rows = model.frames(ARM.home)[-1], START_S + CYCLES * CYCLE_S, []
+    for _ in range(round((let_go + LET_GO_S) / STEP_S)):
+        state = simulation.read()
+        q, time = state.position, state.time
+        torque = controller.step(q, state.velocity, time, effort=state.effort)
+        if time - sent >= PERIOD_S - 0.5 * STEP_S:
+            # Velocity from positions, because the measured velocity is the motors' and noisier.
+            elapsed = time - sent
+            share = elapsed / (SMOOTHING_S + elapsed)
+            velocity = velocity + share * ((q - before) / elapsed - velocity)
+            before, sent = q, time
+            at, pace = np.clip(q, LOWER, UPPER), np.clip(velocity, -FASTEST, FASTEST)
+            with suppress(ReferenceRefusedError):  # while braking, or at a limit
+                controller.follow(at, dq=pace, ddq=np.zeros(ARM.n))
+        pose, dq = model.frames(simulation.position)[-1], np.array(simulation.data.qvel)
+        twist = model.jacobian(simulation.position) @ dq
+        held = time < let_go
+        force, moment = hand_wrench(time, start, pose, twist) if held else np.zeros((2, 3))
         simulation.push = Push(tuple(force), 0.0, 1e9, tuple(moment))
-        rows.append(np.concatenate([[time], force, flange, velocity]))
+        rows.append((time, force, pose[:3, 3], dq))
         simulation.step(torque)
-    table = np.array(rows)
-    return Run(table[:, 0], table[:, 1:4], table[:, 4:7], table[:, 7:])
+    return tuple(np.array(column) for column in zip(*rows))
 
 
-def report(found: dict[str, Run]) -> str:
-    """Return a table of the hand's forces and the arm's drift after release, by case."""
-    lines = [
-        f'{"compensated":<36}{"force rms [N]":>14}{"largest [N]":>13}{"let go, drift [mm]":>20}'
-    ]
-    lines += [
-        f'{name:<36}{row.rms:14.1f}{row.largest:13.1f}{1e3 * row.drift:20.2f}'
-        for name, row in found.items()
-    ]
-    return '\n'.join(lines)
-
-
-def draw(found: dict[str, Run], path: str) -> None:
-    """Draw the hand's force over time in the cases whose target is mujoco."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(8, 4), layout='constrained')
-    for name, row in found.items():
-        if name.startswith('mujoco'):
-            axis.plot(row.time, np.linalg.norm(row.force, axis=1), label=name, lw=1)
-    axis.set(
-        xlabel='time [s]',
-        ylabel='force of the hand [N]',
-        title='Simulation: guiding a FER with 0.8 kg by its flange',
-        ylim=(0, None),
-    )
-    axis.legend()
-    axis.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-
-
-def main() -> None:
-    """Guide the arm in every case of ROWS, print the table, draw the forces."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument('--plot', default='hand_guiding.png', metavar='FILE')
-    arguments = parser.parse_args()
-    found = {name: run(*row) for name, row in ROWS.items()}
-    print(report(found))
-    draw(found, arguments.plot)
+def main():
+    """Guide the arm in every case, print the forces and draw those whose target is mujoco."""
+    figure = Figure(figsize=(8, 4), layout='constrained')
+    axes = figure.add_subplot()
+    print(f'{"compensated":<36}force rms [N]  largest [N]  let go, drift [mm]')
+    for name, case in CASES.items():
+        time, force, flange, _ = run(*case)
+        size = np.linalg.norm(force, axis=1)
+        guided = size[(time > START_S) & (time <= START_S + CYCLES * CYCLE_S)]
+        drift = 1e3 * np.linalg.norm(flange[-1] - flange[time > time[-1] - 1.0][0])
+        rms = np.sqrt(np.mean(guided**2))
+        print(f'{name:<36}{rms:13.1f}{guided.max():13.1f}{drift:20.2f}', flush=True)
+        if case[0] == 'mujoco':
+            axes.plot(time, size, label=name, lw=1)
+    axes.set(xlabel='time [s]', ylabel='force of the hand [N]', ylim=(0, None))
+    axes.set_title('Simulation: guiding a FER with 0.8 kg by its flange')
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig('hand_guiding.png', dpi=110)
 
 
 if __name__ == '__main__':
