@@ -152,7 +152,7 @@ def write_examples_page(app):
     """Write what each example says of itself, with its picture if there is one."""
     lines = [
         *title('Examples'),
-        'Each is one file in ``examples/`` to read, copy and run (02 imports 01): '
+        'Each is one file in ``examples/`` to read, copy and run (02 imports 01, 16 imports 05): '
         '``python examples/NAME.py``.',
         '',
     ]
