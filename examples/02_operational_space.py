@@ -7,16 +7,14 @@ F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and t
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). The arm must compensate its own gravity, and the
 node's parameters `frame` and `reference_frame` must have their defaults. Ctrl-C ramps the torque
-to zero and ends the program; `--plot FILE` then draws tracking error and torque.
+to zero, and tracking error and torque are drawn in `operational_space.png`.
 """
 
 from importlib import import_module
-import sys
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
-from stamp_matcher import StampMatcher
 
 # `import` refuses a module name that starts with a digit.
 shared = import_module('01_joint_impedance')
@@ -44,35 +42,29 @@ class OperationalSpace(shared.Controller):
     """Moves the flange to and fro along a line through its first pose, without rotating it."""
 
     def __init__(self):
-        super().__init__('operational_space')
-        topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
+        super().__init__('operational_space', 'flange positions', 'mm')
         # terms:=false leaves out M and C dq; J^T alone then maps spring and damper forces to
         # torques.
-        terms = self.declare_parameter('terms', True).value
-        for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
-            topics[name] = (JointState, f'feedforward/{name}')
-        self.report = shared.Report(
-            'flange positions', 'mm', [topic for _, topic in topics.values()]
-        )
+        names = ('jacobian', *(('mass_matrix', 'coriolis') if self.terms else ()))
         self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
         self._last = None
-        self._matcher = StampMatcher(self, topics, self._answer)
+        topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
+        self.listen(topics | {name: (JointState, f'feedforward/{name}') for name in names})
 
-    def _answer(self, stamp, messages):
-        state = messages['state']
-        order = shared.joint_order(state.name, self._joints)
-        q, dq = np.array(state.position)[order], np.array(state.velocity)[order]
+    def answer(self, stamp, messages):
+        """Publish the torques for the joint state of a stamp [s]."""
+        q, dq = self.measured(messages['state'])
         jacobian = np.reshape(messages['jacobian'].effort, (6, len(q)))
         x, rotation = pose_arrays(messages['pose'].pose)
-        self._start = self._start or (stamp + shared.HOLD_S, x, rotation, q)
-        begin, x_0, rotation_0, q_0 = self._start
+        self.start = self.start or (stamp + shared.HOLD_S, x, rotation, q)
+        begin, x_0, rotation_0, q_0 = self.start
         offset, v_d, a_d = (REACH * wave for wave in shared.smooth_wave(stamp - begin))
         x_d = x_0 + offset[:3]
         force = STIFFNESS * np.append(
             x_d - x, rotation_from_to(rotation, rotation_0)
         ) + DAMPING * (v_d - jacobian @ dq)
         elbow = ELBOW_STIFFNESS * (q_0 - q) - ELBOW_DAMPING * dq
-        if 'mass_matrix' in messages:
+        if self.terms:
             mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))
             reaction = np.linalg.solve(mass_matrix, jacobian.T)  # M^-1 J^T
             inertia = np.linalg.inv(jacobian @ reaction)
@@ -81,9 +73,7 @@ class OperationalSpace(shared.Controller):
             elbow += messages['coriolis'].effort
         else:
             elbow -= jacobian.T @ np.linalg.lstsq(jacobian.T, elbow, rcond=None)[0]
-        torque = jacobian.T @ force + elbow
-        self.command(torque)
-        self.report.add(stamp - begin, x_d - x, torque)
+        self.send(jacobian.T @ force + elbow, stamp - begin, x_d - x)
         self._publish_desired(messages['pose'], x_d)
 
     def _jacobian_rate(self, stamp, jacobian):
@@ -100,4 +90,4 @@ class OperationalSpace(shared.Controller):
 
 
 if __name__ == '__main__':
-    sys.exit(shared.run(OperationalSpace, __doc__))
+    raise SystemExit(shared.run(OperationalSpace))

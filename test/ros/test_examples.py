@@ -55,8 +55,20 @@ def since_start(messages):
     ],
 )
 def test_with_the_terms_an_example_tracks_its_motion(
-    probe, start_arm, start_node, launch, commands, name, kind, read, actual, most
+    probe,
+    start_arm,
+    start_node,
+    launch,
+    commands,
+    tmp_path,
+    monkeypatch,
+    name,
+    kind,
+    read,
+    actual,
+    most,
 ):
+    monkeypatch.chdir(tmp_path)  # where the example writes its picture
     desired = probe.collect(kind, f'/{name}/desired', depth=4000)
     states = probe.collect(JointState, 'joint_states', depth=4000)
     # Started together, because an arm in lockstep that waits for others keeps the machine busy.
@@ -90,6 +102,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
     printed = 1e-3 * float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     assert 0.0 < printed < most and rms < most
     np.testing.assert_allclose(printed, rms, rtol=0.2, atol=0.0)
+    assert (tmp_path / f'{name}.png').stat().st_size > 1000
 
 
 @pytest.mark.parametrize(
