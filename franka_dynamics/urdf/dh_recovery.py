@@ -51,14 +51,6 @@ class Line(NamedTuple):
     free: bool = False  # True for a prismatic joint, whose axis has no defined position
 
 
-def axis_lines(chain: SerialChain) -> list[Line]:
-    """Return the joint axes of a chain, in the root frame with all joints at zero."""
-    return [
-        Line(joint.direction, joint.frame[:3, 3], joint.kind is JointKind.PRISMATIC)
-        for joint in chain.joints
-    ]
-
-
 def follow_axes(
     start: Array, lines: Sequence[Line], hint: Sequence[DHRow] | None = None
 ) -> tuple[list[DHRow], Array]:
@@ -175,9 +167,12 @@ def recover_rows(
             f'{", ".join(chain.tool_frames)}.'
         )
     flange_pose = chain.tool_frames[tip or last]
-    base = _frame_on(axis_lines(chain)[0], chain.mount)
-    ahead = [*axis_lines(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
-    rows, end = follow_axes(base, ahead)
+    lines = [
+        Line(one.frame[:3, :3] @ one.axis, one.frame[:3, 3], one.kind is JointKind.PRISMATIC)
+        for one in chain.joints
+    ]
+    base = _frame_on(lines[0], chain.mount)
+    rows, end = follow_axes(base, [*lines, Line(flange_pose[:3, 2], flange_pose[:3, 3])])
     rest = DHRow.of_pose(inverse_transform(end) @ flange_pose, Convention.STANDARD)
     rows[-1] = replace(rows[-1], d=rest.d, theta=rest.theta)
     *rows, flange = from_modified_rows([_tidy(row) for row in rows], convention, DHRow())

@@ -84,11 +84,6 @@ class Solid:
     volume: float = 0.0
 
 
-def no_mesh(filename: str) -> Solid | None:
-    """Return None: no mesh is read."""
-    return None
-
-
 class _Body(NamedTuple):
     """
     A link's name, the number of the joint that moves it, and its inertia in its own frame.
@@ -105,7 +100,7 @@ class _Body(NamedTuple):
 
 
 def find_doubts(
-    document: UrdfDocument, read_mesh: Callable[[str], Solid | None] = no_mesh
+    document: UrdfDocument, read_mesh: Callable[[str], Solid | None] = lambda name: None
 ) -> tuple[Doubt, ...]:
     """
     Return what is doubtful about masses, tensors and effort limits of a URDF.

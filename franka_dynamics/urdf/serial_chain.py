@@ -51,11 +51,6 @@ class ChainJoint:
     bodies: tuple[str, ...]
     limits: JointLimits | None = None
 
-    @property
-    def direction(self) -> Array:
-        """The joint axis in the root frame with all joints at zero, shape (3,)."""
-        return self.frame[:3, :3] @ self.axis
-
 
 @dataclass(frozen=True, eq=False)
 class SerialChain:
@@ -192,8 +187,8 @@ def read_chain(
         if chosen:
             at = ', '.join(f'{name} at {positions[name]:g}' for name in chosen)
             torque_notes.append(
-                f'{at}: {what}, and held there (--hold); the bodies they carry count as part of '
-                'the arm or of its base.'
+                f'{at}: {what}, and held there (held=, --hold, held_joints); the bodies they '
+                'carry count as part of the arm or of its base.'
             )
     if others:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')

@@ -165,7 +165,16 @@ def model_from_urdf(
     same, findings, notes = _judgement(
         nearest, found, massless_hand, reference, accept_unknown_inertials
     )
-    limit_notes = _limit_notes(arm, reference)
+    known_limits = [joint.limits for joint in reference.joints]
+    tighter = [_tighter(*pair) for pair in zip(known_limits, (one.limits for one in arm.joints))]
+    changes = ', '.join(
+        f'{name} ({", ".join(f"{k} {at:g} for {getattr(limits, k):g}" for k, at in one.items())})'
+        for name, limits, one in zip(arm.joint_names, known_limits, tighter)
+        if one
+    )
+    limit_notes = (
+        [f"of two limits the tighter holds, here the URDF's: {changes}."] if changes else []
+    )
     verdict = UrdfVerdict(
         source,
         reference.name,
@@ -176,10 +185,7 @@ def model_from_urdf(
     )
     if findings:
         _refuse(verdict)
-    limits = [
-        replace(known.limits, **_tighter(known.limits, own.limits))
-        for known, own in zip(reference.joints, arm.joints)
-    ]
+    limits = [replace(one, **changed) for one, changed in zip(known_limits, tighter)]
 
     def built(rows: ArmDescription, links: Sequence[LinkInertia]) -> ArmDescription:
         """Return the URDF's arm in the DH rows of an arm."""
@@ -296,23 +302,9 @@ def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
 
 def _tighter(known: JointLimits, own: JointLimits) -> dict[str, float]:
     """Return the limits of a URDF that are tighter than the known ones."""
+    pairs = {key: (getattr(own, key), getattr(known, key)) for key in STATED_LIMITS}
     return {
         key: stated
-        for key in STATED_LIMITS
-        if (stated := getattr(own, key)) != (at := getattr(known, key))
-        and (stated > at) == (key == 'lower')
+        for key, (stated, at) in pairs.items()
+        if (stated > at if key == 'lower' else stated < at)
     }
-
-
-def _limit_notes(arm: ArmDescription, reference: ArmDescription) -> list[str]:
-    """Return a note on the limits of a URDF's arm that are tighter than the reference's."""
-    changes = []
-    for own, joint in zip(arm.joints, reference.joints):
-        words = (
-            f'{key} {at:g} for {getattr(joint.limits, key):g}'
-            for key, at in _tighter(joint.limits, own.limits).items()
-        )
-        if of_joint := ', '.join(words):
-            changes.append(f'{own.name} ({of_joint})')
-    sentence = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
-    return [sentence] if changes else []
