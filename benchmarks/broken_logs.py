@@ -10,8 +10,8 @@ calculated into sound logs of an arm. Each line has one of these outcomes:
 
     named      the right cause, with its size
     unknown    not sound, without a cause
-    asked      the right question: a common scale or a load
-    doubted    accepted with the question whether the arm differs from all published sets
+    asked      a question: a common scale or a load, or an offset
+    in range   a scale or load that looks like other masses, within the range that is printed
     accepted   accepted, and the identified arm predicts the sound log better than the best
                published set with friction fitted (of a sound log: accepted)
 
@@ -43,7 +43,7 @@ from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.solve import common_noise, equations, friction_alone
 from franka_dynamics.identification.sums import directions, FOLDS, Sums
 from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.identification.verdict import Cause, of_motion
+from franka_dynamics.identification.verdict import Cause, of_motion, Unknowable
 from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
@@ -111,6 +111,22 @@ def late(seconds: float) -> Change:
         return np.column_stack(moved)
 
     return efforts(change)
+
+
+def lagging(seconds: float) -> Change:
+    """Return a function that delays velocities and what follows from them by a time [s]."""
+
+    def change(motion: Motion) -> Motion:
+        def later(rows: Any) -> Any:
+            flat = rows.reshape(len(rows), -1).T
+            moved = [np.interp(motion.time - seconds, motion.time, one) for one in flat]
+            return np.column_stack(moved).reshape(rows.shape)
+
+        assert motion.columns is not None
+        friction = later(motion.columns)
+        return replace(motion, dq=later(motion.dq), ddq=later(motion.ddq), columns=friction)
+
+    return change
 
 
 def pushed(arm: ArmDescription, force: float) -> Change:
@@ -187,6 +203,8 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
         yield f'exchanged {joint + 1} {joint + 2}', 'exchanged', pair, exchanged(*pair), down
     for delay in (0.01, 0.02, 0.05, 0.1):
         yield f'{1e3 * delay:g} ms late', 'delay', (), late(delay), down
+    for delay in (0.03, 0.06):
+        yield f'velocity {1e3 * delay:g} ms late', 'lag', (), lagging(delay), down
     for force in (10.0, 25.0):
         yield f'two pushes of {force:g} N', 'contact', (), pushed(arm, force), down
     for mass, begin in ((0.3, 0.5), (1.0, 0.5), (2.0, 0.5), (1.0, 0.33), (1.0, 0.8)):
@@ -204,8 +222,8 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
 
 def right(found: Cause, kind: str, joints: tuple[int, ...]) -> bool:
     """Return whether a cause or question is the one that a case allows."""
-    if kind.startswith('load'):
-        return found.kind == 'load' and bool(found.joints) == (kind == 'load later')
+    if kind == 'load later':
+        return found.kind == 'load'
     kinds = {'gain', 'drift'} if kind in ('gain', 'drift') else {kind}
     part = set(found.joints) <= set(joints) and bool(found.joints) == bool(joints)
     return found.kind in kinds and part
@@ -237,27 +255,43 @@ def outcome(
     model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
     found = of_motion(broken, model, arm, sets, 'log')
-    asked = [one for one in found.questions if one.kind in ('gain', 'load', 'offset')]
-    asked = [one for one in asked if (one.kind, one.joints) not in usual]
+    asked = [one for one in found.questions if (one.kind, one.joints) not in usual]
     figures = ', '.join(
         f'{one.kind} {[joint + 1 for joint in one.joints]} {np.round(one.values, 2).tolist()}'
         for one in (*found.causes, *found.questions)
     )
     if not all(right(one, kind, joints) for one in (*found.causes, *asked)):
         return 'WRONG NAME', figures
-    if found.causes or asked:
-        return ('named' if found.causes else 'asked'), figures
+    ranges = found.unknowable
+    if ranges is not None:
+        figures += f' scale {np.round(ranges.scale, 2).tolist()}'
+        figures += f' load {np.round(ranges.load, 2).tolist()}'
+    if found.causes:
+        return 'named', figures
     if not found.sound:
+        figures = f'{[joint + 1 for joint in found.suspected]} {figures}'
         return ('unknown' if kind else 'REFUSED'), figures
-    if not kind or found.questions:
-        return ('doubted' if found.questions else 'accepted'), figures
+    if not kind:
+        return 'accepted', figures
+    if asked or (ranges is not None and ranges.asks):
+        return 'asked', figures
     sums = Sums.of(model, arm, broken)
     prior = Prior.towards(arm, model, sums.strongest)
     noise = common_noise(sums, prior, PRIOR_PRECISION, np.ones(arm.n))
     _, theta = fit_consistent(equations(sums, prior, noise), prior, PRIOR_PRECISION, start=arm)
     error = error_of(Sums.of(model, arm, motion), theta)
-    figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f}'
-    return ('accepted' if error < limit else 'HARMFUL'), figures
+    figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
+    if error < limit:
+        return 'accepted', figures
+    return ('in range' if ranges is not None and within(ranges, case[0]) else 'HARMFUL'), figures
+
+
+def within(ranges: Unknowable, name: str) -> bool:
+    """Return whether the range that is printed contains the scale or load of a case."""
+    words = name.split()
+    if name.startswith('all x'):
+        return ranges.scale[0] <= float(words[-1]) <= ranges.scale[1]
+    return 'undeclared' in name and ranges.load[0] <= float(words[0]) <= ranges.load[1]
 
 
 def error_of(sums: Sums, theta: Any) -> float:

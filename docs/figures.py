@@ -253,22 +253,17 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'noise is {} % of the torque limit for joints of {} N·m and more, {} %',
                 noise,
             ),
-            ('normal ones: {} % of the torque limit for joints of {} N·m and more, {} %', noise),
             (
-                'and a turn of {} rad or more',
-                (verdict._TURN,),
+                'doubtful if t exceeds {} (90 %), effect {}, and gain times effect {}',
+                (verdict._DOUBTFUL_T, verdict.MIN_EFFECT, verdict._MIN_EVIDENCE),
             ),
-            ('its centre of mass within {} m', (verdict._FARTHEST_M,)),
+            (
+                'with t above {} (95 %) and by {} % of its gain, and if {} % of its size',
+                (verdict._BETTER_T, 100.0 * verdict._BETTER_BY, 100.0 * verdict._AGREES),
+            ),
+            ('by more than {} of its residual is suspected', (verdict._DRIVES,)),
             ('{} filtered samples count as one', (solve.INDEPENDENT,)),
             ('(`--prior`) is {}', (PRIOR_PRECISION,)),
-            (
-                'falls below {} % of that without it, also of that with masses known to 32 % (the '
-                'prior of the fit), and below {} % of that with any other fault',
-                (100.0 * verdict._LESS, 100.0 * verdict._MARGIN),
-            ),
-            ('more than {} times the normal one', (verdict.MOST_TIMES,)),
-            ('has more than {} normal residuals with the best set', (verdict._USUAL,)),
-            ('has more than {} normal residuals with the starting set', (verdict._USUAL,)),
         ],
     }
 

@@ -36,9 +36,16 @@ from .solve import (
     left_open,
     residuals,
 )
-from .sources import labels_of, require_different, Source, summarise, Summary
+from .sources import (
+    labels_of,
+    require_different,
+    require_motion,
+    Source,
+    summarise,
+    Summary,
+)
 from .sums import Sums
-from .verdict import judge, size
+from .verdict import judge
 from ..arm import ArmDescription
 from ..arm.source import described
 from ..errors import ClusterError, IdentificationError, RecordingError
@@ -90,9 +97,10 @@ def identify(
     Parameters
     ----------
     recordings : sequence of Bag, Recording or Motion
-        Recordings of the same arm with the same load, all with the same signal options, of ten
-        seconds or more. A `Bag` is read and prepared here, and its samples are not kept in memory.
-        A `Recording` is prepared with default options. A `Motion` must be prepared with
+        Recordings of the same arm with the same load, all with the same signal options, with ten
+        seconds of motion or more in all. A `Bag` is read and prepared here, and its samples are
+        not kept in memory. A `Recording` is prepared with default options. A `Motion` must be
+        prepared with
         `columns=options.torque_model(start).friction.columns`. All pass the same checks.
     start : ArmDescription, str or Path
         The starting set, or its name or file: geometry, centre of the prior, and masses, from
@@ -126,8 +134,8 @@ def identify(
         twice.
     RecordingError
         If a recording cannot be used (of bags unless `skip_failures`): values that are not finite,
-        less than ten seconds of motion, or a fault that makes all results meaningless; if no bag,
-        or no test bag, can be used.
+        less than ten seconds of motion in all, or a fault that makes all results meaningless; if
+        no bag, or no test bag, can be used.
 
     """
     asked = IdentificationOptions() if options is None else options
@@ -243,6 +251,7 @@ def _usable(
             f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
         )
     require_different([one.note for one in used])
+    require_motion(sum(one.moving for one in used[: len(used) - unseen]))
     return used, unseen, failures
 
 
@@ -257,7 +266,8 @@ def _contradictions(
         assert one.sums is not None
         alone = estimate(one.sums, prior, precision, prior.normal)
         both, own = (
-            size(residuals(one.sums, theta) / prior.normal) for theta in (together, alone)
+            np.linalg.norm(residuals(one.sums, theta) / prior.normal)
+            for theta in (together, alone)
         )
         if both > _TOGETHER * own:
             yield (

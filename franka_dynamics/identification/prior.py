@@ -91,6 +91,9 @@ LEAST_SPREAD_M = 0.05
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without
 # a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
 _DECADES_APART = 1.0
+_UNKNOWN = (
+    10.0  # prior standard deviation of unknowns beside a set's errors: a factor, a load in kg
+)
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
 _ONE_DEVIATION = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
@@ -213,24 +216,35 @@ def prior_error(prior: Prior, assumed: float, supported: SupportedPrecision) -> 
 
     The fit assumes the precision s = `assumed`; a larger value in `supported` counts as s.
     """
-    masses, inertias = _spreads(prior)
-    error = masses @ masses.T / min(supported.masses, assumed)
-    error += inertias @ inertias.T / min(supported.inertias, assumed)
+    least = SupportedPrecision(min(supported.masses, assumed), min(supported.inertias, assumed))
+    error = inertia_covariance(prior, least)
     penalty = assumed * (prior.root.T @ prior.root)
     return np.asarray(penalty @ error @ penalty)
 
 
-def supported_precision(equations: tuple[Array, Array], prior: Prior) -> SupportedPrecision:
+def inertia_covariance(prior: Prior, supported: SupportedPrecision) -> Array:
+    """Return the covariance C, (b, b), of the starting set's errors, as in the docstring above."""
+    masses, inertias = _spreads(prior)
+    return np.asarray(
+        masses @ masses.T / supported.masses + inertias @ inertias.T / supported.inertias
+    )
+
+
+def supported_precision(
+    equations: tuple[Array, Array], prior: Prior, free: Array | None = None
+) -> SupportedPrecision:
     """
     Return the smallest precisions of a starting set that agree with the samples.
 
-    `equations` are those of `solve.equations`, weighted so that residuals have unit variance. A
-    precision below one (relative errors above 100 %) is returned only if it is the likeliest
-    precision.
+    `equations` are those of `solve.equations`, weighted so that residuals have unit variance.
+    `free` (rows of the equations, k) are columns of unknowns beside the set's errors. A precision
+    below one (relative errors above 100 %) is returned only if it is the likeliest precision.
     """
     triangle, effort = equations
     b = len(prior.model.base)
     friction_columns = triangle[:, b:] * prior.friction_deviations
+    if free is not None:
+        friction_columns = np.concatenate([friction_columns, _UNKNOWN * free], axis=1)
     # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
     # them.
     root = np.linalg.cholesky(np.eye(len(effort)) + friction_columns @ friction_columns.T)

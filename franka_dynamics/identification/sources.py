@@ -34,8 +34,18 @@ from ..recordings.recording import HEADER, read_pieces, Recording, require_finit
 from ..typing import Array
 
 _MOST_SUSPICIONS = 10  # largest number of suspicions kept for one bag
-# A shorter motion shows too little: halves of 12 s of a real FER's motion predict each other.
+# Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
+# each other.
 LEAST_S = 10.0
+
+
+def require_motion(moving: float) -> None:
+    """Raise RecordingError if recordings have too little motion in all [s]."""
+    if moving < LEAST_S:
+        raise RecordingError(
+            f'The recordings have {moving:.2f} s of motion in all; identification needs at least '
+            f'{LEAST_S:g} s. Record longer, or add recordings of the same arm and load.'
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +129,15 @@ class Summary:
     A recording reduced to sums, whose size does not depend on the recording's length.
 
     `seconds` are each second's begin [s] and residual (`verdict.seconds`), by a fit to this
-    recording, or to its piece, alone. `failure` is the error of an unusable bag, which has no
-    sums.
+    recording, or to its piece, alone. `moving` is for how long the arm moves [s]. `failure` is the
+    error of an unusable bag, which has no sums.
     """
 
     note: SourceNote
     signal: SignalOptions
     sums: Sums | None = None
     seconds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    moving: float = 0.0
     failure: FrankaDynamicsError | None = None
 
 
@@ -203,11 +214,6 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
         samples += len(moving)
     duration = (int(recording.stamp_ns[-1]) - first_ns) * 1e-9
     duration += 2.0 * signal.trim * isinstance(source, Motion)
-    if duration - rested < LEAST_S:
-        raise RecordingError(
-            f'{name} has {duration - rested:.1f} s of motion; identification needs at least '
-            f'{LEAST_S:g} s. Record longer.'
-        )
     note = SourceNote(
         name,
         recording.topic,
@@ -219,7 +225,7 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
         digest.hexdigest()[:16],
     )
     begins, sizes = map(np.concatenate, zip(*each))
-    return Summary(note, signal, reduce(add, parts), (begins, sizes))
+    return Summary(note, signal, reduce(add, parts), (begins, sizes), duration - rested)
 
 
 def _pieces(source: Source, name: str, arm: ArmDescription) -> Iterator[tuple[Recording, float]]:

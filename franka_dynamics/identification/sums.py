@@ -33,6 +33,7 @@ from ..typing import Array
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK = 1024  # samples at once: some MB of columns for a seven-joint arm
 _ZERO_STEP = 1e-4  # step of central differences of positions [rad or m]
+_LAG_STEP_S = 1e-4
 # A motion repeats if positions a period apart differ by less than _SAME of the positions' standard
 # deviation, after they differed by more than _APART of it at a shorter lag. The recording of a
 # real FER that repeats after 13.3 s has 0.002 at this lag and up to 1.7 at shorter ones.
@@ -89,11 +90,12 @@ def places(model: TorqueModel) -> dict[Fault, list[int]]:
     k = model.friction.terms
     offsets = b + model.friction.symbols.index(OFFSET) + k * np.arange(n)
     first = b + k * n
-    gravity, loads, joints = first + 3, first + 6, first + 22
+    gravity, loads, joints = first + 4, first + 7, first + 23
     found: dict[Fault, list[int]] = {
         ('gain', ()): [first],
-        ('drift', ()): [first, first + 1],
+        ('drift', ()): [first + 1],  # a common factor looks like other masses
         ('delay', ()): [first + 2],
+        ('lag', ()): [first + 3],
         ('gravity', ()): [*range(gravity, loads)],
     }
     for quarter in range(4):
@@ -103,29 +105,39 @@ def places(model: TorqueModel) -> dict[Fault, list[int]]:
         own = joints + 3 * j
         found['gain', (j,)], found['drift', (j,)] = [own], [own, own + 1]
         found['offset', (j,)] = [offset]
-        if j:  # an error of the first joint's zero is a turn of the base, which gravity names
+        # An error of the first joint's zero is a turn of the base, which gravity names, one of the
+        # last joint's a turn of the last link.
+        if 0 < j < n - 1:
             found['zero', (j,)] = [own + 2]
     for k, pair in enumerate(combinations(range(n), 2)):
         found['exchanged', pair] = [joints + 3 * n + k]
     return found
 
 
-def _whole_columns(arm: ArmDescription, gravity: Array, motion: Motion) -> tuple[Array, Array]:
-    """Return the starting set's rigid-body torque and its negative rate, (N, n) each."""
-    rigid = NewtonEulerModel(arm, gravity).inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    later = np.zeros_like(rigid)
+def _whole_columns(arm: ArmDescription, gravity: Array, motion: Motion) -> tuple[Array, ...]:
+    """
+    Return the starting set's rigid-body torque, and its changes by delay and lag, (N, n) each.
+
+    The changes are per second by which the efforts are late, and velocities with accelerations.
+    """
+    model = NewtonEulerModel(arm, gravity)
+    rigid = model.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    later, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
     for number in np.unique(motion.piece):
         piece = motion.piece == number
         if np.count_nonzero(piece) > 1:
             later[piece] = -np.gradient(rigid[piece], 1.0 / motion.options.rate, axis=0)
-    return rigid, later
+            jerk[piece] = np.gradient(motion.ddq[piece], 1.0 / motion.options.rate, axis=0)
+    ahead = (motion.dq + _LAG_STEP_S * motion.ddq, motion.ddq + _LAG_STEP_S * jerk)
+    lagging = (model.inverse_dynamics(motion.q, *ahead) - rigid) / _LAG_STEP_S
+    return rigid, later, lagging
 
 
 def _fault_columns(
     model: TorqueModel, arm: ArmDescription, motion: Motion, base: Array, rigid: Array, late: Array
 ) -> list[Array]:
     """
-    Return the torques (N, n) of the faults' columns but delay and gain of all, as in `places`.
+    Return the torques (N, n) of all faults' columns but the first four, as in `places`.
 
     `base` (N, n, b) are the base parameters' columns, `rigid` (N, n) the rigid-body torque, and
     `late` (N,) the time as a fraction of the recording.
@@ -182,14 +194,14 @@ class Sums:
         """
         part = folds(motion, period_of(motion) if period is None else period, place, start)
         late = np.linspace(*place, len(motion), endpoint=False)
-        rigid, later = _whole_columns(arm, model.base.gravity[0], motion)
+        rigid, later, lagging = _whole_columns(arm, model.base.gravity[0], motion)
         drifting = rigid * (late - 0.5)[:, None]
         blocks = []
         for first in range(0, len(motion), _BLOCK):
             chosen = slice(first, first + _BLOCK)
             block = motion.part(chosen)
             base, friction = model.blocks(block)
-            more = [rigid[chosen], drifting[chosen], later[chosen]]
+            more = [rigid[chosen], drifting[chosen], later[chosen], lagging[chosen]]
             more += _fault_columns(model, arm, block, base, rigid[chosen], late[chosen])
             more.append(block.effort)
             rows = np.concatenate([model.regressor(base, friction), np.stack(more, -1)], axis=-1)

@@ -78,6 +78,8 @@ def conclusion(result: Identification) -> str:
             if gained.gain > gained.least
             else f' by as much as {LEAST_GAIN:.0%}'
         )
+        if result.verdict.sound:
+            why += ': the published set already explains the recordings, nothing to gain'
     sentences = [
         headline(result.verdict),
         f'{_unseen(result)} the identified arm has E = {own.E:.3f} {unit} over all joints; '

@@ -10,14 +10,7 @@ import pytest
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.verdict import (
-    _clear,
-    _possible,
-    Cause,
-    contact,
-    of_motion,
-    Verdict,
-)
+from franka_dynamics.identification.verdict import _possible, Cause, contact, of_motion, Verdict
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
@@ -67,6 +60,17 @@ def exchanged(motion, *pair):
 def late(motion, seconds):
     moved = [np.interp(motion.time - seconds, motion.time, one) for one in motion.effort.T]
     return replace(motion, effort=np.column_stack(moved))
+
+
+def lagging(motion, seconds):
+    """Return a motion whose velocities, with what is made of them, are late."""
+
+    def later(rows):
+        flat = rows.reshape(len(rows), -1).T
+        moved = [np.interp(motion.time - seconds, motion.time, one) for one in flat]
+        return np.column_stack(moved).reshape(rows.shape)
+
+    return replace(motion, dq=later(motion.dq), ddq=later(motion.ddq))
 
 
 def held_later(motion, mass):
@@ -124,6 +128,7 @@ def test_a_long_rest_before_a_motion_is_no_fault(usual, fer_1khz_recording):
         (lambda log: late(log, 0.05), 'delay', (), 0.05, 0.01),
         (lambda log: turned(log, 3, 0.15), 'zero', (3,), 0.15, 0.04),
         (lambda log: drifting(log, 1, 1.3), 'drift', (1,), 1.0, 0.1),
+        (lambda log: lagging(log, 0.15), 'lag', (), 0.15, 0.05),
     ],
 )
 def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, value, within):
@@ -131,18 +136,20 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == (kind, joints)
     assert cause.values[0] == pytest.approx(value, abs=within)
-    assert cause.after < 0.8 * cause.before
+    assert cause.after < min(cause.before, cause.second)
     assert not found.sound and not found.questions
 
 
 def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, usual):
     for motion in (sound, usual):
         found = judged(motion)
-        assert found.causes == () and found.sound
-        assert (found.times < 1.5).all()
-    # Of an arm with published masses nothing is asked.
-    assert found.questions == () and headline(found) == ''
-    assert verdict_lines(found, FER.joint_names, np.ones(7)) == []
+        assert found.causes == () and found.questions == () and found.sound
+    # Of an arm with published masses nothing is asked, but a range is stated.
+    assert not found.asks and headline(found) == ''
+    low, high = found.unknowable.scale
+    assert low < 1.0 < high < low + 0.3
+    (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert f'{low:.2f}' in line and f'{high:.2f}' in line
 
 
 @pytest.mark.parametrize('joints', [2, 3, 6])
@@ -175,8 +182,7 @@ def test_gravity_of_an_arm_on_a_wall_is_found(sound, simulate):
 def test_nothing_is_asked_about_a_table_that_is_hardly_level(usual):
     tilted = 9.81 * np.array([np.sin(0.01), 0.0, -np.cos(0.01)])
     off = NewtonEulerModel(FER, tilted).gravity(usual.q) - NewtonEulerModel(FER).gravity(usual.q)
-    found = judged(replace(usual, effort=usual.effort + off))
-    assert found.sound and not found.questions
+    assert judged(replace(usual, effort=usual.effort + off)).sound
 
 
 def test_gravity_of_a_size_that_it_does_not_have_is_not_named(sound):
@@ -184,7 +190,7 @@ def test_gravity_of_a_size_that_it_does_not_have_is_not_named(sound):
     part = NewtonEulerModel(FER).gravity(sound.q)
     found = judged(replace(sound, effort=sound.effort - 0.2 * part))
     assert all(one.kind != 'gravity' for one in found.causes)
-    assert not found.sound or found.questions
+    assert not found.sound or found.unknowable.scale[0] < 0.85
 
 
 def test_a_zero_of_the_first_joint_of_an_arm_on_a_wall_is_a_turn_of_its_base(sound):
@@ -207,25 +213,27 @@ def test_a_load_that_comes_and_a_push_are_named_with_their_time(sound):
     assert 9.0 <= cause.values[0] <= 11.0
 
 
-def test_a_common_scale_and_a_load_ask_and_refuse_nothing(usual):
-    found = judged(replace(usual, effort=0.8 * usual.effort))
-    (asked,) = found.questions
-    assert (asked.kind, asked.joints) == ('gain', ())
-    assert asked.values[0] == pytest.approx(0.8, abs=0.03)
-    assert found.sound
-    (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert '--effort-scale 1.2' in line
-    found = judged(with_load(usual, FER, 0.7))
-    (asked,) = found.questions
-    assert asked.kind == 'load' and found.sound
-    assert asked.values[0] == pytest.approx(0.7, abs=0.1)
-    (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert '--hand' in line and '--payload 0.' in line
+@pytest.mark.parametrize(('scale', 'mass'), [(0.8, 0.0), (1.0, 1.5), (0.8, 1.5)])
+def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
+    motion = with_load(usual, FER, mass) if mass else usual
+    found = judged(replace(motion, effort=scale * motion.effort))
+    assert found.sound and found.asks
+    assert found.unknowable.together == pytest.approx((scale, mass), abs=0.15)
+    line, _ = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert '--effort-scale' in line and '--payload' in line and '--hand' in line
     assert 'gaz2019 bare' in line  # the set that the recording was compared with
-    # No payload has a negative mass.
-    less = replace(asked, values=tuple(-one for one in asked.values))
-    (line,) = verdict_lines(replace(found, questions=(less,)), FER.joint_names, np.ones(7))
-    assert '--hand none' in line and '--payload' not in line
+
+
+def test_the_range_of_a_factor_contains_the_true_one(simulate):
+    contained = 0
+    for seed, scale in enumerate((0.8, 0.9, 1.1, 1.2)):
+        truth = drawn_around(FER, seed, size=0.1)
+        motion = prepare(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, seed=seed))
+        found = judged(replace(motion, effort=scale * motion.effort))
+        low, high = found.unknowable.scale
+        assert found.sound and high < 2.0 * low
+        contained += low < scale < high
+    assert contained >= 3  # of four, each within two standard deviations
 
 
 def test_an_offset_is_said_and_refuses_nothing(usual):
@@ -233,22 +241,27 @@ def test_an_offset_is_said_and_refuses_nothing(usual):
     (asked,) = found.questions
     assert (asked.kind, asked.joints) == ('offset', (5,)) and found.sound
     assert asked.values[0] == pytest.approx(2.0, abs=0.3)
-    (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
+    line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert 'fer_joint6' in line and '2.0' in line
 
 
-def test_what_no_candidate_explains_stays_without_a_name(sound):
+def test_of_what_no_candidate_explains_nothing_is_named(sound):
     rng = np.random.default_rng(0)
     waves = np.sin(np.outer(sound.time, rng.uniform(0.5, 3.0, 7)) + rng.uniform(0.0, 6.0, 7))
     found = judged(replace(sound, effort=sound.effort + FER.limit('effort') * 0.1 * waves))
-    assert found.causes == () and 0 in found.abnormal and not found.sound
-    (line, *_) = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert 'unknown' in line and 'fer_joint1' in line and '--' not in line
+    assert found.causes == ()
+
+
+def test_a_reversed_joint_without_gravity_shows_by_friction_that_drives(sound):
+    # The last joint's torque is nearly all friction, and no column of a fault shows.
+    found = judged(scaled(sound, 6, -1.0))
+    assert not found.sound
+    assert {*found.suspected, *(joint for one in found.causes for joint in one.joints)} == {6}
 
 
 def test_efforts_behind_positions_are_late_and_before_them_early():
     for seconds, words in ((0.05, '50 ms late'), (-0.05, '50 ms early')):
-        found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5),), (), np.ones(7))
+        found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5, 1.5),))
         first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
         assert words in first
 
@@ -258,11 +271,10 @@ def test_efforts_behind_positions_are_late_and_before_them_early():
     [
         ('exchanged', (0.95,), True),
         ('exchanged', (-0.09,), False),
-        ('load', (1.0, 0.0, 0.02, 0.06), True),
-        ('load', (-1.0, 0.0, -0.02, -0.06), True),  # taken off
-        ('load', (0.3, 0.0, -0.04, -0.04), False),  # behind the flange
-        ('load', (0.1, 0.02, 0.0, 0.06), False),  # 0.6 m away
-        ('gain', (2.0,), True),
+        ('gain', (-0.9,), True),
+        ('gain', (0.9,), False),  # looks like other masses
+        ('gravity', (0.0, 0.0, -9.0), False),  # so does this
+        ('gravity', (9.81, 0.0, 0.0), True),
     ],
 )
 def test_a_fault_that_cannot_be_is_not_named(kind, values, possible):
@@ -273,7 +285,7 @@ def test_a_fault_that_cannot_be_is_not_named(kind, values, possible):
     ('touched', 'left', 'named'),
     [
         (2, 1.0, True),
-        (2, 0.5, False),  # another fault explains as much
+        (2, 0.4, False),  # another fault explains more
         (4, 1.0, False),  # what lasts a fifth of the time is no contact
         (0, 1.0, False),
     ],
@@ -304,18 +316,6 @@ def test_static_friction_of_a_resting_arm_is_no_contact(seed):
     assert found.sound and not found.causes
 
 
-@pytest.mark.parametrize(
-    ('change', 'faults'),
-    [
-        (lambda log: scaled(scaled(log, 1, 1.3), 3, 0.7), {('gain', 1): 1.3, ('gain', 3): 0.7}),
-        (lambda log: turned(late(log, 0.05), 3, 0.2), {('delay',): 0.05, ('zero', 3): 0.2}),
-    ],
-)
-def test_two_faults_are_named_with_the_sizes_that_they_have_together(sound, change, faults):
-    found = {(one.kind, *one.joints): one.values[0] for one in judged(change(sound)).causes}
-    assert found == pytest.approx(faults, rel=0.15)
-
-
 def of_a_drawn_arm(name, seed, size, change):
     """Return the verdict on a changed log of an arm drawn around a shipped one, behind gears."""
     arm = load(name, hand='none')
@@ -333,48 +333,10 @@ def of_a_drawn_arm(name, seed, size, change):
     return of_motion(change(motion), model, arm, sets, 'log')
 
 
-def test_a_fault_too_small_to_be_named_is_asked_about():
-    # Of an arm like its published set: joint 1 turns about the vertical and carries no gravity.
-    found = of_a_drawn_arm('fr3', 300, 0.05, lambda log: scaled(log, 0, 0.5))
-    (asked,) = (one for one in found.questions if one.kind == 'hidden')
-    assert asked.joints == (0,) and asked.after < 0.8 * asked.before
-    assert found.sound
-    (line, *_) = verdict_lines(found, load('fr3').joint_names, np.ones(7))
-    assert 'joint1' in line
-    found = of_a_drawn_arm('fr3', 300, 0.05, lambda log: log)
-    assert all(one.kind != 'hidden' for one in found.questions)
-
-
-def test_a_starting_set_that_predicts_badly_is_asked_about_though_another_predicts_well(simulate):
-    # franka_description's FER is a tenth lighter than gaz2019's: as if its efforts were scaled.
-    other = load('fer', 'franka_description')
-    motion = prepare(simulate(other, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
-    found = of_motion(motion, OPTIONS.torque_model(FER), FER, [FER, other], 'log')
-    (asked,) = (one for one in found.questions if one.kind == 'unusual')
-    assert asked.where == 'gaz2019 bare' and found.sound
-    assert not of_motion(motion, OPTIONS.torque_model(FER), other, [FER, other], 'log').questions
-
-
-def test_scaled_efforts_are_not_taken_for_a_load():
-    found = of_a_drawn_arm('fer', 210, 0.10, lambda log: replace(log, effort=1.1 * log.effort))
-    assert all(one.kind != 'load' for one in found.questions)
-
-
-def test_of_drawn_arms_no_third_gain_and_no_second_fault_of_one_joint_is_named():
+def test_two_gains_of_drawn_arms_are_not_taken_for_a_third_joints():
     both = np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
     found = of_a_drawn_arm('fer', 22, 0.15, lambda log: replace(log, effort=log.effort * both))
     assert {joint for one in found.causes for joint in one.joints} <= {1, 3}
     # A zero of this joint by 0.4 rad and the drift fit better together than any other pair.
     found = of_a_drawn_arm('fr3', 10, 0.14, lambda log: drifting(log, 5, 1.3))
     assert {one.kind for one in found.causes} <= {'drift'}
-
-
-# Residuals without a cause, with it, and with the next best; the limits are 0.8 and 0.9.
-@pytest.mark.parametrize(
-    ('before', 'after', 'second', 'named'),
-    [(3.0, 1.0, 1.2, True), (3.0, 1.0, 1.1, False), (1.2, 1.0, 5.0, False)],
-)
-def test_a_cause_is_clear_by_its_own_effect_and_by_a_margin_over_the_next(
-    before, after, second, named
-):
-    assert _clear(before, after, second) is named
