@@ -44,8 +44,7 @@ _DOUBTFUL_T, _BETTER_T = 1.53, 2.13
 # sound logs of two FER, a UR10e (two runs), an LBR Med7 and an Airbot Play the largest product of
 # an effect above 1 is 0.7; efforts of joint 2 or 3 times 0.9 give 0.8 (UR10e) to 15 (FER).
 MIN_EFFECT, _MIN_EVIDENCE = 1.0, 1.0
-# The better fault's gain exceeds the other's by at least this share of its own: with 0.3 no wrong
-# name on 590 faults in logs of FER and of drawn arms, with 0.1 two.
+# The better fault's gain exceeds the other's by at least this share of its own. Chosen by hand.
 _BETTER_BY = 0.3
 # Coulomb friction below -_DRIVES times a joint's residual on each fold drives the joint. No sound
 # log has a negative one on each fold; with a reversed joint it is -0.3 to -13.
