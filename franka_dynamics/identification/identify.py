@@ -5,8 +5,9 @@ The whole identification: from recorded motions to an arm with identified inerti
 
 1. Every recording is checked and reduced to sums (`sources`), in this process or by an executor.
 2. The error on unseen parts is measured: test recordings, or else five folds of the recordings,
-   by phase where the motion repeats, each left out in turn. A fit without the unseen part predicts
-   it, and so do the published sets with friction fitted to the same samples.
+   by phase where the motion repeats, by recording where there are four or more, each left out in
+   turn. A fit without the unseen part predicts it, and so do the published sets with friction
+   fitted to the same samples.
 3. All recordings are fitted together: base parameters with friction, and the standard parameters
    of a physically consistent arm.
 4. The verdict: are the recordings sound, and what do published sets ask?
@@ -44,7 +45,7 @@ from .sources import (
     summarise,
     Summary,
 )
-from .sums import Sums
+from .sums import FOLDS, Sums
 from .verdict import judge
 from ..arm import ArmDescription
 from ..arm.source import described
@@ -57,6 +58,9 @@ Progress = Callable[[int, int], None]
 # that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
 # 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
 _TOGETHER = 1.5
+# From so many recordings on each is a fold, or a part of one: three left out in turn are too few
+# for a standard error.
+_RUNS_AS_FOLDS = 4
 
 
 # An arm, the noise (n,) of the weights, and parameters (p,) fitted to the same samples: base
@@ -154,7 +158,9 @@ def identify(
         )
     each = [one.sums for one in used if one.sums is not None]
     learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
-    every = reduce(add, each)
+    if len(learnt) >= _RUNS_AS_FOLDS:
+        learnt = [one.as_fold(k % FOLDS) for k, one in enumerate(learnt)]
+    every = reduce(add, [*learnt, *tested])
     sets = [described(one) for one in published] or [start]
     prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
     fitting = partial(_fit, prior, held, start, asked.regularization, unit)

@@ -43,8 +43,10 @@ def require_motion(moving: float) -> None:
     """Raise RecordingError if recordings have too little motion in all [s]."""
     if moving < LEAST_S:
         raise RecordingError(
-            f'The recordings have {moving:.2f} s of motion in all; identification needs at least '
-            f'{LEAST_S:g} s. Record longer, or add recordings of the same arm and load.'
+            # Rounded down, or 9.996 s would read as 10.00 s.
+            f'The recordings have {int(100.0 * moving) / 100.0:.2f} s of motion in all; '
+            f'identification needs at least {LEAST_S:g} s. Record longer, or '
+            'add recordings of the same arm and load.'
         )
 
 

@@ -223,6 +223,12 @@ class Sums:
             np.maximum(self.strongest, other.strongest),
         )
 
+    def as_fold(self, number: int) -> Sums:
+        """Return the same sums with all samples in one fold."""
+        products, samples = np.zeros_like(self.products), np.zeros_like(self.samples)
+        products[number], samples[number] = self.products.sum(axis=0), self.count
+        return Sums(products, samples, self.fastest, self.strongest)
+
     def part(self, chosen: Sequence[int]) -> Sums:
         """Return the sums of some folds, by their numbers."""
         folds = list(chosen)

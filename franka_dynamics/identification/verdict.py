@@ -40,9 +40,8 @@ from ..typing import Array
 # Student's t of four degrees of freedom (five folds), one-sided: 90 % for a fault that makes a
 # recording doubtful, 95 % for the better of two faults.
 _DOUBTFUL_T, _BETTER_T = 1.53, 2.13
-# A fault matters if its effect exceeds MIN_EFFECT, and gain times effect exceeds _MIN_EVIDENCE. Of
-# sound logs of two FER, a UR10e (two runs), an LBR Med7 and an Airbot Play the largest product of
-# an effect above 1 is 0.7; efforts of joint 2 or 3 times 0.9 give 0.8 (UR10e) to 15 (FER).
+# A fault matters if its effect exceeds MIN_EFFECT, and gain times effect exceeds _MIN_EVIDENCE.
+# Both chosen by hand: at 1 no sound log of `What was tried` is doubtful.
 MIN_EFFECT, _MIN_EVIDENCE = 1.0, 1.0
 # The better fault's gain exceeds the other's by at least this share of its own. Chosen by hand.
 _BETTER_BY = 0.3
@@ -466,6 +465,12 @@ def judge(
     """
     fits = _LeftOut(sums, prior)
     found, suspected, left = causes(fits)
+    sets = [one for one in published if one.reference.hand == prior.reference.hand]
+    ranges = [unknowable(sums, one) for one in sets]
+    narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
+    if not found and narrowest is not None and narrowest.scale[1] < 0.0:
+        # A fit of masses and friction below zero leaves no residual: only masses tell the sign.
+        found, suspected = (Cause(*_SCALE, (float(np.mean(narrowest.scale)),)),), ()
     if not found:
         touched = [contact(*one, left) for one in each]
         found = tuple(one for one in touched if one is not None)
@@ -477,11 +482,4 @@ def judge(
         and abs(value := float(fits.plain.theta[-2, places[0]]))
         > max(LARGE_OFFSET * prior.deviations[places[0]], MIN_EFFECT * fits.error(fits.plain))
     )
-    sets = [one for one in published if one.reference.hand == prior.reference.hand]
-    ranges = [unknowable(sums, one) for one in sets]
-    return Verdict(
-        found,
-        () if found or suspected else offsets,
-        suspected,
-        min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None),
-    )
+    return Verdict(found, () if found or suspected else offsets, suspected, narrowest)
