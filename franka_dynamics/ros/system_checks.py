@@ -13,12 +13,11 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from .machine_checks import BAD, GOOD, NOTE, SIMULATED
 from .messages import COMMAND, is_measured, publisher_names, seconds
 from .observer import Observer, Status
 from ..control.feedforward import State
 
-GOOD, NOTE, BAD = 'good', 'note', 'to do'
-SIMULATED = 'simulated arm'
 Line = tuple[str, str, str]  # subject, level, sentence
 
 _CLEAR = '/clear_fault'  # a service that only feedforward nodes offer

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.cli import doctor as machine
 from franka_dynamics.cli.main import main
+from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import system_checks as system
+from franka_dynamics.ros.machine_checks import BAD, GOOD, NOTE
 from franka_dynamics.ros.observer import Status
-from franka_dynamics.ros.system_checks import BAD, GOOD, NOTE
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 

@@ -1,0 +1,106 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of this machine: real-time permission, kernel, processor and DDS; they need no ROS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import os
+from pathlib import Path
+import platform
+import subprocess
+import sys
+from typing import NamedTuple
+
+from . import FASTDDS_PROFILES
+from ..names import REALTIME_PRIORITY
+
+GOOD = 'good'
+NOTE = 'note'  # good enough for use, but could be better
+BAD = 'to do'  # must be corrected before use on a real arm
+SIMULATED = 'simulated arm'  # subject of a check of the running system
+_DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
+
+
+class Check(NamedTuple):
+    """One line of output: what was checked, the level (GOOD, NOTE or BAD), and the finding."""
+
+    subject: str
+    level: str
+    text: str
+
+
+def _realtime_refusal() -> str:
+    """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
+    # A child process asks for SCHED_FIFO, so that `doctor` itself never runs under SCHED_FIFO.
+    asked = (
+        'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
+        f'{REALTIME_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
+    )
+    found = subprocess.run([sys.executable, '-c', asked], capture_output=True, text=True)
+    return found.stderr.strip().rpartition('\n')[2] if found.returncode else ''
+
+
+def machine_checks(*, simulated: bool) -> Iterator[Check]:
+    """Yield the checks that need no ROS; `simulated` makes real-time permission optional."""
+    refused, release = _realtime_refusal(), platform.release()
+    realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
+    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
+    governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
+    yield _check(
+        'real-time permission',
+        not refused,
+        f'SCHED_FIFO {REALTIME_PRIORITY} '
+        f'{f"was refused ({refused})" if refused else "is allowed"}',
+        'add "@realtime - rtprio 99" and "@realtime - memlock unlimited" to '
+        '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '
+        '--cap-add=sys_nice',
+        NOTE if simulated else BAD,
+    )
+    said = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
+    yield _check('kernel', realtime, said, 'enough for simulation, not for FCI')
+    said = f'{cores} cores, load {load:.1f}'
+    yield _check('processor', load <= 0.75 * cores, said, 'other work may delay cycles')
+    if governors:
+        fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
+        said = f'the governor is {governors}'
+        yield _check('frequency', governors == 'performance', said, fix)
+    yield from dds_settings(os.environ)
+
+
+def _check(subject: str, good: bool, said: str, fix: str, level: str = NOTE) -> Check:
+    """Return a check; unless it is good it has the level and says how to repair what was found."""
+    return Check(subject, GOOD, said) if good else Check(subject, level, f'{said}: {fix}')
+
+
+def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
+    """Yield checks of network settings in the environment variables of ROS and Fast DDS."""
+    domain = variables.get('ROS_DOMAIN_ID', '0')
+    reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
+    middleware = variables.get('RMW_IMPLEMENTATION')
+    named = middleware or 'the default middleware'
+    yield _check(
+        'network',
+        domain.isdigit() and int(domain) <= 101,
+        f'domain {domain[:20]}, discovery {reach}, {named}',
+        'for ROS_DOMAIN_ID choose one from 0 to 101',
+        BAD,
+    )
+    if middleware in (None, _DEFAULT_MIDDLEWARE):
+        yield Check(
+            'middleware',
+            NOTE,
+            f'{_DEFAULT_MIDDLEWARE}, the default, is known for overruns of a 1 kHz controller '
+            'once another machine joins the network (franka_ros2, issue 201); '
+            'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
+        )
+    if variables.get('ROS_LOCALHOST_ONLY') == '1':
+        said = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
+        fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
+        yield Check('network', NOTE, f'{said}: {fix}')
+    for name in FASTDDS_PROFILES:
+        profile = variables.get(name)
+        if profile and not Path(profile).is_file():
+            said = f'{name} names {profile[:200]}, which does not exist; unset it'
+            yield Check('network', BAD, said)
