@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from ..ros.observer import NodeView, TORQUE_TERMS
 
-_COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
+_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 # Stamps later than this behind the clock come from a simulation slower than the clock, because a
@@ -35,13 +36,11 @@ def monitor_view(nodes: Sequence[NodeView], now: float) -> RenderableType:
 
 
 def _panel(node: NodeView, now: float) -> Panel:
-    parts: list[RenderableType] = []
     table = Table.grid(padding=(0, 2))
     for column in range(3):
         table.add_column(no_wrap=column < 2, overflow='fold')
     good = [one for one, status in node.statuses.items() if status.level == 'OK']
-    if good:
-        parts.append(Text(f'OK: {", ".join(good)}', style=_COLORS['OK']))
+    parts: list[Any] = [Text(f'OK: {", ".join(good)}', style='green')] if good else []
     for subject, status in node.statuses.items():
         if subject not in good:
             level = Text(status.level, style=_COLORS.get(status.level, ''))
@@ -51,14 +50,9 @@ def _panel(node: NodeView, now: float) -> Panel:
         rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
         p50, p99 = (node.number('Command', f'latency {p} [us]') for p in ('p50', 'p99'))
         commands = _number(node.number('Command', 'rate [Hz]'))
-        parts.append(
-            Text(
-                f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   '
-                f'latency p50 {_number(p50)} us, p99 {_number(p99)} us',
-                style='bold',
-            )
-        )
-        parts.append(_torques(node))
+        line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
+        line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
+        parts += [Text(line, style='bold'), _torques(node)]
     silent = f' (silent for {now - node.heard:.0f} s)' if node.silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
     title = f'{node.name}{silent}'

@@ -73,10 +73,10 @@ def say(text: object, label: str = '', style: str = '') -> None:
     console.print(f'{text}', style=style or None, soft_wrap=True)
 
 
-def say_each(sentences: Iterable[object], label: str = '') -> None:
+def say_each(sentences: Iterable[object], label: str = '', style: str = '') -> None:
     """Print sentences, each on a line."""
     for sentence in sentences:
-        say(sentence, label)
+        say(sentence, label, style)
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -1,11 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-`franka-dynamics arm check`: compare formulations of an arm's dynamics, or two descriptions.
-
-The formulations are Pinocchio's, the package's own Newton-Euler recursion, and products of
-exponentials.
-"""
+"""`franka-dynamics arm check`: compare formulations of an arm's dynamics, or two descriptions."""
 
 from __future__ import annotations
 
@@ -14,18 +9,14 @@ from pathlib import Path
 import shlex
 import warnings
 
-import numpy as np
-
 from ._command import is_given, refuse, require_with
 from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, say_each, show, terminal, write_json
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
-from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import listed, UrdfError, UrdfMismatchError, UrdfWarning
-from ..report.agreement import agreement_as_data, agreement_tables
-from ..report.table import Table
+from ..report import agreement as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import Doubt, find_doubts
@@ -35,11 +26,6 @@ from ..validation.source import compare, read_pair
 from ..validation.urdf_check import model_from_urdf
 
 _SHOWN = 10
-# The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
-# FR3 without a hand.
-_EXTREME = 5000.0
-
-
 Gravity = tuple[float, float, float]
 
 
@@ -55,24 +41,20 @@ def run(
 ) -> int:
     """Print the verdict; exit 1 if formulations or torques of the descriptions differ."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    if other is not None and _is_unknown(other, prefix):
-        arm, other = replace(arm, arm=other, arm_prefix=prefix or ''), None
-    elif other is None:
+    if other is None:
         require_with('OTHER', 'prefix')
-    if other is not None:
+    elif _is_unknown(other, prefix):
+        arm = replace(arm, arm=other, arm_prefix=prefix or '')
+    else:
         why = 'OTHER: random states are for the formulations of one arm'
         refuse(why, 'states', 'seed', 'all')
         return _descriptions(arm, other, prefix, gravity, json)
     description = arm.load()
     with terminal(stderr=True).status('comparing ...'):
         agreement = compare_formulations(description, gravity=gravity, count=states, seed=seed)
-    say(
-        f'{arm.title(description)}: largest difference from Pinocchio {agreement.largest:.1e}, '
-        f'tolerance {agreement.tolerance:.0e} ({agreement.states} states, seed {agreement.seed})',
-        'pass' if agreement.passed else 'MISMATCH',
-    )
-    for sentence in agreement.findings:
-        say(sentence, style='red')
+    sentence = f'{arm.title(description)}: {report.agreement_sentence(agreement)}'
+    say(sentence, 'pass' if agreement.passed else 'MISMATCH')
+    say_each(agreement.findings, style='red')
     if is_urdf(arm.arm):
         found = ', '.join(f'{one}' for one in agreement.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
@@ -86,20 +68,11 @@ def run(
     notes = [note for note in description.notes if note not in shown]
     say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
-    mass = NewtonEulerModel(description).mass_matrix(description.home_pose)
-    if np.linalg.cond(mass) > _EXTREME:
-        joint = int(np.diag(mass).argmin())
-        say(
-            f'the condition number of M at home is {np.linalg.cond(mass):.0f}: '
-            f'{description.joint_names[joint]} moves only {mass[joint, joint]:.1e} (kg m^2, or '
-            'kg). Gains in proportion to M hold nothing there; the real joint moves its drive as '
-            'well, which is not in M.',
-            'note',
-        )
+    say_each(report.condition_notes(description), 'note')
     if all:
-        show(*agreement_tables(agreement))
+        show(*report.agreement_tables(agreement))
     if json:
-        write_json(json, {**agreement_as_data(agreement), 'doubts': doubts})
+        write_json(json, {**report.agreement_as_data(agreement), 'doubts': doubts})
     return 0 if agreement.passed else 1
 
 
@@ -126,11 +99,8 @@ def _doubts(file: str) -> tuple[list[Doubt], set[str]]:
             'and .ply beside the URDF, if trimesh and libigl are installed.',
             'note',
         )
-    if doubts:
-        rows = [(one.place, one.entry, one.reason) for one in doubts]
-        title = 'numbers of the URDF that an arm can hardly have'
-        show(Table(title, ('of', 'entry', 'because'), rows))
-    else:
+    show(*report.doubt_tables(doubts))
+    if not doubts:
         say('masses, tensors and effort limits of the URDF are plausible', 'note')
     return [*doubts], {str(one) for one in find_doubts(document)}
 

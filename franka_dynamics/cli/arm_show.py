@@ -79,8 +79,7 @@ def _print_dynamics(
     json: Path | None,
 ) -> int:
     """Print M, C dq and g, or JSON instead."""
-    if q is None:
-        q = _pose(description, ('zero',) if description.home is None else ('home',))
+    q = description.home_pose if q is None else q
     velocity = description.joint_vector(dq, '--dq') if dq else np.zeros(description.n)
     values = dynamics_at(description, q, velocity, gravity)
     if json:
@@ -96,17 +95,14 @@ def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
     """Return the joint positions (n,) [rad, m] given by --q: zero, home or numbers."""
     if words == ('zero',):
         return np.zeros(description.n)
-    if words == ('home',):
-        if description.home is None:
-            raise DescriptionError(
-                f'{description.name} has no home pose; give --q one position per joint.'
-            )
+    if words == ('home',) and description.home is not None:
         return np.array(description.home)
     try:
         values = [decimal(word) for word in words]
     except ValueError:
+        known = 'zero' if description.home is None else 'zero, home'
         raise DescriptionError(
-            f'--q takes zero, home or {description.n} numbers; got {",".join(words)}.'
+            f'--q takes {known} or {description.n} numbers; got {",".join(words)}.'
         ) from None
     q = description.joint_vector(values, '--q')
     turns = np.array([joint.kind is JointKind.REVOLUTE for joint in description.joints])

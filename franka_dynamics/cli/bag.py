@@ -13,6 +13,7 @@ from . import _options as shared
 from ._command import flag, Group, Number, option, Output, Values
 from ..errors import OutputError
 from ..files import writable_file
+from ..identification.options import IdentificationOptions
 from ..recordings.options import DERIVED, LAYOUTS, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 
 
@@ -82,8 +83,7 @@ EXTERNAL = Output(_external_path)
 @click.argument('bag', type=click.Path())
 @option('--set', 'inertial sets to try (default: all)', Values('SET,...'), 'sets')
 @option('--hand', 'hands to try, as for the arm (default: all)', Values('HAND,...'), 'hands')
-@shared.gravity_option
-@shared.effort_scale_option
+@shared.packed('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
 @option('--output', 'folder for plots', shared.FOLDER, default='replay_output')
 @flag('--all', 'print everything: all sets and hands')
 @flag('--no-plots', 'draw no plots')

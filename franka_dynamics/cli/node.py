@@ -11,6 +11,7 @@ import click
 from ._command import Group, Number, option, Values
 from ._options import FILE, json_option, NEW_BAG, node_option, topic_options, with_options
 
+_NODES = ('feedforward', 'simulator', 'trajectory_action')
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _NODE_OPTIONS = with_options(
     node_option,
@@ -89,14 +90,10 @@ def monitor(**options: Any) -> int:
 
 
 @node.command()
-@click.argument('node', default='feedforward')
+@click.argument('node', type=click.Choice(_NODES), default='feedforward')
 @option('--output', 'file to write (default: print)', FILE)
 def defaults(**options: Any) -> int:
-    """
-    Print a node's default parameters as a commented YAML file.
-
-    NODE is feedforward, simulator or trajectory_action.
-    """
+    """Print a node's default parameters as a commented YAML file."""
     from .node_requests import defaults
 
     return defaults(**options)

@@ -14,7 +14,6 @@ from ._command import refuse, require_with
 from ._say import print_or_write, say, show, terminal, write_json
 from ._signals import running
 from ..arm.payload import payload_array, read_payload
-from ..errors import SettingsError
 
 if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
     from ..ros.node_client import NodeClient
@@ -86,19 +85,16 @@ def _heard(node: str, timeout: float) -> tuple[list[NodeView], float]:
         def arms() -> list[NodeView]:
             return [one for one in feed.nodes(namespaces) if one.is_arm]
 
-        if feed.until(lambda: bool(arms()), timeout):
-            feed.until(
-                lambda: all(len(one.torques) == len(TORQUE_TERMS) for one in arms()), _PATIENCE_S
-            )
-            feed.wait(_SETTLE_S)
-        now = [time.monotonic()]
-
         def all_heard() -> bool:
-            now.append(time.monotonic())
-            return not any(one.silent(now[-1]) for one in feed.nodes(namespaces))
+            now = time.monotonic()
+            return not any(one.silent(now) for one in feed.nodes(namespaces))
 
+        if feed.until(lambda: bool(arms()), timeout):
+            terms = len(TORQUE_TERMS)
+            feed.until(lambda: all(len(one.torques) == terms for one in arms()), _PATIENCE_S)
+            feed.wait(_SETTLE_S)
         feed.until(all_heard, timeout)
-        return feed.nodes(namespaces), now[-1]
+        return feed.nodes(namespaces), time.monotonic()
 
 
 def set_parameter(parameter: str, value: str, node: str, timeout: float) -> int:
@@ -204,9 +200,7 @@ def monitor(namespace: tuple[str, ...]) -> int:
 
 def defaults(node: str, output: Path | None) -> int:
     """Print or write a node's parameter file."""
-    from ..ros.parameter_tables import NODES, parameter_file
+    from ..ros.parameter_tables import parameter_file
 
-    if node not in NODES:
-        raise SettingsError(f'There is no node {node!r}; there are {", ".join(NODES)}.')
     print_or_write(parameter_file(node), output)
     return 0

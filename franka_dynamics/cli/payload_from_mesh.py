@@ -19,7 +19,7 @@ from ..report.bodies import draw_payload
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
-_DENSEST = 22600.0  # kg/m^3, osmium
+MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 
 def run(
@@ -58,18 +58,14 @@ def run(
     inertia = mesh_inertia(mounted, density)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
-    if density > _DENSEST:
+    if density > MAX_DENSITY_KG_M3:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
         say(f'{dense}; is the unit {file.unit} right?', 'warning')
     comment = f'{name}, {density:.6g} kg/m^3, mount {mount}'
-    say(
-        'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
-        'centre of mass xx xy xz yy yz zz [kg m^2]'
-    )
+    say('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
     write_payload(description, payload_array(inertia), comment, tool, output, desk)
     if plot:
-        title = f'{name}: {inertia.mass:.4g} kg, mount {mount}'
-        draw_payload(mounted, inertia, plot, title)
+        draw_payload(mounted, inertia, plot, f'{name}: {inertia.mass:.4g} kg, mount {mount}')
         say(f'written: {plot}')
     return 0
 
@@ -89,8 +85,8 @@ def write_payload(
     first line of the parameter file, `name` the tool's name in Desk.
     """
     if arm.rated_load is not None and payload[0] > arm.rated_load:
-        above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
-        say(f'{payload[0]:.4g} kg is {above}', 'warning')
+        rated = f'{arm.rated_load:g} kg that {arm.name} is rated for'
+        say(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
     say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
     if output is not None:
         print_or_write(payload_parameter_file(payload, comment), output)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 import os
 from pathlib import Path
 import tempfile
@@ -104,7 +105,7 @@ def _hold(
     1 if the node has a fault at the end, else 0.
     """
     simulator, node = (f'/{SIMULATION}/{name}' for name in ('simulator', 'feedforward'))
-    end = None if duration is None else time.monotonic() + duration
+    end = math.inf if duration is None else time.monotonic() + duration
     fault = False
     with Observer('sim') as feed:
 
@@ -118,16 +119,16 @@ def _hold(
             if not keep_running():
                 return False
             nodes.require_all()
-            return end is None or time.monotonic() < end
+            return time.monotonic() < end
 
         while not ((arms := feed.status(simulator)) and arms.held):
             if not go_on(_CHECK_S):
-                if keep_running():
-                    raise _NotHeldError(
-                        f'The arm was not held within {duration:g} s; give --duration '
-                        'more time, and end other simulated arms in this ROS_DOMAIN_ID.'
-                    )
-                return int(fault)
+                if not keep_running():
+                    return int(fault)
+                raise _NotHeldError(
+                    f'The arm was not held within {duration:g} s; give --duration more time, '
+                    'and end other simulated arms in this ROS_DOMAIN_ID.'
+                )
         say('The arm is held. Meanwhile, in another terminal:')
         suggest('node monitor', 'node set scale 0.5')
         motion = choice.arm
@@ -135,16 +136,15 @@ def _hold(
             motion = 'excitation.yaml'
             suggest(next_command('identify plan', '--output', motion, arm=choice))
         suggest(next_command('node play', motion, '--record', 'recording'))
-        if not view:
-            while go_on(_CHECK_S):
-                pass
-            return int(fault)
-        from ..ros.live_view import watch
-        from ..view.window import Window
+        if view:
+            from ..ros.live_view import watch
+            from ..view.window import Window
 
-        with Window(arm) as window:
-            say(f'open {window.address} in a browser')
-            watch(window, arm, 'joint_states', 'feedforward', go_on)
+            with Window(arm) as window:
+                say(f'open {window.address} in a browser')
+                watch(window, arm, 'joint_states', 'feedforward', go_on)
+        while go_on(_CHECK_S):
+            pass
     return int(fault)
 
 
@@ -152,9 +152,9 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm unlike the model; return the simulator's parameters for it."""
     plant = draw_plant(arm)
     save(plant.arm, folder / 'plant.yaml', source='drawn about its model')
-    noises = ('position_noise', 'velocity_noise', 'effort_noise')
-    return {
-        'robot_type': str(folder / 'plant.yaml'),
+    given = {
+        'robot_type': f'{folder}/plant.yaml',
         'payload': payload_array(plant.settings.payload),
-        **{noise: getattr(plant.settings, noise) for noise in noises},
     }
+    noises = ('position_noise', 'velocity_noise', 'effort_noise')
+    return given | {noise: getattr(plant.settings, noise) for noise in noises}

@@ -11,18 +11,15 @@ import numpy as np
 
 from ..control.external_wrench import wrenches_along, WrenchEstimator
 from ..files import complete_or_absent
+from ..identification.judged_replay import JudgedReplay
 from ..recordings.log_file import library
-from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording, Wrenches, write_bag
-from ..recordings.replay import ReplayFit
 from ..typing import Array
 
 
 def write_external(
     output: Path,
-    best: ReplayFit,
-    recording: Recording,
-    motion: Motion,
+    found: JudgedReplay,
     estimator: WrenchEstimator,
     about: Mapping[str, str],
 ) -> str:
@@ -31,6 +28,7 @@ def write_external(
 
     `about` describes payload, gravity and wrench, for the header of the file.
     """
+    recording, motion, best = found.recording, found.motion, found.fits[0]
     arm, torque = best.arm, motion.effort - best.predicted
     wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
     deviation = np.tile(estimator.deviation, (len(motion), 1))

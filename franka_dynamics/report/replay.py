@@ -11,21 +11,16 @@ from typing import Any
 from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
 from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
-from ..identification.verdict import Verdict
+from ..identification.judged_replay import JudgedReplay
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
 
 
-def replay_as_data(
-    recording: Recording,
-    motion: Motion,
-    fits: Sequence[ReplayFit],
-    others: Sequence[ReplayFit],
-    suspicions: Sequence[str],
-    found: Verdict | None,
-) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`; `others` are as good as `fits[0]`."""
+def replay_as_data(found: JudgedReplay) -> dict[str, Any]:
+    """Return all results of a replay, for `json_text`."""
+    recording, motion, fits = found.recording, found.motion, found.fits
+    figures = ('share', 'residual', 'watched', 'stopped')
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -41,10 +36,11 @@ def replay_as_data(
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in others],
-        'verdict': found,
-        'suspicions': suspicions,
+        'alike': [one.name for one in found.others],
+        'verdict': found.verdict,
+        'suspicions': found.suspicions,
         'remarks': motion.remarks,
+        'guard': {name: getattr(found.guard, name) for name in figures},
     }
 
 
@@ -58,6 +54,16 @@ def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
         'unfiltered': one.unfiltered,
         'without_friction': one.rigid,
     }
+
+
+def samples_sentence(recording: Recording, motion: Motion) -> str:
+    """Return a sentence: how much was recorded, and what of it is compared."""
+    options = motion.options
+    return (
+        f'{recording.source}, {recording.topic}: {len(recording)} messages in '
+        f'{recording.duration:.1f} s; compared are {len(motion)} samples at {options.rate:g} '
+        f'Hz, cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end'
+    )
 
 
 _NAMED = 3

@@ -1,0 +1,76 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A recording compared with an arm's published sets, the verdict on it and the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .options import IdentificationOptions
+from .sources import LEAST_S
+from .verdict import of_motion, Verdict
+from ..arm import ArmDescription
+from ..control.guard_replay import GuardReplay, replay_guard
+from ..recordings.options import SignalOptions
+from ..recordings.plausibility import require_units, suspicions
+from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
+from ..recordings.recording import Recording
+from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
+from ..typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedReplay:
+    """
+    Results of `judge_replay`.
+
+    `motion` is the prepared `recording`, `fits` the arms' errors, the best first; the `others` are
+    as good as it. `verdict` is None after too little motion. `suspicions` are sentences.
+    """
+
+    recording: Recording
+    motion: Motion
+    fits: Sequence[ReplayFit]
+    others: Sequence[ReplayFit]
+    verdict: Verdict | None
+    guard: GuardReplay
+    suspicions: Sequence[str]
+
+
+def judge_replay(
+    recording: Recording,
+    arms: Sequence[ArmDescription],
+    signal: SignalOptions,
+    options: IdentificationOptions,
+    progress: Callable[[int, int], None] | None = None,
+) -> JudgedReplay:
+    """
+    Compare a recording with one arm's sets and hands, `arms`.
+
+    Raises RecordingError if the recording has other units, or too few samples.
+    """
+    recording = recording.scaled(options.effort_scale)
+    require_units(recording, arms[0])
+    model = options.torque_model(arms[0])
+    # Beside those of a friction to be fitted, the torque of the arm file's friction, which is the
+    # same for all arms.
+    of_file = replay_columns(arms[0].friction)
+
+    def columns(q: Array, dq: Array) -> Array:
+        return np.concatenate([model.friction.columns(q, dq), of_file(q, dq)], axis=-1)
+
+    motion = prepare(recording, signal, columns=columns)
+    fits = fit_all(arms, motion, gravity=options.gravity)
+    states = recording.time, recording.q, recording.dq, recording.effort
+    guard = replay_guard(fits[0].arm, *states, gravity=options.gravity, progress=progress)
+    verdict = None
+    if recording.duration - seconds_at_rest(motion) >= LEAST_S:
+        # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
+        alike = [one for one in arms if one.hand == fits[0].arm.hand]
+        verdict = of_motion(motion, model, alike[0], alike, Path(recording.source).name)
+    others, doubts = equally_good(fits, motion), suspicions(recording, arms[0])
+    return JudgedReplay(recording, motion, fits, others, verdict, guard, doubts)
