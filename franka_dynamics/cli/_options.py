@@ -70,14 +70,13 @@ def packed(name: str, kind: type, *options: Callable[[Any], Any]) -> Callable[[A
 
 def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or has not the strength of the Earth's."""
-    given, strength = ','.join(f'{one:g}' for one in gravity), math.hypot(*gravity)
-    said = ''
+    note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
-        said = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
+        note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
     elif strength and not _EARTH[0] <= strength <= _EARTH[1]:
-        said = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
-    if said:
-        print(f'note: gravity {given} {said}.', file=sys.stderr)
+        note = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
+    if note:
+        print(f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.', file=sys.stderr)
     return gravity
 
 
@@ -136,9 +135,7 @@ def require_new(output: Path | None, force: bool) -> None:
 def _ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
     """Return the name; raise click.BadParameter if ROS would refuse it."""
     if name and not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
-        raise click.BadParameter(
-            f'{name!r} is no ROS name: letters, digits, _, and / between them'
-        )
+        raise click.BadParameter(f'{name!r} is no ROS name: letters, digits, _, / between them')
     return name
 
 
@@ -159,9 +156,7 @@ topic_options = with_options(
 def new_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
     """Return the prefix; raise click.BadParameter if names of URDF and TF cannot begin with it."""
     if not re.fullmatch(r'[\w./-]*', prefix, re.ASCII):
-        raise click.BadParameter(
-            f'{prefix!r} cannot begin a name: use letters, digits, _, -, . and /'
-        )
+        raise click.BadParameter(f'{prefix!r} cannot begin a name: use letters, digits, _-./')
     return prefix
 
 
@@ -190,25 +185,17 @@ class ArmChoice:
     joints: tuple[str, ...] = ()
     hold: tuple[tuple[str, float], ...] = ()
 
-    def load(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
-        """
-        Load the arm.
-
-        The arguments, if given, are used in place of --set and --hand; the inertias of
-        `inertial_set` are then as published, without --repair.
-        """
+    def load(self) -> ArmDescription:
+        """Load the arm."""
         from ..urdf.source import load_arm
 
-        return load_arm(
-            self.arm,
-            inertial_set or self.inertial_set,
-            hand=hand or self.hand,
-            prefix=self.arm_prefix,
-            repair=None if inertial_set else self.repair,
-            payload=self.read_payload(),
-            joints=self.joints,
-            held=dict(self.hold),
-        )
+        return load_arm(self.arm, **self.keywords())
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the arguments by which functions load the arm."""
+        common = {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
+        own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'payload': self.read_payload()}
+        return common | own
 
     def read_payload(self) -> LinkInertia | None:
         """Return --payload, numbers or a file, about the flange's origin; None without it."""
@@ -217,15 +204,17 @@ class ArmChoice:
         return None if self.payload is None else read_payload(self.payload)
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Return the arm once for each combination of an inertial set and a hand."""
-        every = [self.load(one, hand) for one in sets for hand in dict.fromkeys(hands)]
-        return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
+        """Return the arm once for each combination of a set, as published, and a hand."""
+        pairs = [(one, hand) for one in sets for hand in hands]
+        each = [replace(self, inertial_set=one, hand=hand, repair=None) for one, hand in pairs]
+        arms = [one.load() for one in each]
+        return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
     def title(self, arm: ArmDescription) -> str:
         """Return one line with the names of the arm, its inertial set, hand and payload."""
         file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
-        what = f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
-        return what if self.payload is None else f'{what}, payload {self.payload}'
+        load = f', payload {self.payload}' if self.payload else ''
+        return f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}{load}'
 
     def node_parameters(self) -> dict[str, Any]:
         """
@@ -301,22 +290,15 @@ class BagReader:
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
         present = names_in_bag(Path(bag), self.topic)
         found = arms_with_joints(present, prefix=arm.arm_prefix or None)
-        names = ' and '.join(joints[0] for _, _, joints in found)
+        if not found or (is_given('arm') and arms_with_joints(present, arm.load(), '')):
+            return arm
+        names, (name, shipped, joints) = ' and '.join(one[0] for *_, one in found), found[0]
         if is_given('arm'):
-            if found and not arms_with_joints(present, arm.load(), ''):
-                raise RecordingError(
-                    f'{bag} has the joints of {found[0][0]} ({names}, ...), not of {arm.arm}; '
-                    f'give --arm {found[0][0]}, or leave --arm out.'
-                )
-            return arm
+            fix = f'not of {arm.arm}; give --arm {name}, or leave --arm out'
+            raise RecordingError(f'{bag} has the joints of {name} ({names}, ...), {fix}.')
         if len(found) > 1:
-            raise RecordingError(
-                f'{bag} has the joints of {len(found)} arms ({names}); choose by --arm or '
-                '--arm-prefix.'
-            )
-        if not found:
-            return arm
-        name, shipped, joints = found[0]
+            fix = 'choose by --arm or --arm-prefix'
+            raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
         prefix = joints[0].removesuffix(shipped.joint_names[0])
         return replace(arm, arm=name, arm_prefix=prefix)
 
@@ -334,13 +316,8 @@ class BagReader:
         """Read an arm's joint states from a bag."""
         from ..recordings.recording import read_recording
 
-        return read_recording(
-            bag,
-            self.names_in_bag(arm),
-            topic=self.topic,
-            stamps=self.stamps,
-            progress=bar.follow(f'reading {bag}'),
-        )
+        names, progress = self.names_in_bag(arm), bar.follow(f'reading {bag}')
+        return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
 
 
 _NAMES = Values('NAME,...')

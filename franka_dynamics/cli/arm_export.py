@@ -20,17 +20,5 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
         format = 'mjcf'
     if format != 'mjcf':
         require_with('--format mjcf', 'ideal')
-    text = robot_text(
-        arm.arm,
-        format,
-        arm.inertial_set,
-        hand=arm.hand,
-        prefix=arm.arm_prefix,
-        repair=arm.repair,
-        payload=arm.read_payload(),
-        joints=arm.joints,
-        held=dict(arm.hold),
-        ideal=ideal,
-    )
-    print_or_write(text, output)
+    print_or_write(robot_text(arm.arm, format, **arm.keywords(), ideal=ideal), output)
     return 0

@@ -62,13 +62,12 @@ def run(
     passed = all(one.passed for one in found)
     if passed or anyway:
         write_text(output, content)
-        say(
-            f'{output}: {arm.n} joints from {plain.joint_names[0]} to '
-            f'{plain.joint_names[-1]}, flange {arm.urdf.tip}, {convention} DH rows.'
-        )
+        span = f'{arm.n} joints from {plain.joint_names[0]} to {plain.joint_names[-1]}'
+        say(f'{output}: {span}, flange {arm.urdf.tip}, {convention} DH rows.')
+    differences = ', '.join(f'{one}' for one in found)
     say(
         "the arm file against Pinocchio's own reading of the URDF: largest differences "
-        f'{", ".join(f"{one}" for one in found)} (tolerance {TOLERANCE:.0e} of the size of each)',
+        f'{differences} (tolerance {TOLERANCE:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or anyway):

@@ -50,11 +50,9 @@ def run(
         warnings = suspicions(recording, description)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag)
-    say(
-        f'{bag}: {len(recording)} messages in {recording.duration:.2f} s on '
-        f'{recording.topic}, joints {recording.joint_names[0]} ... '
-        f'{recording.joint_names[-1]}'
-    )
+    span = f'{recording.joint_names[0]} ... {recording.joint_names[-1]}'
+    size = f'{len(recording)} messages in {recording.duration:.2f} s'
+    say(f'{bag}: {size} on {recording.topic}, joints {span}')
     say_each(recording.remarks, 'note')
     say_each(warnings, 'warning')
     return 0

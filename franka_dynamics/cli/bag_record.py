@@ -60,11 +60,8 @@ def run(
             raise KeyboardInterrupt
 
     # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
-    with (
-        running() as keep_running,
-        terminal().status('') as status_line,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    status = terminal().status('')
+    with running() as keep_running, status as status_line, ThreadPoolExecutor(1) as pool:
 
         def go_on(progress: Progress) -> bool:
             nonlocal playing
@@ -90,16 +87,14 @@ def run(
     if playing is not None and failure is None:
         say(f'{motion}: {playing.result()}')
     if progress.states:
-        say(
-            f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
-            f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
-        )
+        count = f'{bag}: {progress.states} joint states, {progress.rate:.0f} Hz'
+        say(f'{count}, {progress.seconds:.1f} s by the clock, {progress.span:.1f} s of stamps')
     if play is None and progress.node:
         arm = _as_the_node(arm, progress.node)
-    status = _judge(arm, bag, progress, motion)
+    usable = _judge(arm, bag, progress, motion)
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
-    return status if failure is None else 1
+    return 0 if usable and failure is None else 1
 
 
 def _long_enough(duration: float | None, progress: Progress) -> bool:
@@ -140,38 +135,34 @@ def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:
     return merged
 
 
-def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> int:
-    """Read the bag and say whether replay and identify could use it; return 1 if not."""
+def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> bool:
+    """Read the bag and say whether replay and identify could use it; return that."""
     arm = choice.load()
     if progress.states == 0:
         say(
-            f'not usable: nothing was heard on {progress.topic} in '
-            f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in '
-            'this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
+            f'not usable: nothing was heard on {progress.topic} in {progress.seconds:.1f} s; is a '
+            'driver running, in this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
         )
-        return 1
+        return False
     try:
         recording = read_recording(bag, arm.joint_names, topic=progress.topic)
         warnings = suspicions(recording, arm)
         prepared = prepare(recording)
     except FrankaDynamicsError as error:
         say(f'not usable: {error}')
-        return 1
+        return False
     moved = float(np.ptp(recording.q, axis=0).max())
     if motion is not None and moved < _STILL:
         say(
-            f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} '
-            'was sent; see what `franka-dynamics node monitor` says of the node, and whether '
-            'the controller of the effort topic is active.'
+            f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} was '
+            'sent; see `franka-dynamics node monitor`, and if the effort controller is active.'
         )
-        return 1
+        return False
     say_each(warnings, 'warning')
     say_each((*prepared.remarks, *progress.problems), 'note')
-    say(
-        f'{"doubtful" if warnings else "usable"}: {len(prepared)} samples at '
-        f'{prepared.options.rate:g} Hz. Next:'
-    )
+    quality = 'doubtful' if warnings else 'usable'
+    say(f'{quality}: {len(prepared)} samples at {prepared.options.rate:g} Hz. Next:')
     # `bag replay` has no --repair: it uses the inertial sets as published.
     topic = None if progress.topic == DEFAULT_TOPIC else progress.topic
     suggest(next_command('bag replay', bag, arm=choice, topic=topic))
-    return 0
+    return True

@@ -103,7 +103,7 @@ def _candidates(arm: ArmChoice, sets: Sequence[str], hands: Sequence[str]) -> li
     if hands:
         return arm.load_each(sets, hands)
     # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (_HAND,) if is_franka(arm.load(sets[0], AS_LISTED).name) else ()
+    hands = (_HAND,) if is_franka(arm.load_each(sets[:1], (AS_LISTED,))[0].name) else ()
     return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
 
 

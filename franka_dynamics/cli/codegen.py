@@ -42,11 +42,10 @@ def run(
     description = arm.load()
     if not description.link_names:  # loading a URDF has warned of them
         say_each(description.inconsistencies(), 'warning')
+    kinds = [Quantity(name) for name in quantities]
     listed = [
-        customised_equations(
-            description, Quantity(name), gravity, parameters=Parameters(parameters)
-        )
-        for name in track(quantities, 'writing equations', console=terminal(), transient=True)
+        customised_equations(description, kind, gravity, parameters=Parameters(parameters))
+        for kind in track(kinds, 'writing equations', console=terminal(), transient=True)
     ]
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]

@@ -40,7 +40,7 @@ def run(arm: ArmChoice, output: Path) -> int:
     plan = DemoPlan(description, arm.node_parameters())
     folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
-    bag, plant_bag = folder / 'bag', folder / 'plant_bag'
+    bag = folder / 'bag'
     with running() as keep_running, ProgressBar() as bar:
         follow = bar.follow('starting', 100.0)
 
@@ -62,29 +62,24 @@ def run(arm: ArmChoice, output: Path) -> int:
         draw(figures, description.joint_names, folder / 'demo.png')
         second = DemoReport(())
         try:
-            recording, errors = run_trial(
-                description, plan.motion, plan.amplitude, progress=progress
-            )
+            motion = plan.motion, plan.amplitude
+            recording, errors = run_trial(description, *motion, progress=progress)
         except IdentificationError:
             pass
         else:
-            write_recording(recording, plant_bag)
-            bag = plant_bag
+            bag = folder / 'plant_bag'
+            write_recording(recording, bag)
             second = inexact_report({name: error for name, (_, error) in errors.items()})
             draw_inexact(errors, folder / 'inexact_model.png')
         write_json(report, session.rates, second, folder / 'demo.json')
-    show(
-        report.table(
-            f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
-        )
-    )
+    exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
+    show(report.table(exact))
     say(report.caption)
     say_each(report.errors, 'error')
     if second.rows:
         show(second.table(_SECOND))
     else:
-        why = 'the arm has too little room about its home pose for a motion that identifies it'
-        say(f'the second part is left out: {why}; set another home in the arm file.', 'note')
+        say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
     say('now try', style='bold')
     suggest(

@@ -71,18 +71,25 @@ def run(
     if output and not refused:
         result.save(output, payload=arm.read_payload(), anyway=True)
     if report:
-        _write_page(report, result, [*fitted, *left_out], fit, base_parameters=all)
+        used, scale = {one.name for one in result.notes}, fit.scale(result.model.n)
+        bags_of = zip(labels_of(each := [*fitted, *left_out]), each)
+        motions = (
+            (name, one.motion(result.model, scale)) for name, one in bags_of if name in used
+        )
+        write_text(report, pages.identification_page(result, motions, base_parameters=all))
     if json:
         write_json(json, pages.identification_as_data(result))
-    show_identification(result, base_parameters=all)
+    say(pages.conclusion(result), style='bold')
+    say_each(pages.details(result), 'warning')
+    show(*pages.tables(result), *([pages.parameter_table(result)] if all else []))
+    say(E_IN_WORDS)
     if report:
         say(f'page: {report}')
     if refused:
         say(refused, style='red')
         return 1
     if output:
-        count = len(result.names)
-        what = f'all {count} bags' if count > 1 else 'all of the bag'
+        what = f'all {len(result.names)} bags' if result.names[1:] else 'all of the bag'
         say(f'arm file: {output} (set {IDENTIFIED}, fitted to {what}). Next:')
         written = ArmChoice(f'{output}')
         suggest(next_command('arm check', arm=written))
@@ -91,24 +98,6 @@ def run(
     else:
         say('no arm file was written: name one with --output')
     return 0
-
-
-def _write_page(
-    path: Path,
-    result: Identification,
-    bags: list[Bag],
-    fit: IdentificationOptions,
-    *,
-    base_parameters: bool,
-) -> None:
-    """Write the HTML page, with plots of the bags that were used."""
-    used, scale = {one.name for one in result.notes}, fit.scale(result.model.n)
-    motions = (
-        (name, bag.motion(result.model, scale))
-        for name, bag in zip(labels_of(bags), bags)
-        if name in used
-    )
-    write_text(path, pages.identification_page(result, motions, base_parameters=base_parameters))
 
 
 def _refusal(result: Identification, anyway: bool, require: float | None) -> str:
@@ -124,14 +113,6 @@ def _refusal(result: Identification, anyway: bool, require: float | None) -> str
     return f'No arm file was written: {why}.'
 
 
-def show_identification(result: Identification, *, base_parameters: bool = False) -> None:
-    """Print the verdict, warnings and tables of an identification."""
-    say(pages.conclusion(result), style='bold')
-    say_each(pages.details(result), 'warning')
-    show(*pages.tables(result), *([pages.parameter_table(result)] if base_parameters else []))
-    say(E_IN_WORDS)
-
-
 @contextmanager
 def _executor(processes: int, dask: str | None) -> Iterator[Executor | None]:
     """Yield an executor for --dask or --processes, or None to run in this process."""
@@ -144,9 +125,7 @@ def _executor(processes: int, dask: str | None) -> Iterator[Executor | None]:
     try:
         client = Client(dask, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:
-        raise ClusterError(
-            f'No Dask scheduler answers at {dask} ({error}); start one with '
-            '`dask scheduler`, or fix the address.'
-        ) from error
+        fix = 'start one with `dask scheduler`, or fix the address'
+        raise ClusterError(f'No Dask scheduler answers at {dask} ({error}); {fix}.') from error
     with client:
         yield client.get_executor(pure=False)
