@@ -183,6 +183,8 @@ def test_a_later_sender_of_torques_is_shown_and_a_later_source_of_states_stops(
         ([*range(400, 500), *range(1, 1000)], False),  # killed and restarted at once
         ([1, 2, 1, 3, 2, 4, 3, 5], True),  # started together
         ([900, 901, 1, 902], True),  # one message of another
+        # Two started together, of which a slow reader takes 300 messages each in turn.
+        ([*range(1, 301), *range(1, 301)] + [*range(201, 501)], True),
         ([100, 101, 5000, 102], True),  # one that has sent more
         ([100, 300, 301, 500, 501], False),  # a reader that pauses
         ([5000, 1, 2, 3], False),  # restarted before its second message came
