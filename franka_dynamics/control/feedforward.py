@@ -424,6 +424,7 @@ class Feedforward:
                     self.states.forget_losses()  # how long ago they were is not known any more
                 torque = self.reject_state('the clock of the joint states was set back', now)
                 self._forget()
+                self._sent_at = now  # a further torque of this instant must not differ
                 return torque
             wrong, faulty = self.states.impossible(q, dq, measured)
             if wrong:

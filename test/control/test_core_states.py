@@ -644,6 +644,14 @@ def test_a_clock_of_ticks_that_is_set_back_ends_torques(silence):
     assert script.core.state in (State.STOPPING, State.SILENT)
 
 
+def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
+    script = Script(MUJOCO).running()
+    script.core.stop('test', Stop.TO_ZERO)
+    script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
+    torque = script.core.torque
+    np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
+
+
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
     script = Script().running()
     script.core.stop('test', Stop.TO_ZERO)
