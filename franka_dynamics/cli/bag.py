@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import flag, Group, Number, option, Output, Values
+from ._command import Count, flag, Group, Number, option, Output, Values
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
@@ -44,11 +44,13 @@ def record(**options: Any) -> int:
 @option('--position', 'of joint positions', metavar='COLUMNS')
 @option('--velocity', f'of joint velocities, or {DERIVED!r} from position', metavar='COLUMNS')
 @option('--effort', 'of torques, or currents with --torque-constant', metavar='COLUMNS')
-@option('--stamp', 'column with the time of each row')
+@option('--stamp', 'column with the time of each row, or SECONDS,NANOSECONDS')
 @option('--log-rate', 'rows per second, where there is no stamp column', Number(), 'rate')
 @option('--position-unit', 'unit of position', [*POSITION_UNITS], default='rad')
 @option('--velocity-unit', 'unit of velocity', [*VELOCITY_UNITS], default='rad/s')
 @option('--stamp-unit', 'unit of the stamp', [*STAMP_UNITS], default='s')
+@option('--episode', 'the episode to read, in a log of several', Count(0))
+@flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
 @shared.effort_scale_option
 @shared.bag_options
 @shared.named_arm_options
@@ -56,9 +58,9 @@ def import_(**options: Any) -> int:
     """
     Convert a log to a rosbag2 of joint states.
 
-    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz file. COLUMNS is the name
-    of an array with one column per joint, such as a dataset of HDF5, some columns of a wider one
-    such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from 0), names separated by
+    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. COLUMNS is the
+    name of an array with one column per joint, such as a dataset of HDF5, some columns of a wider
+    one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from 0), names separated by
     commas, or numbers counted from 1 such as 2-8.
     """
     from .bag_import import run

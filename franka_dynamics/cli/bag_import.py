@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ._command import refuse
 from ._options import ArmChoice, BagReader, new_bag
@@ -39,7 +42,8 @@ def run(
         refuse('--layout, which names them', 'position', 'velocity', 'effort', 'stamp', 'rate')
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(log), columns)
-    named = LAYOUTS[layout] if layout else ColumnMap(**columns)
+    reading = {name: columns[name] for name in ('episode', 'skip_incomplete')}
+    named = replace(LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
     description = arm.load()
     bag = output or new_bag(f'{Path(log).with_suffix("")}')
     with ProgressBar() as bar:
@@ -64,7 +68,9 @@ def _contents(log: LogColumns) -> Table:
     for name, array in log.arrays.items():
         for place, column in enumerate(array.reshape(len(array), -1).T, start=1):
             shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
-            rows.append([shown, column[0], column[-1], column.min(), column.max()])
+            rows.append(
+                [shown, column[0], column[-1], np.fmin.reduce(column), np.fmax.reduce(column)]
+            )
     heads = [Head(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.arrays.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)

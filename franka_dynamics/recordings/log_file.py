@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads log files (CSV, parquet, HDF5, NumPy) as named arrays."""
+"""Reads log files (CSV, parquet, HDF5, NumPy, MATLAB) as named arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from io import StringIO
 from itertools import islice
@@ -19,6 +19,12 @@ from ..errors import MissingDependencyError, needing, RecordingError
 from ..typing import Array
 
 _SHOWN = 24  # largest number of names listed in a message
+# Groups of HDF5 files with one episode each, such as robomimic's data/demo_0, and columns that
+# number the episodes, such as LeRobot's.
+_EPISODE_GROUP = re.compile(
+    r'(?:.*/)?(?:demo|episode|ep|rollout|traj|trajectory|trial)[_-]?(\d+)/'
+)
+_EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,7 @@ class LogColumns:
             if array is None:
                 raise RecordingError(
                     f'{self.source} has no column {name!r} for {what}; it has {self.in_words()}.'
+                    + (f' {choose_episode(self._groups())}' if self._groups() else '')
                 )
             # Some files have one row per joint.
             turned = array.ndim == 2 and array.shape[1] != count == array.shape[0]
@@ -74,6 +81,44 @@ class LogColumns:
                 f'{count} of equal length are needed.'
             )
         return np.column_stack(found)
+
+    def _groups(self) -> list[int]:
+        """Return the numbers of the episodes that have groups of their own."""
+        return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.arrays) if one})
+
+    def episode(self, number: int | None) -> LogColumns:
+        """
+        Return the columns of one episode, also by their names within its group.
+
+        Without a number the file must not have a column that numbers several episodes. Raises
+        RecordingError that lists the episodes if there is no such episode.
+        """
+        column = next((self.arrays[one] for one in _EPISODE_COLUMNS if one in self.arrays), None)
+        if number is None:
+            if column is not None and len(np.unique(column)) > 1:
+                raise RecordingError(f'{self.source}: {choose_episode(np.unique(column))}')
+            return self
+        groups = self._groups()
+        if number in groups:
+            chosen = {}
+            for name, array in self.arrays.items():
+                group = _EPISODE_GROUP.match(name)
+                if group is None or int(group[1]) == number:
+                    chosen[name] = array
+                    chosen[name[group.end() :] if group else name] = array
+            return replace(self, arrays=chosen)
+        if column is None or number not in column:
+            there = groups if column is None else np.unique(column)
+            if len(there):
+                raise RecordingError(
+                    f'{self.source} has no episode {number}; {choose_episode(there)}'
+                )
+            return self
+        rows = column.reshape(len(column), -1)[:, 0] == number
+        return replace(
+            self,
+            arrays={k: v[rows] if len(v) == len(rows) else v for k, v in self.arrays.items()},
+        )
 
     def _named(self, name: str) -> Array | None:
         """Return the array or column that a name, a number or `name[first-last]` selects."""
@@ -103,13 +148,20 @@ class LogColumns:
         return ', '.join(shown) + (f' and {more} more' if more else '')
 
 
+def choose_episode(numbers: Sequence[float] | Array) -> str:
+    """Return a sentence that lists episodes and names the option that chooses one."""
+    first, last = int(min(numbers)), int(max(numbers))
+    several = f' to {last} ({len(numbers)} in all)' if last > first else ''
+    return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
+
+
 def read_log(path: str | Path) -> LogColumns:
     """
     Return the columns of a log file, whose format follows from the file's suffix.
 
-    The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz. Columns of a
+    The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz. Columns of a
     text file may be separated by commas, semicolons, tabs or blanks, with or without a header
-    line.
+    line. Empty cells become NaN, dates (ISO 8601) seconds since 1970, and lists in cells matrices.
 
     Raises RecordingError if the file is missing, damaged, of another format or without numbers,
     and, with row and column, if a cell of a text file is not a number. Raises
@@ -186,16 +238,24 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     table = cells(content or ['x'])
     numbers = table.apply(pandas.to_numeric, errors='coerce')
     wrong = numbers.isna() & (table.apply(lambda column: column.str.lower()) != 'nan')
-    names = table.iloc[0].tolist() if wrong.iloc[0].any() else []
+    matrices = {}
+    for column in np.flatnonzero(wrong.iloc[1:].all()).tolist():
+        found = _dates_or_lists(table.iloc[:, column])
+        if found is not None:
+            numbers[column], matrices[column] = found[:, 0], found
+            wrong[column] = np.isnan(found[:, 0])
+    names = table.iloc[0].tolist() if (wrong.iloc[0] & (table.iloc[0] != '')).any() else []
     if names:
         table, numbers, wrong = (one.iloc[1:] for one in (table, numbers, wrong))
+        matrices = {column: found[1:] for column, found in matrices.items()}
     if not len(table):
         raise RecordingError(f'{file} holds no rows of numbers.')
     if len(table) > 1 and wrong.iloc[-1].any() and not text.endswith('\n'):
         # The recorder was probably stopped.
         remarks.append(f'the last row, number {len(table)}, breaks off and was left out')
-        numbers, wrong = numbers.iloc[:-1], wrong.iloc[:-1]
-    for row, column in np.argwhere(wrong.to_numpy())[:1].tolist():
+        table, numbers, wrong = (one.iloc[:-1] for one in (table, numbers, wrong))
+        matrices = {column: found[:-1] for column, found in matrices.items()}
+    for row, column in np.argwhere((wrong & (table != '')).to_numpy())[:1].tolist():
         cell = table.iloc[row, column]
         comma = ' (a decimal comma must be a point)' if ',' in cell else ''
         raise RecordingError(
@@ -212,11 +272,43 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
             'its own.'
         )
     values = numbers.to_numpy(dtype=float)
-    yield from zip(names, values.T) if len(names) == values.shape[1] else [('', values)]
+    if len(names) != values.shape[1]:
+        yield '', values
+        return
+    for column, name in enumerate(names):
+        found = matrices.get(column)
+        yield name, values[:, column] if found is None or found.shape[1] == 1 else found
+
+
+def _dates_or_lists(column: Any) -> Array | None:
+    """Return ISO dates as seconds since 1970, or lists of numbers as rows; None for other text."""
+    pandas = import_module('pandas')
+    dates = pandas.to_datetime(column, errors='coerce', utc=True, format='ISO8601')
+    if dates.iloc[1:].notna().any():
+        seconds = (dates - pandas.Timestamp(0, tz='UTC')).dt.total_seconds()
+        return np.asarray(seconds, dtype=float)[:, None]
+    lists = [re.fullmatch(r'[\[(](.*)[\])]', cell) for cell in column]
+    rows = [re.split(r'[\s,;]+', one[1].strip(' ,')) if one else [] for one in lists]
+    width = max(map(len, rows))
+    if not width:
+        return None
+    try:
+        return np.array([[float(one) for one in row] or [np.nan] * width for row in rows])
+    except ValueError:  # not numbers, or of different lengths
+        return None
 
 
 def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    loaded = np.load(file, allow_pickle=False)
+    try:
+        loaded = np.load(file, allow_pickle=False)
+    except ValueError as error:
+        if 'Object arrays' not in str(error):
+            raise
+        raise RecordingError(
+            f'{file} holds a pickled Python object, such as a dict, which is not read because '
+            'unpickling can run code. Where you trust it, save its arrays instead: '
+            'np.savez("log.npz", **np.load(FILE, allow_pickle=True).item()).'
+        ) from error
     if isinstance(loaded, np.ndarray):
         names = loaded.dtype.names or ()
         yield from [(name, loaded[name]) for name in names] or [('', np.atleast_2d(loaded))]
@@ -243,6 +335,24 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     yield from found
 
 
+def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield a .mat file's variables and, as struct.field, fields of structs."""
+    try:
+        yield from _flat('', library('scipy.io', file).loadmat(file, simplify_cells=True))
+    except NotImplementedError:  # version 7.3 is HDF5, whose axes MATLAB writes in reverse order
+        for name, array in _read_hdf5(file, remarks):
+            if not name.startswith('#refs#'):
+                yield name.replace('/', '.'), array.T
+
+
+def _flat(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in variables.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f'{prefix}{name}.', value)
+        elif not name.startswith('__'):
+            yield prefix + name, value
+
+
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     library('pyarrow', file)
     pandas = library('pandas', file)
@@ -261,4 +371,5 @@ _READERS: dict[str, Callable[[Path, list[str]], Iterator[tuple[str, Any]]]] = {
     **dict.fromkeys(('.npy', '.npz'), _read_numpy),
     '.parquet': _read_parquet,
     **dict.fromkeys(('.h5', '.hdf5'), _read_hdf5),
+    '.mat': _read_matlab,
 }

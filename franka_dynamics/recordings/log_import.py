@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .log_file import LogColumns, read_log
+from .log_file import choose_episode, LogColumns, read_log
 from .options import ColumnMap, DERIVED, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 from .recording import effort_scales, Recording, require_sound
 from ..errors import RecordingError
+from ..typing import Array
 
 TOPIC = '/joint_states'
 # Names that logs often give the first joint's column, without its number, and the time.
@@ -24,6 +25,7 @@ _USUAL = {
     'effort': ('tau', 'tau_J', 'effort', 'torque', 'joint_effort'),
 }
 _USUAL_STAMPS = ('t', 'time', 'stamp', 'timestamp')
+_ANEW = 10.0  # an episode begins within this many sampling periods of the first stamp
 _LONG_PERIOD_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
 
 
@@ -133,7 +135,8 @@ def import_log(
     or a column is missing or not usable, MissingDependencyError if a library for this kind of file
     is not installed.
     """
-    log = read_log(path)
+    whole = read_log(path)
+    log = whole.episode(columns.episode)
     n = len(joint_names)
     require_columns(log, vars(columns))
     q = log.choose(columns.position, n, 'position') * POSITION_UNITS[columns.position_unit]
@@ -143,11 +146,22 @@ def import_log(
         if columns.velocity == DERIVED
         else log.choose(columns.velocity, n, 'velocity') * VELOCITY_UNITS[columns.velocity_unit]
     )
-    stamp = (
-        None
-        if columns.stamp is None
-        else log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
-    )
+    stamp = None if columns.stamp is None else _stamp_column(log, columns)
+    remarks = list(log.remarks)
+    parts = {'stamp': stamp, 'position': q, 'velocity': dq, 'effort': effort}
+    given = {name: part for name, part in parts.items() if part is not None}
+    if len({len(part) for part in given.values()}) == 1:
+        incomplete = _incomplete(given, log.source, joint_names, columns)
+        if incomplete.any():
+            remarks.append(f'{incomplete.sum()} incomplete rows of {len(q)} were left out')
+        kept = ~incomplete
+        number = columns.episode if log is whole else None  # else chosen by column or group
+        kept[kept] = _episode_rows(
+            None if stamp is None else stamp[kept], int(kept.sum()), number, log.source
+        )
+        q, effort = q[kept], effort[kept]
+        dq = None if dq is None else dq[kept]
+        stamp = None if stamp is None else stamp[kept]
     recording = recording_from_arrays(
         q,
         dq,
@@ -158,7 +172,64 @@ def import_log(
         source=log.source,
         topic=topic,
     )
-    return replace(recording, remarks=(*log.remarks, *recording.remarks))
+    return replace(recording, remarks=(*remarks, *recording.remarks))
+
+
+def _stamp_column(log: LogColumns, columns: ColumnMap) -> Array:
+    """Return the stamps [s] of the rows, from one column or from seconds and nanoseconds."""
+    assert columns.stamp is not None
+    if columns.stamp.count(',') == 1:
+        if columns.stamp_unit != 's':
+            raise RecordingError(
+                f'{log.source}: the stamp {columns.stamp!r} is seconds and nanoseconds; leave out '
+                '--stamp-unit, or give one column.'
+            )
+        return log.choose(columns.stamp, 2, 'stamp') @ [1.0, 1e-9]
+    return log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
+
+
+def _incomplete(
+    parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
+) -> NDArray[np.bool_]:
+    """Return which rows lack a value; raise RecordingError unless they are to be left out."""
+    lacking: dict[str, NDArray[np.bool_]] = {
+        k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()
+    }
+    rows: NDArray[np.bool_] = np.any(list(lacking.values()), axis=0)
+    if rows.all() or (rows.any() and not columns.skip_incomplete):
+        first = int(np.argmax(rows))
+        what = next(name for name, part in lacking.items() if part[first])
+        if parts[what].ndim == 2:
+            what = f'{what} of {joint_names[int(np.argmax(np.isnan(parts[what][first])))]}'
+        advice = (
+            'bring all quantities to the same rows first, such as by pandas.merge_asof'
+            if rows.all()
+            else 'leave such rows, as of merged topics, out by --skip-incomplete'
+        )
+        raise RecordingError(
+            f'{source}, row {first + 1}: {what} is nan or empty, as are values in {rows.sum()} of '
+            f'{len(rows)} rows; {advice}.'
+        )
+    return rows
+
+
+def _episode_rows(
+    stamp: Array | None, count: int, number: int | None, source: str
+) -> NDArray[np.bool_]:
+    """Return which of `count` rows are of episode `number`, where stamps begin anew for each."""
+    step = np.diff(stamp) if stamp is not None else np.zeros(0)
+    begins = np.zeros(count, dtype=np.int64)
+    if stamp is not None and np.any(step > 0.0):
+        # Back at the first stamp; a step back by less is a fault, which is refused later.
+        anew = (step < 0.0) & (stamp[1:] < stamp[0] + _ANEW * np.median(step[step > 0.0]))
+        begins[1:] = np.cumsum(anew)
+    several = np.unique(begins)
+    if number is None and len(several) == 1:
+        return np.ones(count, dtype=bool)
+    if number is None or number not in several or len(several) == 1:
+        what = 'the stamps begin anew, so' if number is None else f'there is no episode {number};'
+        raise RecordingError(f'{source}: {what} {choose_episode(several.tolist())}')
+    return begins == number
 
 
 def _stamps(

@@ -51,7 +51,10 @@ class ColumnMap:
 
     Columns are named as `LogColumns.choose` expects. `velocity` may also be 'derived': central
     differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
+    `stamp` may be two columns, seconds and nanoseconds.
     `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
+    `episode` is the number of the episode to read, where the log has several; `skip_incomplete`
+    leaves out rows in which a value is missing.
     """
 
     position: str = ''
@@ -63,6 +66,8 @@ class ColumnMap:
     velocity_unit: str = 'rad/s'
     stamp_unit: str = 's'
     effort_scale: tuple[float, ...] = (1.0,)
+    episode: int | None = None
+    skip_incomplete: bool = False
 
     def __post_init__(self) -> None:
         """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""

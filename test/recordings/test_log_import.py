@@ -82,7 +82,75 @@ def write_dates(path):
     pandas.DataFrame({'t': dates, **rest}).to_parquet(path)
 
 
+def frame(**columns):
+    return pytest.importorskip('pandas').DataFrame(columns)
+
+
+def write_matlab(path):
+    pytest.importorskip('scipy.io').savemat(path, {'t': TIME, 'log': {**DATA, 'name': 'x'}})
+
+
+def write_matlab_73(path):
+    """Write HDF5 as MATLAB does: a header of 512 bytes, axes in reverse order."""
+    with pytest.importorskip('h5py').File(path, 'w', userblock_size=512) as opened:
+        for name, array in DATA.items():
+            opened[f'log/{name}'] = np.atleast_2d(array.T)
+    with path.open('r+b') as file:
+        file.write(b'MATLAB 7.3 MAT-file'.ljust(124) + b'\x00\x02IM')
+
+
+def write_iso_dates(path):
+    dates = pytest.importorskip('pandas').to_datetime(np.round(1e9 * TIME).astype('int64'))
+    frame(t=dates.astype(str), **dict(zip(HEADER[1:], TABLE.T[1:]))).to_csv(path, index=False)
+
+
+def write_lists(path):
+    lists = {k: [str(one) for one in DATA[k].tolist()] for k in ('q', 'dq', 'tau')}
+    frame(t=TIME, **lists).to_csv(path, index=False)
+
+
+def write_two_stamps(path):
+    ns = np.round(1e9 * TIME).astype('int64')
+    rest = dict(zip(HEADER[1:], TABLE.T[1:]))
+    frame(sec=ns // 10**9, nanosec=ns % 10**9, **rest).to_csv(path, index=False)
+
+
+def write_merged(path):
+    """Write rows of another topic, which have a stamp only, in between."""
+    states, others = frame(**dict(zip(HEADER, TABLE.T))), frame(t=TIME[:-1] + 0.002, mode=2.0)
+    both = pytest.importorskip('pandas').concat([states, others])
+    both.sort_values('t').to_csv(path, index=False)
+
+
+def write_episodes(path):
+    """Write two episodes as LeRobot does; the second is the recording."""
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    arrays = {k: list(np.concatenate([0.0 * DATA[k], DATA[k]])) for k in ('q', 'dq', 'tau')}
+    stamps = np.concatenate([TIME, TIME])
+    frame(t=stamps, episode_index=np.repeat([0, 1], ROWS), **arrays).to_parquet(path)
+
+
+def write_anew(path):
+    np.savez(path, **{k: np.concatenate([one[:-1], one]) for k, one in DATA.items()})
+
+
+def write_groups(path):
+    with pytest.importorskip('h5py').File(path, 'w') as opened:
+        for number in (0, 1):
+            for name, array in DATA.items():
+                opened[f'data/demo_{number}/{name}'] = number * array
+
+
 FORMS = {
+    'struct.mat': (write_matlab, ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')),
+    'hdf5.mat': (write_matlab_73, ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')),
+    'iso.csv': (write_iso_dates, NAMED),
+    'lists.csv': (write_lists, ARRAYS),
+    'two_stamps.csv': (write_two_stamps, replace(NAMED, stamp='sec,nanosec')),
+    'merged.csv': (write_merged, replace(NAMED, skip_incomplete=True)),
+    'episodes.parquet': (write_episodes, replace(ARRAYS, episode=1)),
+    'anew.npz': (write_anew, replace(ARRAYS, episode=1)),
+    'groups.h5': (write_groups, replace(ARRAYS, episode=1)),
     'commented.csv': (text(edit=commented), NAMED),
     'quoted.csv': (text(edit=quoted), NUMBERED),
     'semicolon.csv': (text(';'), NAMED),
@@ -165,7 +233,12 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
     ('suffix', 'content', 'columns', 'names'),
     [
         ('csv', lines(GOOD, f'x{GOOD[3:]}'), NAMED, ('row 2', 'column 1', "'x'")),
-        ('csv', lines(GOOD, '1,2'), NAMED, ('row 2', 'column 3', "''")),
+        (
+            'csv',
+            lines(GOOD, '1,2'),
+            NAMED,
+            ('row 2', 'fer_joint2', '--skip-incomplete'),
+        ),
         ('csv', TWO.replace(',', ';').replace('.', ','), NAMED, ('decimal comma',)),
         ('csv', lines(), NAMED, ('no rows',)),
         ('csv', 'q,q\n1,2\n', NAMED, ("'q' more than once",)),
@@ -225,3 +298,28 @@ def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):
     recording = import_log(path, NAMED, NAMES)
     assert recording.remarks == (f'the last row, number {ROWS}, breaks off and was left out',)
     np.testing.assert_allclose(recording.effort, EFFORT[:-1], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ('form', 'names'),
+    [
+        ('merged.csv', ('row 2', 'position of fer_joint1', '49 of 99', '--skip-incomplete')),
+        ('episodes.parquet', ('0 to 1', '--episode N')),
+        ('anew.npz', ('0 to 1', '--episode N')),
+        ('groups.h5', ('0 to 1', '--episode N')),
+    ],
+)
+def test_rows_that_must_be_chosen_are_not_joined_in_silence(form, names, tmp_path):
+    write, columns = FORMS[form]
+    write(tmp_path / form)
+    with refuses(RecordingError, form, *names):
+        import_log(tmp_path / form, replace(columns, episode=None, skip_incomplete=False), NAMES)
+    if columns.episode is not None:
+        with refuses(RecordingError, form, 'no episode 2', *names):
+            import_log(tmp_path / form, replace(columns, episode=2), NAMES)
+
+
+def test_a_pickled_dict_is_never_unpickled(tmp_path):
+    np.save(tmp_path / 'log.npy', DATA, allow_pickle=True)
+    with refuses(RecordingError, 'log.npy', 'np.savez'):
+        read_log(tmp_path / 'log.npy')
