@@ -33,7 +33,7 @@ REAL = drawn_around(ARM, 0)
 def cluster():
     distributed = pytest.importorskip('distributed')
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=':0', silence_logs=50
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
     ) as running:
         yield running
 
