@@ -107,7 +107,8 @@ class CommandReceiver:
             self._node.get_logger().info(receiver.sentence)
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        refusal = self._receiver.take(message.data, number)
+        several = self._node.count_publishers(self._subscription.topic_name) > 1
+        refusal = self._receiver.take(message.data, number, several=several)
         if refusal is None:
             self._on_followed()
             return

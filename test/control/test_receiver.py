@@ -132,16 +132,27 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
     assert receiver.refused[OTHER] == 250
 
 
-@pytest.mark.parametrize('ahead', [99, 50, 1, 0, -1, -50])
-def test_two_senders_with_near_numbers_do_not_take_turns(ahead):
+@pytest.mark.parametrize('ahead', [99, 50, 1, 0, -1, -50, -99])
+def test_of_two_senders_with_near_numbers_none_is_followed_and_the_arm_is_braked(ahead):
     receiver = fci_receiver()
     applied, answers = played(
         receiver, 600, lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k < 400)]
     )
-    both = [tuple(answer is None for answer in one) for one in answers[101:400]]
-    assert both == [(ahead <= 0, ahead > 0)] * 299
-    assert all(one[0] is None for one in [*answers[:100], *answers[500:]])
+    assert all(one == [OTHER, OTHER] for one in answers[103:400])
+    np.testing.assert_array_equal(applied[200:400], 0.0)  # the robot carries its own weight
+    assert all(one == [None] for one in [*answers[:100], *answers[500:]])
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+
+
+@pytest.mark.parametrize('sent', [20, 60, 99, 500])
+@pytest.mark.parametrize('several', [True, False])
+def test_a_sender_that_was_killed_and_restarted_at_once_is_followed_again(sent, several):
+    receiver, accepted = fci_receiver(), []
+    for k in range(sent + 200):
+        receiver.step(1e-3 * k, FER.home, STILL)
+        number = 1 + (k if k < sent else k - sent)
+        accepted.append(receiver.take(np.full(7, 5.0), number, several=several) is None)
+    assert all(accepted[:sent]) and all(accepted[sent + 60 :])
 
 
 @pytest.mark.parametrize(

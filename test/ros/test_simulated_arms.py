@@ -96,3 +96,30 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     last = states[-1]
     gravity = NewtonEulerModel(FER).gravity(np.array(last.position))
     np.testing.assert_allclose(last.effort - gravity, 0.0, rtol=0, atol=0.5)
+
+
+def test_of_two_senders_that_began_together_none_is_followed_while_both_send(probe, start_arm):
+    both = [probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2)]
+    start_arm(gravity_compensation=True, brake_release_after=0.0, command_timeout=1.0)
+    for publisher in both:
+        probe.until(publisher.get_subscription_count, 'the arm listens')
+    turn, torques = cycle(both), Float64MultiArray(data=[0.0] * 7)
+
+    def state_of(senders):
+        next(senders).publish(torques)
+        return probe.told('simulator', 'state')
+
+    probe.until(lambda: state_of(turn) == 'stopped', 'the arm stopped though both send')
+    said, refused, before = set(), 'refused: other publisher', None
+
+    def goes_on():
+        nonlocal before
+        said.add(state_of(turn))
+        count = int(probe.told('simulator', refused))
+        before = count if before is None else before
+        return count > before + 100
+
+    probe.until(goes_on, 'both refused')
+    assert said == {'stopped'}
+    alone = cycle(both[:1])
+    probe.until(lambda: state_of(alone) == 'following', 'the one that is left followed')
