@@ -43,6 +43,34 @@ FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 MAX_BRAKING_S = 1.0  # an arm that moves longer than this is driven by something else, unless held
 # So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.
 HELD_J = 1.5
+# Time constant with which an arm whose motion is not seen is brought to rest, and time after which
+# that is over [s]. On draw 73 of benchmarks/guard_misconfiguration.py an FR3 with firm gains, all
+# joints frozen in motion, reached 7.6 rad/s with a time constant of 0.06, and 2.5 with 0.1.
+UNSEEN_TIME_CONSTANT_S, UNSEEN_STOP_S = 0.1, 0.25
+
+
+class UnseenStop:
+    """
+    Brings an arm to rest by the model alone, because its sensors do not show how it moves.
+
+    `q` and `dq`, (n,) each, are where it probably is at a time `begun` [s], and how fast; its
+    velocity is to decay exponentially.
+    """
+
+    def __init__(self, terms: TermModel, q: Array, dq: Array, begun: float) -> None:
+        self._terms, self._q, self._dq, self._begun = terms, q, dq, begun
+
+    def torque(self, now: float) -> Array:
+        """Return the torque to command at a time [s], (n,) [N m]."""
+        terms, decay = self._terms, UNSEEN_TIME_CONSTANT_S
+        left = float(np.exp(-max(0.0, now - self._begun) / decay))
+        q, dq = self._q + (1.0 - left) * decay * self._dq, left * self._dq
+        gravity = terms.gravity_to_command(q, terms.gravity(q))
+        return gravity + terms.coriolis(q, dq) - terms.inertia(q, dq / decay)
+
+    def over(self, now: float) -> bool:
+        """Return whether the arm probably rests at a time [s]."""
+        return not now - self._begun < UNSEEN_STOP_S
 
 
 class Brake:

@@ -24,6 +24,8 @@ joint states that cannot be used             resting torque        good joint st
 a persistent residual, a joint too fast,     braked, then held     `start`, once the arm is held
   states too old for the gains, `Stop.HOLD`                          and nothing is against it
 impossible joint states                      resting torque        `start`
+positions that stand still                   braked by the model,  `start`
+                                             then resting torque
 braking that fails, a wrong trial of the     resting torque        `start`
   joints, or a torque that is not finite
 `Stop.TO_ZERO`                               zero torque           `start`
@@ -50,7 +52,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Brake, REST_SPEED
+from .braking import Brake, REST_SPEED, UnseenStop
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import weak_gains
@@ -147,6 +149,7 @@ class Feedforward:
         self._first_reason = ''  # what ended torques first
         self._ramp = Ramp()  # of the torque after a start or a change of the law
         self._trial: JointTrial | None = None  # while joints are tried
+        self._unseen: UnseenStop | None = None  # after sensors stood still in motion
         self.reset()
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
@@ -171,6 +174,7 @@ class Feedforward:
                     self.why = self.state_problem
             self._hold = False  # whether the arm is to be held until `start`
             self._let_go = False  # whether braking failed, or would drive the arm
+            self._unseen = None
             # Whether the resting torque was compared with the arm; a node sends none in silence.
             self._compared = not self._applied_when_silent
             self._waited = 0  # states while silent though the user wants torques
@@ -437,12 +441,16 @@ class Feedforward:
             if not wrong:
                 wrong = self.states.stands_still(reference and reference.dq, self._last)
                 faulty = bool(wrong)
+                if faulty and self.state in ACTIVE:
+                    unseen = self.states.unseen_motion()
+                    self._unseen = unseen and UnseenStop(terms, *unseen, now)
             if terms.friction is not None:
                 terms.friction.follow(time, q)
             state = self.latest = terms.at(time, q, dq, reference)
             if wrong:
                 return self.reject_state(wrong, now, faulty=faulty)
             self._start_up.good, self.state_problem = self._start_up.good + 1, ''
+            self._unseen = None
             acts, late = self.state in ACTIVE, self.states.late
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
@@ -665,12 +673,15 @@ class Feedforward:
     def _stop_step(self, now: float, silence: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
         goal, state, terms = self._resting(), self.latest, self._in_force
+        stops = self._unseen if not self._to_zero else None
+        if stops is not None:
+            goal = self._limiter.clipped(stops.torque(now))
         torque = self._sent_torque(goal, now - self._sent_at, now)
         moves = state is not None and np.abs(state.dq).max() > REST_SPEED
         falls = moves and not (
             terms.adds_gravity or self.state_problem or silence > MAX_STATE_AGE_WHILE_STOPPING_S
         )
-        if np.array_equal(torque, goal) and not falls:
+        if np.array_equal(torque, goal) and not (falls or (stops and not stops.over(now))):
             self._change(Event.END, self.why)
             self._ended_with = terms.adds_gravity, np.array(self.states.q)
         return torque

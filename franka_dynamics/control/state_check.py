@@ -42,6 +42,8 @@ _IMPOSSIBLE = (
 # m], which no friction of gears hides, or whose torque has changed by MAX_TORQUE_AT_REST of its
 # limit: far more than moves a real joint.
 MIN_MOVE, MAX_TORQUE_AT_REST = 1e-3, 0.1
+# A joint that was faster than this [rad/s] when its position began to stand still moves on.
+MIN_UNSEEN_SPEED = 0.05
 # How long the same state may come again, as in simulated time that is slow [s]. It is no measured
 # figure: it allows a thousandth of real time at 1 kHz.
 FROZEN_S = 1.0
@@ -131,6 +133,7 @@ class StateCheck:
         # While positions repeat: for how long [s], over which measured and desired ways [rad], and
         # the torque at first [N m]; where positions did last, and whether they ever changed.
         self._still: tuple[Array, Array, Array, Array] | None = None
+        self._dq_before = self._zero  # of each joint, when its position last changed
         self._same: Array | None = None
         self._moved_once = False
         self.elapsed = self.age = self.arrival = 0.0
@@ -264,8 +267,9 @@ class StateCheck:
         if q is None or same is None:  # the first state
             return ''
         if not np.count_nonzero(same):  # a third of the time of any()
-            self._still, self._moved_once = None, True
+            self._still, self._moved_once, self._dq_before = None, True, self.dq
             return ''
+        self._dq_before = np.where(same, self._dq_before, self.dq)
         zero, desired = self._zero, self._zero if desired_dq is None else desired_dq
         since, way, wanted, sent = self._still or (zero, zero, zero, torque)
         since = np.where(same, since + self.elapsed, 0.0)
@@ -285,6 +289,18 @@ class StateCheck:
             f'rad, for {1e3 * since[joint]:.0f} ms, though the joint should move; check its '
             'sensor and whether the driver repeats an old state'
         )
+
+    def unseen_motion(self) -> tuple[Array, Array] | None:
+        """
+        Return where joints probably are whose positions stand still, and their velocities before.
+
+        (n,) each; None if they rested then, since nothing tells whether they move now.
+        """
+        if self.q is None or self._still is None:
+            return None
+        dq = self._dq_before
+        moved = np.abs(dq).max() > MIN_UNSEEN_SPEED
+        return (self.q + self._still[0] * dq, dq) if moved else None
 
     def take(
         self, stamp: float, q: Array, dq: Array, age: float | None, now: float

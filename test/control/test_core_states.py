@@ -518,14 +518,16 @@ def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
 
 def test_a_torque_that_is_not_finite_ends_braking_that_fails_at_the_same_state(monkeypatch):
     script = Script().braking(True)
+    brake, braked = script.core._brake, script.core._brake.torque
 
-    def fails(state, *_):
-        script.core._brake.driven = 'test'
-        return np.full(7, math.nan)
+    def fails(*given):
+        torque = braked(*given)
+        return np.full(7, math.nan) if brake.driven else torque
 
-    monkeypatch.setattr(script.core._brake, 'torque', fails)
-    script.give()
-    assert script.core.state is State.STOPPING
+    monkeypatch.setattr(brake, 'torque', fails)
+    for _ in range(1100):  # it does not come to rest
+        script.give(dq=0.3 * MOVING)
+    assert brake.driven and script.core.state is State.STOPPING
     assert np.isfinite(script.sent).all()
 
 

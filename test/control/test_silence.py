@@ -162,10 +162,10 @@ def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(
         loop.run(1e-3)
     assert 'stands still' in loop.controller.why
     loop.run(0.3)
-    # Without guard it reaches 7 to 54 rad/s.
+    # Without guard it reaches 7 to 54 rad/s. Measured: 0.69 and 1.29, and at the end 0.19 and 0.69.
     assert loop.controller.state is State.SILENT
-    assert loop.fastest < (1.0 if since < 0.5 else 3.0)
-    assert target == 'mujoco' or loop.speed < 0.6  # it coasts to rest
+    assert loop.fastest < (0.9 if since < 0.5 else 1.6)
+    assert loop.speed < (0.3 if target == 'fci' else 0.9)
 
 
 @pytest.mark.parametrize('applied', [False, True])
