@@ -158,11 +158,11 @@ def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(
     assert loop.controller.state is State.RUNNING
     loop.controller.follow(HOME + [[0.0] * 7, [0.3, 0.3, -0.3, 0.3, 0.3, -0.3, 0.3]], [0.0, 1.0])
     while not loop.controller.faulty:
-        assert loop.arm.time < 1.0
+        assert loop.arm.time < 1.1  # a joint may stick until its torque has grown
         loop.run(1e-3)
     assert 'stands still' in loop.controller.why
     loop.run(0.3)
-    # Without guard it reaches 7 to 54 rad/s. Measured: 0.69 and 1.29, and at the end 0.19 and 0.69.
+    # 0.69, 1.29; at the end 0.19, 0.69. Without guard it reaches 7 to 54 rad/s.
     assert loop.controller.state is State.SILENT
     assert loop.fastest < (0.9 if since < 0.5 else 1.6)
     assert loop.speed < (0.3 if target == 'fci' else 0.9)
@@ -178,6 +178,15 @@ def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     for k in range(3000, 5000):
         held.step(HOME, STILL, 1e-3 * k)
     assert held.state is State.HOLDING
+
+
+def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
+    held = core(Settings(target='mujoco', **HALF))
+    for k in range(1000):
+        held.step(HOME, STILL, 1e-3 * k)
+        if k == 400:
+            held.follow(HOME + [STILL, 0.005 * np.eye(7)[6]], [0.0, 0.5])
+    assert held.state is State.RUNNING, held.status
 
 
 def test_braking_compensates_no_torque_that_has_grown_since_it_began():
