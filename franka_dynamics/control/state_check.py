@@ -135,7 +135,7 @@ class StateCheck:
         # While positions repeat: for how long [s], over which measured and desired ways [rad], and
         # the torque at first [N m], and whether the joint should have moved; where positions did
         # last, and whether they ever changed.
-        self._still: tuple[Array, Array, Array, Array, Array] | None = None
+        self._still: tuple[Array, Array, Array, Array, Any] | None = None
         self._dq_before = self._zero  # of each joint, when its position last changed
         self._same: Array | None = None
         self._moved_once = False
@@ -275,15 +275,16 @@ class StateCheck:
             return ''
         self._dq_before = np.where(same, self._dq_before, self.dq)
         zero, desired = self._zero, self._zero if desired_dq is None else desired_dq
-        since, way, wanted, sent, led = self._still or (zero, zero, zero, torque, same)
+        since, way, wanted, sent, led = self._still or (zero, zero, zero, torque, zero > 0.0)
         since = np.where(same, since + self.elapsed, 0.0)
         way = np.where(same, way + self.elapsed * self.dq, 0.0)
         wanted = np.where(same, wanted + self.elapsed * desired, 0.0)
         sent = np.where(same, sent, torque)
         changed = np.abs(torque - sent) / self._effort
-        led = np.where(since > self.elapsed, led & same, False)  # once led, it stays so
-        led |= (np.abs(way) > MIN_MOVE) | (
-            (np.abs(wanted) > MIN_MOVE) & (changed > MAX_TORQUE_OF_STICKING)
+        led = (
+            np.logical_and(led, same)
+            | (np.abs(way) > MIN_MOVE)
+            | ((np.abs(wanted) > MIN_MOVE) & (changed > MAX_TORQUE_OF_STICKING))
         )
         if self._moved_once:
             led |= changed > MAX_TORQUE_AT_REST
