@@ -258,8 +258,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (verdict._DOUBTFUL_T, verdict.MIN_EFFECT, verdict._MIN_EVIDENCE),
             ),
             (
-                'with t above {} (95 %) and by {} % of its gain, and if {} % of its size',
-                (verdict._BETTER_T, 100.0 * verdict._BETTER_BY, 100.0 * verdict._AGREES),
+                'with t above {} (95 %) and by {} % of its gain, with an effect above {}, and if '
+                '{} % of its size',
+                (
+                    verdict._BETTER_T,
+                    100.0 * verdict._BETTER_BY,
+                    verdict._NAMED_EFFECT,
+                    100.0 * verdict._AGREES,
+                ),
             ),
             ('by more than {} of its residual is suspected', (verdict._DRIVES,)),
             ('{} filtered samples count as one', (solve.INDEPENDENT,)),

@@ -43,13 +43,17 @@ _DOUBTFUL_T, _BETTER_T = 1.53, 2.13
 # A fault matters if its effect exceeds MIN_EFFECT, and gain times effect exceeds _MIN_EVIDENCE.
 # Both chosen by hand: at 1 no sound log of `What was tried` is doubtful.
 MIN_EFFECT, _MIN_EVIDENCE = 1.0, 1.0
+# Least effect of a fault that is named. Efforts of an Airbot Play's joint 4 times 0.5 look like a
+# drift of joint 5 with an effect of 1.0.
+_NAMED_EFFECT = 1.5
 # The better fault's gain exceeds the other's by at least this share of its own. Chosen by hand.
 _BETTER_BY = 0.3
 # Coulomb friction below -_DRIVES times a joint's residual on each fold drives the joint. No sound
 # log has a negative one on each fold; with a reversed joint it is -0.3 to -13.
 _DRIVES = 0.2
-# Precision of the prior that holds inertias, and share of a named fault's size that it must show
-# beside them: gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3.
+# Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
+# named fault must show beside them: gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint
+# 3, and of an LBR Med7 one of joint 2 like one of joint 4, 4.7 times as large beside them.
 _HELD, _AGREES = 1e8, 0.55
 # Two standard deviations (95.4 %) of one number and of four.
 _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
@@ -329,12 +333,14 @@ def causes(fits: _LeftOut) -> tuple[tuple[Cause, ...], tuple[int, ...], float]:
         return (), fits.driven(), left
     second = max((one for one in gain if not _alike(one, best)), key=lambda fault: gain[fault])
     better = fits.gains(tried[best], tried[second])
-    if best in doubtful and _t(better) > _BETTER_T and better.mean() > _BETTER_BY * gain[best]:
+    clear = _t(better) > _BETTER_T and better.mean() > _BETTER_BY * gain[best]
+    if best in doubtful and clear and fits.effect(tried[best]) > _NAMED_EFFECT:
         simpler = ('gain', best[1])
         if best[0] == 'drift' and _t(fits.gains(tried[best], tried[simpler])) < _BETTER_T:
             best = simpler if simpler in doubtful else best
         values, held = tried[best].values, _LeftOut(fits.sums, fits.prior, _HELD)
-        agrees = held.tried([best]).values @ values > _AGREES * (values @ values)
+        beside = float(held.tried([best]).values @ values / (values @ values))
+        agrees = _AGREES < beside < 1.0 / _AGREES
         after, other = fits.error(tried[best]), fits.error(tried[second])
         if agrees:
             return (replace(found[best], before=plain, after=after, second=other),), (), left
