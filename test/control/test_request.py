@@ -120,7 +120,7 @@ def test_a_step_in_velocity_is_refused_however_short(now):
     times, positions = np.array([0.0, 1.0, 1.0 + 1e-7, 1.5]), np.tile(FER.home, (4, 1))
     velocities = np.zeros((4, 7))
     velocities[2, 0], positions[3, 0] = 1.0, positions[3, 0] + 0.2
-    with pytest.raises(ReferenceRefusedError, match='The reference takes fer_joint1 to a'):
+    with pytest.raises(ReferenceRefusedError, match='the reference takes fer_joint1 to a'):
         resting(now).follow(positions, times, velocities)
 
 
