@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.node_group import use_isolated_network
-from test.codegen.ros2_control import built, EVENTS, Senders
+from test.cpp_package.ros2_control import built, EVENTS, Senders
 
 _MOST_STEP, _MOST_HELD_S = 1.0 + 1e-6, 0.055
 

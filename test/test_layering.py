@@ -102,3 +102,18 @@ def test_the_mathematics_imports_no_reader_of_urdfs_and_no_controller(edges):
 def test_formulations_share_no_equations(module, without, but, edges):
     others = {name for name in edges[f'{PACKAGE}.{module}'] if room(name) in without}
     assert others <= {f'{PACKAGE}.{name}' for name in but}
+
+
+@pytest.mark.parametrize('folder', ['benchmarks', 'examples', 'docs', 'launch'])
+def test_scripts_import_modules_that_exist(folder):
+    """A script that is started by hand imports no module of this repository that has moved."""
+    root = FOLDER.parent
+    absent = []
+    for path in sorted((root / folder).rglob('*.py')):
+        for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+            module = node.module if isinstance(node, ast.ImportFrom) and not node.level else None
+            if module and module.split('.')[0] in (PACKAGE, 'test', 'benchmarks'):
+                place = root.joinpath(*module.split('.'))
+                if not (place.is_dir() or place.with_suffix('.py').is_file()):
+                    absent.append(f'{path.relative_to(root)}: {module}')
+    assert not absent, absent
