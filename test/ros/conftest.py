@@ -3,7 +3,7 @@
 """Nodes as processes, and a probe that talks to them over DDS."""
 
 from collections.abc import Callable
-from contextlib import closing, ExitStack
+from contextlib import closing, ExitStack, suppress
 from multiprocessing import get_context
 import os
 from pathlib import Path
@@ -124,7 +124,9 @@ class NodeProcess:
         """Send a signal that ends the process."""
         self.lasting.discard(self)
         if self.running:
-            os.kill(self.pid, number)
+            # Its end is seen a moment after the fork server has reaped it.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def wait(self, status: int = 0) -> None:
         """Wait for the end; require an exit status, or show how the log ended."""
