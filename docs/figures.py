@@ -9,15 +9,12 @@ the page, which is replaced by the value beside the phrase. A phrase must stand 
 
 from __future__ import annotations
 
-from inspect import getmembers, isfunction, signature
 import math
 from pathlib import Path
 import re
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.friction_state import LONGEST_GAP_S
-from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.traced_model import KernelModel, TracedModel
 from franka_dynamics.cli._options import MOUNTS
 from franka_dynamics.control import (
     braking,
@@ -37,9 +34,6 @@ from franka_dynamics.control import (
 )
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.control import residual_monitor as torques
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import results, solve, torque_model, verdict
 from franka_dynamics.identification.options import PRIOR_PRECISION
@@ -51,16 +45,6 @@ from franka_dynamics.validation import crosscheck, published, robot_model, urdf_
 from franka_dynamics.view import scene
 
 ROOT = Path(__file__).parents[1]
-# JaxModel and TorchModel are KernelModels.
-MODELS = {
-    '`Model`': (PinocchioModel,),
-    '`NewtonEulerModel`, `ExponentialsModel`': (NewtonEulerModel, ExponentialsModel),
-    '`BatchModel`, `JaxModel`, `TorchModel`, `TracedModel`': (
-        BatchModel,
-        KernelModel,
-        TracedModel,
-    ),
-}
 NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
 
 
@@ -274,37 +258,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     }
 
 
-def states_table() -> str:
-    """Return the core's transitions as the rows of a table; states with one row are joined."""
-    rows: dict[tuple[core.Event, core.State], list[str]] = {}
-    for (state, event), following in core.TRANSITIONS.items():
-        rows.setdefault((event, following), []).append(state.value)
-    return ''.join(
-        f'| {", ".join(states)} | {event.value} | {following.value} |\n'
-        for (event, following), states in rows.items()
-    )
-
-
-def methods_table() -> str:
-    """Return which of the models have the methods of `Model`, as the rows of a table."""
-    rows = ''
-    for name, method in getmembers(PinocchioModel, isfunction):
-        if not name.startswith('_'):
-            _, *given = signature(method).parameters
-            has = (all(hasattr(one, name) for one in column) for column in MODELS.values())
-            answers = ' | '.join('yes' if each else 'no' for each in has)
-            rows += f'| `{name}({", ".join(given)})` | {answers} |\n'
-    return rows
-
-
-def with_rows(text: str, head: str, rows: str) -> str:
-    """Return a page's text with other rows in the table that has these titles."""
-    titles = f'{head}\n{"|---" * (head.count("|") - 1)}|\n'
-    before, rest = text.split(titles)
-    _, after = rest.split('\n\n', 1)
-    return f'{before}{titles}{rows}\n{after}'
-
-
 def generated_pages() -> dict[str, str]:
     """
     Return the text of each page with its figures, by path in the source tree.
@@ -325,12 +278,6 @@ def generated_pages() -> dict[str, str]:
             written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
             text = text[: found[0].start()] + written + text[found[0].end() :]
         texts[page] = text
-    for page, head, rows in (
-        ('docs/reference/reliability.md', '| state | event | next state |', states_table()),
-        ('docs/howto/from-python.md', f'| method | {" | ".join(MODELS)} |', methods_table()),
-    ):
-        text = texts.get(page) or (ROOT / page).read_text('utf-8')
-        texts[page] = with_rows(text, head, rows)
     return texts
 
 
