@@ -26,7 +26,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
-from rclpy.experimental import EventsExecutor
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
@@ -43,6 +42,7 @@ from franka_dynamics.ros.messages import (
     trajectory_of,
 )
 from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.rclpy_private import Executor
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
@@ -155,8 +155,8 @@ class Session:
         self._factors = options.factors
         self._home = self._arm.home_pose
         self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION)
-        # EventsExecutor needs a fifth of the SingleThreadedExecutor's time per message.
-        self._executor = EventsExecutor()
+        # It needs a fifth of the SingleThreadedExecutor's time per message.
+        self._executor = Executor()
         self._executor.add_node(self._node)
         self.states: list[tuple[float, np.ndarray]] = []
         self.diagnostics: dict[str, dict[str, str]] = {}

@@ -68,7 +68,6 @@ class Probe:
 
     def __init__(self) -> None:
         import rclpy
-        from rclpy.experimental import EventsExecutor
         from rclpy.qos import QoSProfile, ReliabilityPolicy
         from rclpy.serialization import serialize_message
         from sensor_msgs.msg import JointState
@@ -77,6 +76,7 @@ class Probe:
 
         from franka_dynamics.arm import load
         from franka_dynamics.ros.clearance import DECLARATIONS, Receiver
+        from franka_dynamics.ros.rclpy_private import Executor
 
         arm = load('fr3')
         rclpy.init()
@@ -87,7 +87,7 @@ class Probe:
         # The node knows a simulated arm, the only receiver it accepts here, by its service.
         declared = DECLARATIONS[Receiver.ARM]
         self._declared = self._node.create_service(Trigger, declared, lambda _, answer: answer)
-        self._executor = EventsExecutor()
+        self._executor = Executor()
         self._executor.add_node(self._node)
         qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
         self._states = [

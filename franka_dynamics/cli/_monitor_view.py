@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..ros.observer import NodeView, TORQUE_TERMS
+from ..ros.status import COMMAND, JOINT_STATES, NodeView, TORQUE_TERMS
 
 _COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
@@ -47,9 +47,9 @@ def _panel(node: NodeView, now: float) -> Panel:
             table.add_row(level, subject, Text(status.message))
     parts.append(table)
     if node.is_arm:
-        rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
-        p50, p99 = (node.number('Command', f'latency {p} [us]') for p in ('p50', 'p99'))
-        commands = _number(node.number('Command', 'rate [Hz]'))
+        rate, age = (node.number(JOINT_STATES, key) for key in ('rate [Hz]', 'age [ms]'))
+        p50, p99 = (node.number(COMMAND, f'latency {p} [us]') for p in ('p50', 'p99'))
+        commands = _number(node.number(COMMAND, 'rate [Hz]'))
         line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
         line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
         parts += [Text(line, style='bold'), _torques(node)]

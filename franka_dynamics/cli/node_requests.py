@@ -17,7 +17,7 @@ from ..arm.payload import payload_array, read_payload
 
 if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
     from ..ros.node_client import NodeClient
-    from ..ros.observer import NodeView
+    from ..ros.status import NodeView
 
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
@@ -44,7 +44,7 @@ def _answer(node: str, timeout: float, request: Callable[[NodeClient], object]) 
 def state(transition: str | None, json: Path | None, node: str, timeout: float) -> int:
     """Print state and figures; exit 1 if the node is silent or has a fault."""
     from ._monitor_view import monitor_view
-    from ..ros.observer import at_fault
+    from ..ros.status import at_fault
 
     if transition is not None:
         refuse('a TRANSITION', 'json')
@@ -77,7 +77,8 @@ def _heard(node: str, timeout: float) -> tuple[list[NodeView], float]:
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
-    from ..ros.observer import Observer, TORQUE_TERMS
+    from ..ros.observer import Observer
+    from ..ros.status import TORQUE_TERMS
 
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
     with Observer('monitor') as feed:

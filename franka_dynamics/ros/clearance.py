@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Decides whether the node may send its first torque: who receives it, and who else sends.
+Checks who receives the node's torques and whether another node publishes, before the first torque.
 
 A torque for a simulation contains gravity. A real arm, which compensates its gravity itself, would
 rise with it. So the node looks up who subscribes to its command topic before it sends anything.
@@ -79,33 +79,25 @@ def refusal(target: str, topic: str, found: Mapping[str, Receiver]) -> str:
     )
 
 
-# How far apart two numbers of one publisher's messages are at most, and within how many messages
-# two falls of the numbers are taken for two publishers: those of a restarted one fall once.
-_MOST_LOST, _TWICE_WITHIN = 100, 2000
+# Within how many messages two falls of their numbers are taken for two publishers: those of one
+# that was restarted fall once.
+_TWICE_WITHIN = 2000
 
 
 class PublisherCounts:
     """Detects two publishers by the numbers that each publisher gives its own messages."""
 
     def __init__(self) -> None:
-        self._last: int | None = None
-        self._taken = 0  # messages
-        self._fell: int | None = None  # how many messages had come when the numbers last fell
-        self._left: int | None = None  # the number before the last leap or fall
+        self._last, self._since_fall = 0, _TWICE_WITHIN
 
     def add(self, number: int) -> bool:
         """Take a message's number; return whether the numbers are those of two publishers."""
-        last, left, fell = self._last, self._left, self._fell
-        self._last, self._taken = number, self._taken + 1
-        if last is None or last < number <= last + _MOST_LOST:
+        falls, self._last = number <= self._last, number
+        self._since_fall += 1
+        if not falls:
             return False
-        self._left = last
-        if left is not None and left < number <= left + _MOST_LOST:
-            return True  # it goes on where it was before another's message
-        if number > last:
-            return False
-        self._fell = self._taken
-        return fell is not None and self._taken - fell <= _TWICE_WITHIN
+        since, self._since_fall = self._since_fall, 0
+        return since <= _TWICE_WITHIN
 
 
 class Clearance(Enum):
@@ -208,7 +200,7 @@ class ReceiverCheck:
 
     def receivers(self) -> dict[str, Receiver] | None:
         """Return the kind of each receiver by full name; None while one is not known yet."""
-        node = self._node
+        node, found = self._node, {}
         managers = {name for name, _ in node.get_service_names_and_types()}
         # A node with use_sim_time subscribes to a clock.
         simulated = {
@@ -217,45 +209,32 @@ class ReceiverCheck:
             if _CLOCK_TYPE in kinds
             for one in node.get_subscriptions_info_by_topic(topic)
         }
-        nodes, found = node.get_node_names_and_namespaces(), {}
-        for one in node.get_subscriptions_info_by_topic(self._topic):
-            name = full_name(one)
+        listed = node.get_subscriptions_info_by_topic(self._topic)
+        names = [full_name(one) for one in listed]
+        for name, one in zip(names, listed):
+            if one.node_name == UNKNOWN_NAME:
+                return None  # names are discovered after topics, seconds later if busy
             manager = f'{name.rpartition("/")[0]}/controller_manager'
             if f'{manager}/list_controllers' in managers:
                 own_time = simulated.isdisjoint((name, manager))
                 found[name] = Receiver.REAL if own_time else Receiver.SIMULATED
             elif name != node.get_fully_qualified_name():
                 try:
-                    found[name] = self._declared(one)
+                    services = dict(
+                        node.get_service_names_and_types_by_node(one.node_name, one.node_namespace)
+                    )
                 except NodeNameNonExistentError:
-                    return None  # names are discovered after topics, seconds later if busy
-                if (
-                    found[name] in DECLARATIONS
-                    and nodes.count((one.node_name, one.node_namespace)) > 1
-                ):
+                    return None
+                found[name] = Receiver.UNKNOWN
+                for kind, service in DECLARATIONS.items():
+                    if _TRIGGER_TYPE in services.get(service.replace('~', name), ()):
+                        found[name] = kind
+                if found[name] in DECLARATIONS and names.count(name) > 1:
                     # Nobody can tell which of them declares it.
                     if self.state is Clearance.LISTENING:
                         self.reason = (
-                            f'two nodes are called {name}, which takes torques; end or rename one '
-                            '(a killed node stays listed for up to 20 s)'
+                            f'two nodes called {name} take torques; end or rename one (a killed '
+                            'node stays listed for up to 20 s)'
                         )
                     return None
         return found
-
-    def _declared(self, receiver: Any) -> Receiver:
-        """
-        Return what a receiver that is no controller declares to be by a service of its own.
-
-        Raises NodeNameNonExistentError if the node is not discovered yet.
-        """
-        if receiver.node_name == UNKNOWN_NAME:
-            raise NodeNameNonExistentError
-        services = dict(
-            self._node.get_service_names_and_types_by_node(
-                receiver.node_name, receiver.node_namespace
-            )
-        )
-        for kind, service in DECLARATIONS.items():
-            if _TRIGGER_TYPE in services.get(service.replace('~', full_name(receiver)), ()):
-                return kind
-        return Receiver.UNKNOWN

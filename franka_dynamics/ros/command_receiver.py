@@ -14,20 +14,15 @@ from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
 from .clearance import DECLARATIONS, Receiver
-from .messages import (
-    DESCRIPTION_QOS,
-    HELD,
-    OVERRIDABLE,
-    publisher_names,
-    PUBLISHER_QOS,
-    status_message,
-)
+from .messages import DESCRIPTION_QOS, OVERRIDABLE, publisher_names, PUBLISHER_QOS
 from .rclpy_private import with_number
+from .status import HELD, Status
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed
 
 _LOG_PERIOD_S = 1.0
+_LOOK_S = 0.02  # between two counts of the senders, each of which takes 8 us [s]
 # Levels of the typed status; WARN in all other states.
 _LEVELS = {
     ReceiverState.WAITING: 'STALE',
@@ -58,6 +53,7 @@ class CommandReceiver:
         self.held = False  # whether a torque holds the arm; its owner sets it
         self._seen: tuple[ReceiverState, bool] | None = None
         self._counts, self._next = self.counts, 0.0
+        self._several, self._next_look = False, 0.0  # senders of torques
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -85,30 +81,27 @@ class CommandReceiver:
 
     def note(self) -> None:
         """
-        Publish and log changes of the receiver's state.
+        Count the senders; publish and log changes of the receiver's state.
 
         Changes of `counts` alone are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + _LOOK_S
+            self._several = self._node.count_publishers(self._subscription.topic_name) > 1
         before, self._seen = self._seen, (receiver.state, self.held)
         if before == self._seen and (now < self._next or self.counts == self._counts):
             return
         self._counts, self._next = self.counts, now + _LOG_PERIOD_S
-        self._publisher.publish(
-            status_message(
-                self._node.get_fully_qualified_name(),
-                _LEVELS.get(receiver.state, 'WARN'),
-                receiver.sentence,
-                {'state': receiver.state.value, HELD: self.held, **self._counts},
-                self._arm.name,
-            )
-        )
+        values = {'state': receiver.state.value, HELD: self.held, **self._counts}
+        level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
+        status = Status('', name, level, receiver.sentence, values)
+        self._publisher.publish(status.to_message(self._arm.name))
         if before is None or receiver.state is not before[0]:
             self._node.get_logger().info(receiver.sentence)
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        several = self._node.count_publishers(self._subscription.topic_name) > 1
-        refusal = self._receiver.take(message.data, number, several=several)
+        refusal = self._receiver.take(message.data, number, several=self._several)
         if refusal is None:
             self._on_followed()
             return

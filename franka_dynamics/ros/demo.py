@@ -24,12 +24,11 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
-from .diagnostics import RESIDUAL
-from .messages import ARM, COMMAND, request_message, SIMULATED_ARM, trajectory_of
+from .messages import request_message, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .node_process import ON, SWITCH
-from .observer import NodeView
+from .status import ARM, COMMAND, NodeView, RESIDUAL, SIMULATED_ARM
 from ..arm import ArmDescription
 from ..control.default_gains import weak_gains
 from ..control.multisine import multisine

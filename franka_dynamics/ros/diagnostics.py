@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What a configured feedforward node tells of itself.
+Publishes and logs a configured feedforward node's status.
 
-Diagnostics each second and after changes, its typed status, and reports on references.
+Diagnostics each second and after changes, the status on ~/status, and reports on references.
 """
 
 from __future__ import annotations
@@ -19,22 +19,17 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
 from .messages import (
-    ARM,
-    COMMAND,
     DESCRIPTION_QOS,
-    JOINT_STATES,
     publisher_names,
     REFERENCE_STATE_QOS,
     stamp_from_seconds,
-    status_message,
-    TORQUE_LIMIT,
 )
+from .status import ARM, COMMAND, JOINT_STATES, REMEDY, RESIDUAL, Status, TORQUE_LIMITS
 from .term_publishers import TermPublishers
-from ..control.feedforward import Feedforward, Remedy, State, Status
+from ..control.feedforward import Feedforward, Remedy, State
+from ..control.feedforward import Status as CoreStatus
 from ..control.reference import ReferenceEvent, ReferenceState
 
-# Key of the largest difference that the cross-check of the model in use found.
-RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
 DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
 _MISSING_S = 1.0  # without joint states after which that is the reason for silence [s]
@@ -55,7 +50,7 @@ REMEDIES = {
 }
 
 
-def status_of(controller: Feedforward) -> Status:
+def status_of(controller: Feedforward) -> CoreStatus:
     """Return a controller's status; how to command again is said in the node's words."""
     status = controller.status
     return status._replace(remedy=REMEDIES[Remedy(status.remedy)])
@@ -87,7 +82,7 @@ class StatusPublisher:
         self, subject: str, level: str, message: str, pairs: Mapping[str, Any]
     ) -> DiagnosticStatus:
         """Return the status of one subject."""
-        return status_message(f'{self._name}: {subject}', level, message, pairs, self._arm)
+        return Status(self._name, subject, level, message, pairs).to_message(self._arm)
 
     def publish(self, *statuses: DiagnosticStatus) -> None:
         """Publish statuses, stamped with the node's clock; the next are due a second later."""
@@ -157,24 +152,22 @@ class FeedforwardDiagnostics(StatusPublisher):
         if status.why != self._said and now >= self._said_at + _REASON_S:
             self._said, self._said_at, self.due = status.why, now, now
             level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
-            values = {'state': status.state.value, 'to command again': status.remedy}
-            self._status.publish(
-                status_message(
-                    self._name, 'ERROR' if status.faulty else level, status.why, values, self._arm
-                )
-            )
+            level = 'ERROR' if status.faulty else level
+            values = {'state': status.state.value, REMEDY: status.remedy}
+            own = Status('', self._name, level, status.why, values)
+            self._status.publish(own.to_message(self._arm))
         if waits and now >= self._since + _REASON_S:
             self._log_reason(status.why, now)
         if now >= self.due:
-            self.publish(self._joint_states(), self._command(), self._wrench(), self._model())
+            self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
 
-    def _present(self) -> Status:
+    def _present(self) -> CoreStatus:
         """Return the controller's status, with the node's reason for silence if it has one."""
         status = status_of(self._controller)
         waits = self._states and status.state is State.SILENT and self._controller.enabled
         return status._replace(why=self._missing() or status.why) if waits else status
 
-    def _log_change(self, status: Status, waits: bool) -> None:
+    def _log_change(self, status: CoreStatus, waits: bool) -> None:
         logger = self._node.get_logger()
         if status.faulty:
             logger.error(f'fault: {status}')
@@ -200,7 +193,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'frame_id': event.mark,
             'reason': event.reason,
             'remaining [s]': event.remaining,
-            'to command again': status_of(controller).remedy,
+            REMEDY: status_of(controller).remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -319,15 +312,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             'External wrench', 'WARN' if wrench.singular else 'OK', wrench.sentence(), values
         )
 
-    def _model(self) -> DiagnosticStatus:
+    def _model(self) -> tuple[DiagnosticStatus, DiagnosticStatus]:
         arm, mass = self._controller.description, self._controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
-        return self.status(
-            ARM,
-            'OK',
-            f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})',
-            {
-                RESIDUAL: self.residual,
-                **self._by_joint(TORQUE_LIMIT, arm.limit('effort')),
-            },
+        name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
+        limits = self._by_joint('{}', arm.limit('effort'))
+        return (
+            self.status(ARM, 'OK', name, {RESIDUAL: self.residual}),
+            self.status(TORQUE_LIMITS, 'OK', arm.name, limits),
         )

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the launch files share: arguments, nodes, controllers and their parameter files."""
+"""Arguments, nodes, controllers and parameter files that several launch files need."""
 
 from __future__ import annotations
 

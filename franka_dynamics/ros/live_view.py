@@ -13,7 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from .messages import DESCRIPTION_QOS, JointStateReader, seconds
-from .observer import Observer, TORQUE_TERMS
+from .observer import Observer
+from .status import TORQUE_TERMS
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError

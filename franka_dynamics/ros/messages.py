@@ -1,17 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages: quality of service, joint states, trajectories in messages, bytes and files."""
+"""Quality of service, joint states and trajectories, as messages, bytes and files."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration, Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -59,10 +58,6 @@ DESCRIPTION_QOS = QoSProfile(
 # other nodes send or receive. rclpy declares a parameter for each of the three.
 OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
-# Subjects of a simulated arm's and a feedforward node's diagnostics, and keys that others read.
-SIMULATED_ARM, JOINT_STATES, COMMAND, ARM = 'Simulated arm', 'Joint states', 'Command', 'Arm'
-TORQUE_LIMIT = 'torque limit, {} [N m]'  # {} is a joint's name
-HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 
 
@@ -90,26 +85,6 @@ def stamp_from_seconds(time: float) -> Time:
     """Return a time [s] as a stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
-
-
-def status_message(
-    name: str, level: str, message: str, pairs: Mapping[str, Any], hardware: str = ''
-) -> DiagnosticStatus:
-    """
-    Return a diagnostic status; `level` is OK, WARN, ERROR or STALE.
-
-    Floats are written with six significant digits.
-    """
-    return DiagnosticStatus(
-        level=getattr(DiagnosticStatus, level),
-        name=name,
-        message=message,
-        hardware_id=hardware,
-        values=[
-            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
-            for key, value in pairs.items()
-        ],
-    )
 
 
 def full_name(endpoint: Any) -> str:

@@ -20,7 +20,8 @@ from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
-from .observer import Observer, read_status
+from .observer import Observer
+from .status import REMEDY, Status
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0
@@ -138,7 +139,7 @@ class NodeClient(Observer):
         one = self.status(self.name)
         if one is None:
             return ''
-        remedy = one.values.get('to command again')
+        remedy = one.values.get(REMEDY)
         way = f'; to command again: {remedy}' if remedy else ''
         return f'{one.values.get("state", one.level)}: {one.message}{way}'
 
@@ -182,7 +183,7 @@ class NodeClient(Observer):
 
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
-            for one in map(read_status, message.status):
+            for one in map(Status.read, message.status):
                 # Reports on motions of other clients arrive too.
                 if one.values.get('frame_id') == mark:
                     state, reason = one.values.get('state', ''), one.values.get('reason', '')
@@ -231,21 +232,14 @@ class NodeClient(Observer):
             )
         if known is None:
             self.wait(_DISCOVERY_S)
-        # Once: a transition would otherwise be triggered twice.
-        answer, take = None, self.poller.send(client, kind, request)
-
-        def answered() -> bool:
-            nonlocal answer
-            answer = take()
-            return answer is not None
-
-        if not self.until(answered, self._patience + _ANSWER_S):
+        answer = client.call_async(request)  # once: a transition is not triggered twice
+        if not self.until(answer.done, self._patience + _ANSWER_S):
             raise NodeClientError(
                 f'{self.name} took {service} and did not answer within '
                 f'{self._patience + _ANSWER_S:g} s.'
             )
         self._clients[service] = client  # discovered: the next request need not wait
-        return answer
+        return answer.result()
 
     def _has_gone(self, topic: str) -> bool:
         """Return whether nobody publishes a topic of the node any more."""

@@ -1,84 +1,37 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Observes running nodes: diagnostic statuses as data, and topics read when their reader asks.
+A node that observes others; messages are taken when its user polls.
 
 `python -m franka_dynamics.ros.observer NODE` ends once NODE says on ~/status that the arm is held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 import math
 import signal
 import sys
 import time
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import rclpy
 from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from .messages import (
-    ARM,
-    COMMAND,
-    DESCRIPTION_QOS,
-    HELD,
-    JOINT_STATES,
-    seconds,
-    SIMULATED_ARM,
-    STATE_QOS,
-    TORQUE_LIMIT,
-)
+from .messages import DESCRIPTION_QOS, STATE_QOS
 from .node_process import not_started
-from .rclpy_private import Poller, RCLError
+from .rclpy_private import RCLError, take_waiting
+from .status import NodeView, Status, TORQUE_TERMS
 from ..errors import listed, SettingsError
 
-# Severities; the index of each is its level number in diagnostic_msgs.
-LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
-# The feedforward node's torque topics, in the order in which they are displayed.
-TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
-SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
 _DIAGNOSTICS_DEPTH = 50
 _POLL_S = 0.02  # between two looks while waiting [s]
-
-
-class Status(NamedTuple):
-    """
-    One diagnostic status.
-
-    This package names its statuses "node: subject". `node` is the node's full name without the
-    leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
-    one of LEVELS.
-    """
-
-    node: str
-    subject: str
-    level: str
-    message: str
-    values: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The name under which the status was published."""
-        return f'{self.node}: {self.subject}' if self.node else self.subject
-
-    @property
-    def held(self) -> bool:
-        """Whether it is a receiver's status that says that the arm is held."""
-        return self.values.get(HELD) == 'True'
-
-
-def read_status(entry: DiagnosticStatus) -> Status:
-    """Return one diagnostic status as data."""
-    node, found, subject = entry.name.partition(': ')
-    level = dict(enumerate(LEVELS)).get(entry.level[0], 'ERROR')
-    values = {pair.key: pair.value for pair in entry.values}
-    return Status(node if found else '', subject or entry.name, level, entry.message, values)
+_MAX_SPINS = 50  # of the executor per poll, each for one message
 
 
 def resolved(name: str, present: Collection[str], what: str) -> str:
@@ -124,13 +77,14 @@ class Observer:
             )
         except RCLError as error:
             raise SettingsError(not_started(error)) from error
-        self.poller = Poller(self.node)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.poller.close()
+        self._executor.shutdown()
         self.node.destroy_node()
         self._context.try_shutdown()
 
@@ -145,7 +99,7 @@ class Observer:
     def status(self, node: str) -> Status | None:
         """Return the latest typed status of a node, on ~/status; None before one has come."""
         message = self.newest(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
-        return None if message is None else read_status(message)
+        return None if message is None else Status.read(message)
 
     def diagnostics(self) -> dict[str, NodeView]:
         """Return by its name each node heard on /diagnostics since the first call, of any kind."""
@@ -158,7 +112,7 @@ class Observer:
         return self._heard
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in map(read_status, message.status):
+        for status in map(Status.read, message.status):
             view = self.diagnostics().setdefault(status.node, NodeView(status.node))
             view.take(status, time.monotonic())
 
@@ -187,8 +141,11 @@ class Observer:
         return found
 
     def poll(self) -> None:
-        """Call the subscriptions of `node` with what waits now, at most as much as is queued."""
-        self.poller.poll(self._note_arrival)
+        """Call the callbacks of `node` for what waits now."""
+        taken = take_waiting(self.node, self._note_arrival)
+        self._note_arrival(0)
+        for _ in range(1 if taken else _MAX_SPINS):
+            self._executor.spin_once(timeout_sec=0.0)
 
     def _note_arrival(self, nanoseconds: int) -> None:
         self.arrival = nanoseconds or time.time_ns()  # not every middleware tells it
@@ -234,107 +191,6 @@ class Observer:
         self.until(lambda: all(found(*one) for one in asked), seconds)
         full, *others = (name and resolved(name, present(what), what) for name, what in asked)
         return full, others
-
-
-@dataclass
-class NodeView:
-    """
-    The latest messages of one node.
-
-    `name` is the node's full name without the leading slash. `statuses` maps each subject to a
-    diagnostic status, `torques` each term to a torque message. `heard` is the steady-clock time of
-    the latest diagnostics [s].
-    """
-
-    name: str
-    statuses: dict[str, Status] = field(default_factory=dict)
-    torques: dict[str, JointState] = field(default_factory=dict)
-    heard: float = 0.0
-
-    @property
-    def is_arm(self) -> bool:
-        """Whether the node is a feedforward node."""
-        return {JOINT_STATES, COMMAND} <= self.statuses.keys()
-
-    @property
-    def is_simulated(self) -> bool:
-        """Whether the node is a simulated arm."""
-        return SIMULATED_ARM in self.statuses
-
-    @property
-    def torque_limits(self) -> dict[str, float]:
-        """Torque limits by joint [N m]; empty until the node has published them."""
-        values = self.statuses[ARM].values if ARM in self.statuses else {}
-        before, after = TORQUE_LIMIT.split('{}')
-        return {
-            key.removeprefix(before).removesuffix(after): float(value)
-            for key, value in values.items()
-            if key.startswith(before)
-        }
-
-    def silent(self, now: float) -> bool:
-        """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
-        return now - self.heard > SILENT_AFTER_S
-
-    def take(self, status: Status, now: float) -> None:
-        """Store one diagnostic status."""
-        self.statuses[status.subject], self.heard = status, now
-
-    def number(self, subject: str, key: str) -> float:
-        """Return one diagnostic value as a number; NaN if there is none."""
-        status = self.statuses.get(subject)
-        return float('nan') if status is None else float(status.values.get(key, 'nan'))
-
-    def as_dict(self, now: float) -> dict[str, Any]:
-        """Return the node's data for JSON: numbers as numbers, unknown values as null."""
-        return {
-            'node': self.name,
-            'silent': self.silent(now),
-            'torque_limits': self.torque_limits,
-            'statuses': {
-                subject: {
-                    'level': status.level,
-                    'message': status.message,
-                    'values': {key: parsed(value) for key, value in status.values.items()},
-                }
-                for subject, status in self.statuses.items()
-            },
-            'torques': {
-                term: {
-                    'stamp': seconds(message.header.stamp),
-                    'effort': dict(zip(message.name, map(_finite, message.effort))),
-                }
-                for term, message in self.torques.items()
-            },
-        }
-
-
-def parsed(text: str) -> Any:
-    """Convert a diagnostic value to a bool, a number, None for NaN or infinity, or a string."""
-    if text in ('True', 'False'):
-        return text == 'True'
-    try:
-        return int(text) if text.lstrip('-').isdigit() else _finite(float(text))
-    except ValueError:
-        return text
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None  # JSON has neither NaN nor infinity
-
-
-def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
-    """Return a sentence for every silent node and for every status of level ERROR."""
-    sentences = []
-    for node in nodes:
-        if node.silent(now):
-            sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
-        sentences += [
-            f'{node.name}: {subject}: {status.message}'
-            for subject, status in node.statuses.items()
-            if status.level == 'ERROR'
-        ]
-    return sentences
 
 
 def main() -> int:

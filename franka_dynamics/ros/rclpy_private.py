@@ -18,7 +18,6 @@ from rclpy.executors import SingleThreadedExecutor
 
 PUBLIC = os.environ.get('FRANKA_DYNAMICS_PUBLIC_RCLPY') == '1'
 _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
-_MAX_SPINS = 50  # of an executor per poll, each for one message
 
 # A round trip takes 0.76 of the time with the EventsExecutor, in the median and the 99th
 # percentile. In some releases its `spin` runs no callbacks; `spin_once` does.
@@ -27,7 +26,7 @@ Executor: Any = SingleThreadedExecutor
 RCLError: Any = RuntimeError
 RMWError: Any = RuntimeError
 UnknownROSArgsError: Any = RuntimeError
-_takes = False  # whether messages and answers can be taken without an executor
+_takes = False  # whether messages can be taken without an executor
 if not PUBLIC:
     try:
         from rclpy import _rclpy_pybind11 as _rclpy  # type: ignore[attr-defined]
@@ -60,56 +59,25 @@ def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., No
     return on_message
 
 
-class Poller:
+def take_waiting(node: Any, note_arrival: Callable[[int], None]) -> bool:
     """
-    Calls the subscriptions of a node with what waits now, and takes answers of services.
+    Call a node's subscriptions with the messages that wait; return False if rclpy cannot.
 
     Messages are taken without an executor: of a topic at 1 kHz that is subscribed with depth 1, a
-    poll costs one message, because the middleware overwrites older ones.
+    call costs one message, because the middleware overwrites older ones. `note_arrival` gets the
+    time of a message's arrival [ns] before its callback is called.
     """
-
-    def __init__(self, node: Any) -> None:
-        self._node, self._executor = node, None
-        if not _takes:
-            self._executor = SingleThreadedExecutor(context=node.context)
-            self._executor.add_node(node)
-
-    def poll(self, note_arrival: Callable[[int], None]) -> None:
-        """Call the callbacks of waiting messages; `note_arrival` gets their times of arrival."""
-        if self._executor is not None:
-            note_arrival(0)
-            for _ in range(_MAX_SPINS):
-                self._executor.spin_once(timeout_sec=0.0)
-            return
-        for subscription in list(self._node.subscriptions):
-            for _ in range(subscription.qos_profile.depth):
-                with subscription.handle:
-                    waiting = subscription.handle.take_message(
-                        subscription.msg_type, subscription.raw
-                    )
-                if waiting is None:
-                    break
-                note_arrival(waiting[1]['received_timestamp'])
-                subscription.callback(waiting[0])
-
-    def send(self, client: Any, kind: Any, request: Any) -> Callable[[], Any]:
-        """Send a request once; return a function that returns its answer, None until it came."""
-        if self._executor is not None:
-            future = client.call_async(request)
-            return lambda: future.result() if future.done() else None
-        client.handle.send_request(request)
-
-        def answer() -> Any:
-            with client.handle:
-                header, answer = client.handle.take_response(kind.Response)
-            return None if header is None else answer
-
-        return answer
-
-    def close(self) -> None:
-        """End the executor, if there is one."""
-        if self._executor is not None:
-            self._executor.shutdown()
+    if not _takes:
+        return False
+    for subscription in list(node.subscriptions):
+        for _ in range(subscription.qos_profile.depth):
+            with subscription.handle:
+                waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+            if waiting is None:
+                break
+            note_arrival(waiting[1]['received_timestamp'])
+            subscription.callback(waiting[0])
+    return True
 
 
 def destroy_state_machine(node: Any) -> None:

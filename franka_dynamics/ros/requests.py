@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What others ask of the feedforward node while it runs: parameters, references, no fault."""
+"""Callbacks of the feedforward node for parameters, references and ~/clear_fault."""
 
 from __future__ import annotations
 

@@ -21,11 +21,12 @@ from sensor_msgs.msg import JointState
 from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .diagnostics import Durations, StatusPublisher
-from .messages import OVERRIDABLE, PUBLISHER_QOS, SIMULATED_ARM, stamp_from_seconds, state_message
+from .messages import OVERRIDABLE, PUBLISHER_QOS, stamp_from_seconds, state_message
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import held_joints, load_arm, made_of, table
 from .parameters import declare
 from .rclpy_private import Executor
+from .status import SIMULATED_ARM
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings

@@ -14,8 +14,9 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from .machine_checks import BAD, GOOD, NOTE, SIMULATED
-from .messages import COMMAND, is_measured, publisher_names, seconds
-from .observer import Observer, Status
+from .messages import is_measured, publisher_names, seconds
+from .observer import Observer
+from .status import COMMAND, Status
 from ..control.feedforward import State
 
 Line = tuple[str, str, str]  # subject, level, sentence

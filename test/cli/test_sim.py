@@ -11,7 +11,8 @@ from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import demo
 from franka_dynamics.ros.node_group import NodeGroup
-from franka_dynamics.ros.observer import Observer, Status
+from franka_dynamics.ros.observer import Observer
+from franka_dynamics.ros.status import Status
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
 HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}

@@ -32,9 +32,9 @@ from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.clearance import DECLARATIONS, Receiver  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
-from franka_dynamics.ros.observer import read_status, Status  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
+from franka_dynamics.ros.status import Status  # noqa: E402
 
 from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
@@ -203,7 +203,7 @@ class Probe(Node):
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        self._statuses.update((one.name, one) for one in map(read_status, message.status))
+        self._statuses.update((one.name, one) for one in map(Status.read, message.status))
 
     def status(self, name: str) -> Status | None:
         """
@@ -215,7 +215,7 @@ class Probe(Node):
             self._statuses[name] = None
 
             def take(message: DiagnosticStatus) -> None:
-                self._statuses[name] = read_status(message)
+                self._statuses[name] = Status.read(message)
 
             self.create_subscription(DiagnosticStatus, f'{name}/status', take, DESCRIPTION_QOS)
         return self._statuses.get(name)

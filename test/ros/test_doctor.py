@@ -16,7 +16,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.machine_checks import BAD, GOOD, NOTE
-from franka_dynamics.ros.observer import Status
+from franka_dynamics.ros.status import Status
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 

@@ -13,8 +13,9 @@ from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros import observer
-from franka_dynamics.ros.observer import at_fault, NodeView, Observer, resolved, Status
+from franka_dynamics.ros import status
+from franka_dynamics.ros.observer import Observer, resolved
+from franka_dynamics.ros.status import at_fault, NodeView, Status
 
 from .conftest import LOCKSTEP, PATIENT
 from ..processes import TIMEOUT_S
@@ -28,7 +29,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
 ):
     # Often a node was silent for longer than this: then `state` waits until it is heard again.
     # Both nodes, which speak once per second, must be heard within it at once.
-    monkeypatch.setattr(observer, 'SILENT_AFTER_S', 0.6)
+    monkeypatch.setattr(status, 'SILENT_AFTER_S', 0.6)
     remap = {'__ns': '/left'}
     launch('simulator_node', **LOCKSTEP | NAMED, remaps=remap)
     more = {'remaps': remap | PATIENT['remaps'], 'target': 'mujoco', 'default_gains': True}

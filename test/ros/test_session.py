@@ -13,7 +13,7 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.ros.messages import REFERENCE_STATE_QOS, request_message
-from franka_dynamics.ros.observer import read_status
+from franka_dynamics.ros.status import Status
 
 from .conftest import FER
 
@@ -41,7 +41,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     way: list = []
 
     def note(message):
-        for one in map(read_status, message.status):
+        for one in map(Status.read, message.status):
             told.append([one.values[key] for key in ('state', 'reason', 'frame_id')])
             way.append(one.values['to command again'])
 

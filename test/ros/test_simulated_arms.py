@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.observer import read_status
+from franka_dynamics.ros.status import Status
 
 from .conftest import COMMAND, FER
 from ..messages import stamp
@@ -42,7 +42,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     told = []
 
     def note(message):
-        for one in map(read_status, message.status):
+        for one in map(Status.read, message.status):
             # Until the first command the arm runs in real time.
             if one.subject == 'Simulated arm' and int(one.values['steps commanded']):
                 told.append((stamp(message), float(one.values['simulated time [s]'])))
@@ -100,7 +100,9 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
 def test_of_two_senders_that_began_together_none_is_followed_while_both_send(probe, start_arm):
     both = [probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2)]
-    start_arm(gravity_compensation=True, brake_release_after=0.0, command_timeout=1.0)
+    # The arm waits for no torque long, because of both it takes none.
+    waits = {'lockstep_timeout': 0.1, 'command_timeout': 1.0}
+    start_arm(gravity_compensation=True, brake_release_after=0.0, **waits)
     for publisher in both:
         probe.until(publisher.get_subscription_count, 'the arm listens')
     turn, torques = cycle(both), Float64MultiArray(data=[0.0] * 7)

@@ -133,7 +133,7 @@ def through(shell, page, sim):
 
 def test_the_commands_of_getting_started_run(shell):
     (sim,) = [words for words in commands('getting-started.md') if words[0] == 'sim']
-    said = through(shell, 'getting-started.md', [*sim, '--real-time-factor', '0.3'])
+    said = through(shell, 'getting-started.md', [*sim, '--real-time-factor', '0.5'])
     assert said['node state'].splitlines()[:2] == ['active', 'running: torques are sent']
     assert 'would not have stopped the arm' in said['bag replay recording']
     assert (shell.folder / 'my_arm.yaml').is_file()
@@ -142,7 +142,7 @@ def test_the_commands_of_getting_started_run(shell):
 
 def test_the_commands_for_the_real_arm_run(shell):
     # A simulated arm with gravity compensation stands in for the real arm.
-    sim = 'sim --arm fr3 --target fci --no-gains --real-time-factor 0.1'.split()
+    sim = 'sim --arm fr3 --target fci --no-gains --real-time-factor 0.5'.split()
     said = through(shell, 'howto/real-arm.md', sim)
     # The recorder notes that no joint moved; the simulated arm equals its model.
     assert 'note: no joint has moved' in said['bag record']

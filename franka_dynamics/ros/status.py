@@ -1,0 +1,170 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Diagnostic statuses as data, for the nodes that publish them and for programs that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+import math
+from typing import Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from sensor_msgs.msg import JointState
+
+from .messages import seconds
+
+# Severities; the index of each is its level number in diagnostic_msgs.
+LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
+# Subjects of a simulated arm's and a feedforward node's diagnostics. Those of TORQUE_LIMITS are by
+# joint.
+SIMULATED_ARM, JOINT_STATES, COMMAND, ARM = 'Simulated arm', 'Joint states', 'Command', 'Arm'
+TORQUE_LIMITS = 'Torque limits [N m]'
+# Keys of their values that readers look up, other than a figure's name.
+HELD = 'held'  # whether a receiver holds the arm
+REMEDY = 'to command again'
+RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
+# The feedforward node's torque topics, in the order in which they are displayed.
+TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
+SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
+
+
+class Status(NamedTuple):
+    """
+    One diagnostic status.
+
+    This package names its statuses "node: subject". `node` is the node's full name without the
+    leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
+    one of LEVELS. Values that were received are text.
+    """
+
+    node: str
+    subject: str
+    level: str
+    message: str
+    values: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name under which the status is published."""
+        return f'{self.node}: {self.subject}' if self.node else self.subject
+
+    @property
+    def held(self) -> bool:
+        """Whether it is a receiver's status that says that the arm is held."""
+        return self.values.get(HELD) == 'True'
+
+    @classmethod
+    def read(cls, entry: DiagnosticStatus) -> Status:
+        """Return a received status."""
+        node, found, subject = entry.name.partition(': ')
+        level = dict(enumerate(LEVELS)).get(entry.level[0], 'ERROR')
+        values = {pair.key: pair.value for pair in entry.values}
+        return cls(node if found else '', subject or entry.name, level, entry.message, values)
+
+    def to_message(self, hardware: str) -> DiagnosticStatus:
+        """Return the status of an arm as a message; floats have six significant digits."""
+        return DiagnosticStatus(
+            level=bytes([LEVELS.index(self.level)]),
+            name=self.name,
+            message=self.message,
+            hardware_id=hardware,
+            values=[
+                KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+                for key, value in self.values.items()
+            ],
+        )
+
+
+@dataclass
+class NodeView:
+    """
+    The latest messages of one node.
+
+    `name` is the node's full name without the leading slash. `statuses` maps each subject to a
+    diagnostic status, `torques` each term to a torque message. `heard` is the steady-clock time of
+    the latest diagnostics [s].
+    """
+
+    name: str
+    statuses: dict[str, Status] = field(default_factory=dict)
+    torques: dict[str, JointState] = field(default_factory=dict)
+    heard: float = 0.0
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether the node is a feedforward node."""
+        return COMMAND in self.statuses
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the node is a simulated arm."""
+        return SIMULATED_ARM in self.statuses
+
+    @property
+    def torque_limits(self) -> dict[str, float]:
+        """Torque limits by joint [N m]; empty until the node has published them."""
+        status = self.statuses.get(TORQUE_LIMITS)
+        return {} if status is None else {one: float(x) for one, x in status.values.items()}
+
+    def silent(self, now: float) -> bool:
+        """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
+        return now - self.heard > SILENT_AFTER_S
+
+    def take(self, status: Status, now: float) -> None:
+        """Store one diagnostic status."""
+        self.statuses[status.subject], self.heard = status, now
+
+    def number(self, subject: str, key: str) -> float:
+        """Return one diagnostic value as a number; NaN if there is none."""
+        status = self.statuses.get(subject)
+        return float('nan') if status is None else float(status.values.get(key, 'nan'))
+
+    def as_dict(self, now: float) -> dict[str, Any]:
+        """Return the node's data for JSON: numbers as numbers, unknown values as null."""
+        return {
+            'node': self.name,
+            'silent': self.silent(now),
+            'torque_limits': self.torque_limits,
+            'statuses': {
+                subject: {
+                    'level': status.level,
+                    'message': status.message,
+                    'values': {key: _parsed(value) for key, value in status.values.items()},
+                }
+                for subject, status in self.statuses.items()
+            },
+            'torques': {
+                term: {
+                    'stamp': seconds(message.header.stamp),
+                    'effort': dict(zip(message.name, map(_finite, message.effort))),
+                }
+                for term, message in self.torques.items()
+            },
+        }
+
+
+def _parsed(text: str) -> Any:
+    """Convert a diagnostic value to a bool, a number, None for NaN or infinity, or a string."""
+    if text in ('True', 'False'):
+        return text == 'True'
+    try:
+        return int(text) if text.lstrip('-').isdigit() else _finite(float(text))
+    except ValueError:
+        return text
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # JSON has neither NaN nor infinity
+
+
+def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
+    """Return a sentence for every silent node and for every status of level ERROR."""
+    sentences = []
+    for node in nodes:
+        if node.silent(now):
+            sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
+        sentences += [
+            f'{one.name}: {one.message}' for one in node.statuses.values() if one.level == 'ERROR'
+        ]
+    return sentences
