@@ -73,7 +73,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
     states = probe.collect(JointState, 'joint_states', depth=4000)
     # Started together, because an arm in lockstep that waits for others keeps the machine busy.
     example = launch(str(example_file(name)), **ROOT_NAMES)
-    start_arm(gravity_compensation=True)
+    start_arm(gravity_compensation=True, lockstep_rate=600.0)
     start_node(remaps={})
     # Discovery takes time for each of the two subscriptions.
     probe.until(lambda: states, 'the joint states')
