@@ -37,8 +37,8 @@ def record(**options: Any) -> int:
 
 
 @bag.command('import')
-@click.argument('log', type=click.Path(), metavar='FILE')
-@option('--output', 'the new bag (default: the name of FILE)', shared.NEW_BAG)
+@click.argument('log', type=click.Path(), metavar='FILE...', nargs=-1, required=True)
+@option('--output', 'the new bag (default: the name of the first FILE)', shared.NEW_BAG)
 @flag('--list', 'print columns with first, last, least and largest values; write nothing')
 @option('--layout', "a known format: droid is DROID's trajectory.h5", [*LAYOUTS])
 @option('--position', 'of joint positions', metavar='COLUMNS')
@@ -58,7 +58,8 @@ def import_(**options: Any) -> int:
     """
     Convert a log to a rosbag2 of joint states.
 
-    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. COLUMNS is the
+    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Columns of
+    several files with the same rows are called FILE/COLUMN, such as dq/q1. COLUMNS is the
     name of an array with one column per joint, such as a dataset of HDF5, some columns of a wider
     one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from 0), names separated by
     commas, or numbers counted from 1 such as 2-8.

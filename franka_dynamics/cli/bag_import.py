@@ -22,7 +22,7 @@ from ..report.table import Head, Table
 
 
 def run(
-    log: str,
+    log: tuple[str, ...],
     arm: ArmChoice,
     reader: BagReader,
     output: Path | None,
@@ -36,18 +36,18 @@ def run(
     `columns` are the fields of a ColumnMap.
     """
     if list:
-        show(_contents(read_log(log)))
+        show(_contents(read_log(*log)))
         return 0
     if layout is not None:
         refuse('--layout, which names them', 'position', 'velocity', 'effort', 'stamp', 'rate')
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
-        require_columns(read_log(log), columns)
+        require_columns(read_log(*log), columns)
     reading = {name: columns[name] for name in ('episode', 'skip_incomplete')}
     named = replace(LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
     description = arm.load()
-    bag = output or new_bag(f'{Path(log).with_suffix("")}')
+    bag = output or new_bag(f'{Path(log[0]).with_suffix("")}')
     with ProgressBar() as bar:
-        bar.add_task(f'reading {log}', total=None)
+        bar.add_task(f'reading {log[0]}', total=None)
         names = reader.names_in_bag(description)
         recording = import_log(log, named, names, topic=reader.topic or TOPIC)
         require_units(recording, description)

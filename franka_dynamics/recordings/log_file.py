@@ -127,11 +127,11 @@ class LogColumns:
         if name.isdigit() and len({len(array) for array in self.arrays.values()}) == 1:
             every = np.column_stack(list(self.arrays.values()))
             return every[:, int(name) - 1] if 1 <= int(name) <= every.shape[1] else None
-        part = re.fullmatch(r'(.+)\[(\d+)-(\d+)\]', name)
+        part = re.fullmatch(r'(.+)\[(\d+)(?:-(\d+))?\]', name)
         whole = self.arrays.get(part[1]) if part else None
         if part is None or whole is None or whole.ndim != 2:
             return None
-        return whole[:, int(part[2]) - 1 : int(part[3])]
+        return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
     def in_words(self) -> str:
         """Return up to 24 arrays' names (and matrices' shapes) or the count of unnamed columns."""
@@ -155,7 +155,32 @@ def choose_episode(numbers: Sequence[float] | Array) -> str:
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
-def read_log(path: str | Path) -> LogColumns:
+def read_log(*paths: str | Path) -> LogColumns:
+    """
+    Return the columns of a log file, or of several that hold the same rows.
+
+    The names of several files' columns begin with the file's, such as velocity/dq1 or, of a file
+    without column names, velocity. Raises RecordingError if two files have the same name, and the
+    errors of each file.
+    """
+    if len(paths) == 1:
+        return _read_file(paths[0])
+    logs = {Path(path).stem: _read_file(path) for path in paths}
+    source = ', '.join(map(str, paths))
+    if len(logs) < len(paths):
+        raise RecordingError(f'{source}: name the files differently; their columns are named so.')
+    return LogColumns(
+        source,
+        {
+            f'{stem}/{name}' if name else stem: array
+            for stem, log in logs.items()
+            for name, array in log.arrays.items()
+        },
+        tuple(f'{stem}: {remark}' for stem, log in logs.items() for remark in log.remarks),
+    )
+
+
+def _read_file(path: str | Path) -> LogColumns:
     """
     Return the columns of a log file, whose format follows from the file's suffix.
 

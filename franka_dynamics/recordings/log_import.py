@@ -125,17 +125,24 @@ def _suggested(log: LogColumns) -> str:
 
 
 def import_log(
-    path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *, topic: str = TOPIC
+    path: str | Path | Sequence[str | Path],
+    columns: ColumnMap,
+    joint_names: Sequence[str],
+    *,
+    topic: str = TOPIC,
 ) -> Recording:
     """
-    Return the recording in a log file that `read_log` reads.
+    Return the recording in a log file, or in several files side by side, that `read_log` reads.
 
     Position, effort and a velocity that is not derived have a column for each joint, base to tip.
     A bag written from the recording has its messages on `topic`. Raises RecordingError if the file
     or a column is missing or not usable, MissingDependencyError if a library for this kind of file
     is not installed.
     """
-    whole = read_log(path)
+    paths = (path,) if isinstance(path, (str, Path)) else tuple(path)
+    whole = read_log(*paths)
+    if len(paths) > 1:
+        _require_one_clock(whole, columns)
     log = whole.episode(columns.episode)
     n = len(joint_names)
     require_columns(log, vars(columns))
@@ -173,6 +180,22 @@ def import_log(
         topic=topic,
     )
     return replace(recording, remarks=(*remarks, *recording.remarks))
+
+
+def _require_one_clock(log: LogColumns, columns: ColumnMap) -> None:
+    """Raise RecordingError if the files of a log have different stamps under the same name."""
+    for name in (columns.stamp or '').split(','):
+        last = name.rpartition('/')[2]
+        for other, array in log.arrays.items():
+            if (
+                other.rpartition('/')[2] == last
+                and name in log.arrays
+                and not np.array_equal(array, log.arrays[name])
+            ):
+                raise RecordingError(
+                    f'{log.source}: the stamps {name} and {other} differ; bring all quantities to '
+                    'the same rows first, such as by pandas.merge_asof.'
+                )
 
 
 def _stamp_column(log: LogColumns, columns: ColumnMap) -> Array:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from .unclosed import closed_copy, is_unclosed, without_metadata
 from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
+ROBOT_STATE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
 DEFAULT_TOPIC = '/joint_states'
 _FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
 _FILES = ('.mcap', '.db3', '.bag')
@@ -31,10 +33,11 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
-    JointState is read by rosbags' own definition, so that a broken or unknown definition of
-    another type in the bag does not prevent reading. RecordingError is raised if the bag is
-    missing or damaged, also while the caller reads messages; MissingDependencyError if rosbags is
-    not installed.
+    The deserializer returns a JointState, of a FrankaRobotState the measured one. JointState is
+    read by rosbags' own definition, so that a broken or unknown definition of another type in the
+    bag does not prevent reading, FrankaRobotState by the bag's. RecordingError is raised if the
+    bag is missing or damaged, also while the caller reads messages; MissingDependencyError if
+    rosbags is not installed.
     """
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
@@ -59,7 +62,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             closed_copy(path) if is_unclosed(path) else nullcontext(path) as closed,
             rosbag2.Reader(closed) as reader,
         ):
-            yield reader, get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
+            yield reader, _joint_states(reader, get_typestore(Stores.ROS2_JAZZY), bag)
     except (RecordingError, MissingDependencyError):
         raise
     except Exception as error:
@@ -72,16 +75,40 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         ) from error
 
 
+def _joint_states(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], Any]:
+    """Return a function that deserializes a message of either type to a JointState."""
+    from rosbags.typesys import get_types_from_msg
+
+    definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE)
+
+    def joint_state(data: bytes, kind: str) -> Any:
+        if kind != ROBOT_STATE:
+            return types.deserialize_cdr(data, kind)
+        if not definition:
+            raise RecordingError(
+                f'{bag} lacks the definition of {ROBOT_STATE}, which bags of MCAP have; convert '
+                'it by `ros2 bag convert` where franka_msgs is installed.'
+            )
+        if kind not in types.types:
+            types.register(get_types_from_msg(definition, kind))
+        whole = types.deserialize_cdr(data, kind)
+        return replace(whole.measured_joint_state, header=whole.header)
+
+    return joint_state
+
+
 def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     """
     Return the topic of joint states to read from an open bag.
 
     If `topic` is None, /joint_states is chosen, the only topic of this name in another namespace,
-    or the bag's only topic of joint states. Raises RecordingError if the bag has no joint states
-    on `topic`, or, if `topic` is None, no joint states at all or several such topics.
+    or the bag's only topic of joint states; without any, the only topic of FrankaRobotState.
+    Raises RecordingError if the bag has no joint states on `topic`, or, if `topic` is None, no
+    joint states at all or several such topics.
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
-    candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)
+    robot_states = sorted(name for name, kind in kinds if kind == ROBOT_STATE)
+    candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE) or robot_states
     if candidates:
         there = f'joint states are on {", ".join(candidates)}'
     else:
@@ -89,7 +116,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         there = f'it holds {every or "no topics at all, as if it were cut short"}'
     if topic is not None:
         requested = topic if topic.startswith('/') else f'/{topic}'
-        if requested not in candidates:
+        if requested not in (*candidates, *robot_states):
             raise RecordingError(f'{bag} has no {JOINT_STATE} on {requested}; {there}.')
         return requested
     if DEFAULT_TOPIC in candidates:

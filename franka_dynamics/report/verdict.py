@@ -71,8 +71,8 @@ def _open(found: Unknowable) -> list[str]:
             f'Are efforts scaled, or does the flange carry something undeclared? If the masses of '
             f'{found.where} are about right, either all efforts are {low:.2f} to {high:.2f} times '
             f'the torques, or {least:.2f} to {most:.2f} kg are on the flange, or both: likeliest '
-            f'{scale:.2f} times and {mass:.2f} kg. Correct the unit with --effort-scale, name the '
-            'load with --hand or --payload.'
+            f'{scale:.2f} times and {mass:.2f} kg. Correct the unit with --effort-scale (of '
+            'currents in A: --torque-constant), name the load with --hand or --payload.'
         )
     lines.append(
         f'What these recordings cannot tell: a common factor of all efforts ({low:.2f} to '

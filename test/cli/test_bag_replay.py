@@ -13,8 +13,11 @@ from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.log_file import read_log
+from franka_dynamics.recordings.options import ColumnMap
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.urdf.writer import save
+
+from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q, SIDE_BY_SIDE, write_side_by_side
 
 FER = load('fer')
 HEADER = 't,' + ','.join(f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8))
@@ -35,6 +38,56 @@ def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
     assert status == 0 and '301 messages in 3.00 s' in out and 'warning' not in out
     assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 301
     assert answered('bag replay --arm fer --no-plots --require 0.1', tmp_path / 'log')[0] == 0
+
+
+def options_of(columns):
+    """Return the options of the command that are these columns."""
+    names = {'rate': '--log-rate', 'skip_incomplete': ''}
+    given = {k: v for k, v in vars(columns).items() if v != getattr(ColumnMap(stamp='t'), k, None)}
+    given['stamp'] = columns.stamp
+    words = [[names.get(k, f'--{k.replace("_", "-")}'), str(v)] for k, v in given.items()]
+    flags = ['--skip-incomplete'] if columns.skip_incomplete else []
+    return [word for pair in words if pair[0] for word in pair] + flags
+
+
+@pytest.mark.parametrize(
+    'form',
+    [
+        *('struct.mat', 'iso.csv', 'lists.csv', 'two_stamps.csv', 'merged.csv'),
+        *('episodes.parquet', 'anew.npz', 'groups.h5'),
+    ],
+)
+def test_other_programs_logs_become_bags(form, tmp_path, answered):
+    write, columns = FORMS[form]
+    write(tmp_path / form)
+    words = '--output', tmp_path / 'bag', *options_of(columns)
+    status, out = answered('bag import --arm fer', tmp_path / form, *words)
+    assert status == 0, out
+    read = read_recording(tmp_path / 'bag', FER.joint_names)
+    np.testing.assert_allclose([read.q, read.dq, read.effort], [Q, DQ, EFFORT], rtol=1e-14)
+    assert ('49 incomplete rows of 99 were left out' in out) == (form == 'merged.csv')
+
+
+def test_logs_that_need_an_option_name_it(tmp_path, refused):
+    for form, missing in (('merged.csv', '--skip-incomplete'), ('groups.h5', '--episode')):
+        write, columns = FORMS[form]
+        write(tmp_path / form)
+        columns = replace(columns, episode=None, skip_incomplete=False)
+        sentence = refused('bag import --arm fer', tmp_path / form, *options_of(columns))
+        assert missing in sentence
+    np.save(tmp_path / 'log.npy', {'q': Q}, allow_pickle=True)
+    words = options_of(FORMS['anew.npz'][1])
+    sentence = refused('bag import --arm fer', tmp_path / 'log.npy', *words)
+    assert 'pickled' in sentence and 'np.savez' in sentence
+
+
+def test_files_side_by_side_become_one_bag(tmp_path, answered):
+    files = write_side_by_side(tmp_path)
+    status, out = answered('bag import --arm fer', *files, *options_of(SIDE_BY_SIDE))
+    assert status == 0, out
+    read = read_recording(tmp_path / 'q', FER.joint_names)
+    np.testing.assert_allclose([read.q, read.dq, read.effort], [Q, DQ, EFFORT], rtol=1e-14)
+    assert 'dq/joint7' in answered('bag import --list', *files)[1]
 
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
@@ -111,6 +164,16 @@ def test_a_hidden_load_is_not_taken_for_an_older_hand(simulate, write, answered)
     recording = simulate(arm, duration=12.0, friction=FER.friction, noise=0.1)
     status, said = answered('bag replay --no-plots', write(recording))
     assert status == 0 and '--arm fr3 --hand franka_hand' in said and 'franka_hand_' not in said
+
+
+@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
+def test_efforts_in_amperes_are_asked_about_with_and_without_a_hand(
+    hand, simulate, write, answered
+):
+    measured = simulate(load('fr3', hand=hand), friction=FER.friction, noise=0.1)
+    currents = measured.scaled(1.0 / np.array([13.0, 13.0, 10.0, 10.0, 6.0, 6.0, 6.0]))
+    status, said = answered('bag replay --arm fr3 --no-plots', write(currents))
+    assert status == 0 and 'Are efforts scaled' in said and '--torque-constant' in said
 
 
 def test_only_the_sets_hands_and_filter_asked_for_are_used(

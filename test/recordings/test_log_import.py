@@ -319,6 +319,29 @@ def test_rows_that_must_be_chosen_are_not_joined_in_silence(form, names, tmp_pat
             import_log(tmp_path / form, replace(columns, episode=2), NAMES)
 
 
+def write_side_by_side(folder, late=0.0):
+    """Write a file for each quantity, as loggers with a writer for each topic do."""
+    for name, values in (('q', Q), ('dq', DQ)):
+        rows = np.column_stack([TIME + late * (name == 'dq'), values])
+        header = 't,' + ','.join(f'joint{joint}' for joint in range(1, 8))
+        np.savetxt(folder / f'{name}.csv', rows, '%.17e', ',', header=header, comments='')
+    np.save(folder / 'tau.npy', EFFORT)
+    return [folder / name for name in ('q.csv', 'dq.csv', 'tau.npy')]
+
+
+SIDE_BY_SIDE = ColumnMap('q/joint{}', 'tau', 'dq/joint{}', stamp='q/t')
+
+
+def test_files_side_by_side_are_one_recording(tmp_path):
+    recording = import_log(write_side_by_side(tmp_path), SIDE_BY_SIDE, NAMES)
+    found = [recording.q, recording.dq, recording.effort]
+    np.testing.assert_allclose(found, [Q, DQ, EFFORT], rtol=1e-14)
+    with refuses(RecordingError, 'q.csv', 'q/t and dq/t differ', 'merge_asof'):
+        import_log(write_side_by_side(tmp_path, late=0.002), SIDE_BY_SIDE, NAMES)
+    with refuses(RecordingError, 'q.csv, ', 'differently'):
+        read_log(tmp_path / 'q.csv', tmp_path / 'q.csv')
+
+
 def test_a_pickled_dict_is_never_unpickled(tmp_path):
     np.save(tmp_path / 'log.npy', DATA, allow_pickle=True)
     with refuses(RecordingError, 'log.npy', 'np.savez'):

@@ -7,11 +7,12 @@ import struct
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
+from franka_dynamics.recordings.rosbag import names_in_bag
 from franka_dynamics.recordings.unclosed import closed_copy
 
 from ..agreement import refuses
@@ -218,6 +219,104 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
             message = types.types[kind](header, list(recording.joint_names), *state)
             writer.write(connection, ns, types.serialize_ros1(message, kind))
     assert_same_states(read_recording(tmp_path / 'old.bag', FER.joint_names), recording)
+
+
+# franka_msgs/msg/FrankaRobotState of franka_ros2 (v1.0 to v2.4), comments left out.
+ROBOT_STATE = """
+std_msgs/Header header
+CollisionIndicators collision_indicators
+sensor_msgs/JointState measured_joint_state
+sensor_msgs/JointState desired_joint_state
+sensor_msgs/JointState measured_joint_motor_state
+float64[7] ddq_d
+float64[7] dtau_j
+sensor_msgs/JointState tau_ext_hat_filtered
+Elbow elbow
+geometry_msgs/WrenchStamped k_f_ext_hat_k
+geometry_msgs/WrenchStamped o_f_ext_hat_k
+geometry_msgs/InertiaStamped inertia_ee
+geometry_msgs/InertiaStamped inertia_load
+geometry_msgs/InertiaStamped inertia_total
+geometry_msgs/PoseStamped o_t_ee
+geometry_msgs/PoseStamped o_t_ee_d
+geometry_msgs/PoseStamped o_t_ee_c
+geometry_msgs/PoseStamped f_t_ee
+geometry_msgs/PoseStamped ee_t_k
+geometry_msgs/TwistStamped o_dp_ee_d
+geometry_msgs/TwistStamped o_dp_ee_c
+geometry_msgs/AccelStamped o_ddp_ee_c
+float64 time
+float64 control_command_success_rate
+uint8 ROBOT_MODE_OTHER=0
+uint8 robot_mode
+Errors current_errors
+Errors last_motion_errors
+"""
+OF_FRANKA = {
+    'FrankaRobotState': ROBOT_STATE,
+    'CollisionIndicators': 'geometry_msgs/Vector3 is_cartesian_linear_collision\n'
+    'float64[7] is_joint_collision\n',
+    'Elbow': 'float64[2] position\nfloat64[2] desired_position\n',
+    'Errors': 'bool joint_position_limits_violation\nbool instability_detected\n',
+}
+
+
+def blank(types, kind):
+    """Return a message with zeros and empty lists."""
+    from rosbags.interfaces import Nodetype
+
+    def value(form):
+        node, about = form
+        if node == Nodetype.NAME:
+            return blank(types, about)
+        if node == Nodetype.BASE:
+            return {'string': ''}.get(about[0], 0)
+        _, count = about
+        return np.zeros(count) if node == Nodetype.ARRAY else np.zeros(0)
+
+    return types.types[kind](**{name: value(form) for name, form in types.fielddefs[kind][1]})
+
+
+def write_robot_states(path, messages, storage=StoragePlugin.MCAP, beside=None):
+    """Write messages as the broadcaster of franka_ros2 does, its own definition with them."""
+    types, kind = get_typestore(Stores.ROS2_JAZZY), 'franka_msgs/msg/FrankaRobotState'
+    for name, text in OF_FRANKA.items():
+        types.register(get_types_from_msg(text, f'franka_msgs/msg/{name}'))
+    whole = blank(types, kind)
+    with Writer(path, version=9, storage_plugin=storage) as writer:
+        topic = '/franka_robot_state_broadcaster/robot_state'
+        connection = writer.add_connection(topic, kind, typestore=types)
+        if beside is not None:
+            writer.add_connection(beside, JOINT_STATE.__msgtype__, typestore=types)
+        for message in messages:
+            stamp = int(message['stamp_ns'])
+            columns = (np.array(message[field], dtype=float) for field in FIELDS)
+            whole.header.stamp = types.types['builtin_interfaces/msg/Time'](*divmod(stamp, 10**9))
+            whole.measured_joint_state = types.types[JOINT_STATE.__msgtype__](
+                blank(types, 'std_msgs/msg/Header'), list(message['name']), *columns
+            )
+            writer.write(connection, stamp, types.serialize_cdr(whole, kind))
+    return path
+
+
+def test_robot_states_of_franka_ros2_give_their_measured_joint_states(
+    simulate, messages, tmp_path
+):
+    bag = write_robot_states(tmp_path / 'bag', messages)
+    actual = read_recording(bag, FER.joint_names)
+    assert_same_states(actual, simulate(FER, duration=2.0))
+    assert actual.topic == '/franka_robot_state_broadcaster/robot_state'
+    assert names_in_bag(bag) == list(FER.joint_names)
+
+
+def test_joint_states_are_preferred_to_robot_states(simulate, messages, tmp_path):
+    bag = write_robot_states(tmp_path / 'bag', messages, beside='/joint_states')
+    with refuses(RecordingError, '/joint_states', 'no messages'):
+        read_recording(bag, FER.joint_names)
+    topic = 'franka_robot_state_broadcaster/robot_state'
+    assert_same_states(
+        read_recording(bag, FER.joint_names, topic=topic), simulate(FER, duration=2.0)
+    )
 
 
 def test_a_topic_not_there_lists_those_with_joint_states(messages, tmp_path):
