@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 import errno
 import os
 from pathlib import Path
@@ -20,25 +20,16 @@ NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
-def naming_what_is_not_written(target: Path) -> Iterator[None]:
-    """Raise OutputError, which names `target`, if the block fails because the disk is full."""
+def naming_what_is_not_written(target: Path, *numbers: int) -> Iterator[None]:
+    """Raise OutputError, which names `target`, for an OSError of these numbers (full disk)."""
     try:
         yield
     except OSError as error:
-        if error.errno not in NOT_WRITTEN:
+        if error.errno not in (numbers or NOT_WRITTEN):
             raise
         # h5py's OSError has a paragraph in place of the system's words.
-        raise OutputError(f'{target} cannot be written: {os.strerror(error.errno)}.') from error
-
-
-@contextmanager
-def _or_elsewhere(target: Path) -> Iterator[None]:
-    """Raise OutputError, which asks for another place, if the block cannot write."""
-    try:
-        yield
-    except OSError as error:
         raise OutputError(
-            f'{target} cannot be written: {error.strerror}. Choose another place.'
+            f'{target} cannot be written: {os.strerror(error.errno)}. Choose another place.'
         ) from error
 
 
@@ -48,10 +39,9 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
 
     If the block raises an error, the temporary file is deleted, and a file that existed at `path`
-    stays unchanged. Missing folders are created, and removed again after an error. The temporary
-    file lies beside `path` and has the same suffix, because writers choose the format by the
-    suffix. What a link points to is replaced, not the link; a device or a pipe cannot be, and is
-    yielded itself.
+    stays unchanged. Missing folders are created. The temporary file lies beside `path` and has the
+    same suffix, because writers choose the format by the suffix. What a link points to is
+    replaced, not the link; a device or a pipe cannot be, and is yielded itself.
 
     Raises
     ------
@@ -59,29 +49,20 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
         If `path` is a folder, its folder cannot be created or written to, or the disk is full.
 
     """
-    target = Path(path).expanduser()
-    if target.is_dir():
-        raise OutputError(f'{target} is a folder; give the name of a file to be written.')
+    target = writable_file(path)
     if target.exists() and not target.is_file():
         with naming_what_is_not_written(target):
             yield target
         return
     file = target.resolve()
-    missing = [folder for folder in file.parents if not folder.exists()]  # innermost first
     scratch = file.with_name(f'.{file.stem}-{secrets.token_hex(4)}{file.suffix}')
     try:
-        with _or_elsewhere(target):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            scratch.touch(exist_ok=False)
+        file.parent.mkdir(parents=True, exist_ok=True)
         with naming_what_is_not_written(target):
             yield scratch
             scratch.replace(file)
-    except BaseException:
-        with suppress(OSError):  # as where something else was written meanwhile
-            scratch.unlink(missing_ok=True)
-            for folder in missing:
-                folder.rmdir()
-        raise
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -103,7 +84,8 @@ def writable_file(path: str | Path) -> Path:
     target = Path(path).expanduser()
     if os.path.isdir(target):
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
-    _require_writable(target.parent, target)
+    if not os.path.exists(target):
+        _require_writable(target.parent, target)
     return target
 
 
@@ -126,13 +108,11 @@ def writable_folder(path: str | Path) -> Path:
 
 def _require_writable(folder: Path, target: Path) -> None:
     """Raise OutputError if a folder can neither be written to nor created."""
-    with _or_elsewhere(target):
+    with naming_what_is_not_written(target, *errno.errorcode):
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
-        if not nearest.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f'{nearest} is a file')
         # A file is created on trial, because permissions alone do not reveal a file system that
         # refuses new files, such as /proc, or a name that is too long.
-        with tempfile.NamedTemporaryFile(
+        scratch = tempfile.NamedTemporaryFile(
             dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
-        ):
-            pass
+        )
+        scratch.close()

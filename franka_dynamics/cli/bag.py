@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import Count, flag, Group, Number, option, Output, Values
+from ._command import flag, Group, Number, option, Output, Values
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
@@ -49,7 +49,7 @@ def record(**options: Any) -> int:
 @option('--position-unit', 'unit of position', [*POSITION_UNITS], default='rad')
 @option('--velocity-unit', 'unit of velocity', [*VELOCITY_UNITS], default='rad/s')
 @option('--stamp-unit', 'unit of the stamp', [*STAMP_UNITS], default='s')
-@option('--episode', 'the episode to read, in a log of several', Count(0))
+@option('--episode', 'the episode to read, in a log of several', click.IntRange(0))
 @flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
 @shared.effort_scale_option
 @shared.bag_options

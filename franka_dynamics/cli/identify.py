@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import Count, flag, Group, Number, option, Values
+from ._command import flag, Group, Number, option, Values
 from ..identification import options as of
 from ..identification.options import ExcitationLimits, FRICTIONS, IdentificationOptions
 
@@ -39,7 +39,7 @@ def identify() -> None:
     shared.effort_scale_option,
     flag('--anyway', 'accept unsound recordings, and an arm not better than the published sets'),
 )
-@option('--processes', 'number of processes that read bags and make fits', Count(1), default=1)
+@option('--processes', 'processes that read bags and make fits', click.IntRange(1), default=1)
 @option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
 @flag('--all', 'print everything: base parameters and friction with standard deviations')
 @flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
@@ -80,11 +80,13 @@ def payload(**options: Any) -> int:
 @shared.gravity_option
 @option('--output', 'a JointTrajectory as YAML', shared.FILE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
-@option('--repetitions', f'how often it is recorded (default: as needed, {_TIMES})', Count(1))
+@option(
+    '--repetitions', f'how often it is recorded (default: as needed, {_TIMES})', click.IntRange(1)
+)
 @option('--given', 'bags that were recorded before', _BAGS)
 @option('--start', 'first and last pose [rad, m] (default: home)', Values('Q1,...', Number()))
-@option('--draws', 'random trajectories to start from', Count(1), default=100)
-@option('--iterations', 'most iterations of the optimisation', Count(1), default=300)
+@option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
+@option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
 @shared.packed(
     'limits',
     ExcitationLimits,

@@ -21,7 +21,7 @@ import click
 from click.shell_completion import shell_complete
 
 from . import _options as shared
-from ._command import Count, flag, Group, Number, option, Values
+from ._command import flag, Group, Number, option, Values
 from .arm import arm
 from .bag import bag
 from .identify import identify
@@ -34,7 +34,6 @@ NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 INTERRUPTED, READER_GONE = 130, 141  # as shells report SIGINT and SIGPIPE
-_SETTINGS = {'help_option_names': ['-h', '--help'], 'show_default': True}
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
 _QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Parameters))
 
@@ -119,7 +118,7 @@ def doctor(**options: Any) -> int:
 @option('--urdf', "URDF of the meshes (default: the running arm's, or shapes)", click.Path())
 @shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
-@option('--port', 'port, or the next free one', Count(0, 65535), default=8080)
+@option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
 @shared.recording_options
 @shared.arm_options
 def view(**options: Any) -> int:

@@ -33,7 +33,7 @@ def test_every_output_is_checked_before_the_work(words):
 LONG = 'x' * 300
 UNWRITABLE = [
     (writable_file, 'folder', 'is a folder'),
-    (writable_file, 'file/below', 'is a file'),
+    (writable_file, 'file/below', 'Not a directory'),
     (writable_folder, 'file', 'folder'),
     (picture_file, 'picture.docx', '.png'),
     *((writable_file, path, 'too long') for path in (LONG, f'{LONG}/y')),
