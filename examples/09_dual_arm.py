@@ -9,9 +9,6 @@ shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.p
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-
 import numpy as np
 import pinocchio as pin
 
@@ -107,14 +104,10 @@ def draw(tree: BodyTree, path: str) -> None:
     matrix.set(title='|M| [kg m^2]', xlabel='joint', ylabel='joint')
     figure.colorbar(shown)
     figure.savefig(path, dpi=110)
-    print(f'written: {path}')
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Print the torques' differences from Pinocchio's; draw the tree with --plot."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--plot', help='picture of the tree and of its mass matrix')
-    arguments = parser.parse_args(argv)
+def main() -> None:
+    """Print the torques' differences from Pinocchio's, and draw the tree."""
     print('two FR3 on a waist that turns, 15 joints; 200 random states', flush=True)
     tree = dual_arm()
     states = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 200, tree.n))
@@ -138,8 +131,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     )
     compared('a batch', BatchModel(tree).inverse_dynamics(*states))
-    if arguments.plot:
-        draw(tree, arguments.plot)
+    draw(tree, 'dual_arm.png')
 
 
 if __name__ == '__main__':

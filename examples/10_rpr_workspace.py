@@ -4,19 +4,20 @@
 Draw the RPR arm's workspace: how many postures reach each point, and the singularities.
 
 A section through the vertical axis shows the whole workspace, because joint 1 turns about this
-axis. Run `python examples/10_rpr_workspace.py --plot rpr_workspace.png`.
+axis. The picture is rpr_workspace.png.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
+
+POINTS = 160  # along radius and height
 
 
 def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -34,19 +35,11 @@ def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
     return counts
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Count the postures at every point of the section and draw the counts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--plot', default='rpr_workspace.png', help='the picture')
-    parser.add_argument('--points', type=int, default=160, help='along radius and height')
-    arguments = parser.parse_args(argv)
-    print('counting the postures of the RPR arm over a section through its vertical axis ...')
-    from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
-
     kinematics = RprKinematics.from_description(load('rpr'))
-    radius = np.linspace(0.0, 1.15, arguments.points)
-    height = kinematics.d0 + kinematics.a3 * np.linspace(-1.15, 1.15, arguments.points)
+    radius = np.linspace(0.0, 1.15, POINTS)
+    height = kinematics.d0 + kinematics.a3 * np.linspace(-1.15, 1.15, POINTS)
     counts = postures(radius, height)
     figure = Figure(figsize=(7.5, 5.5), layout='constrained')
     axes = figure.add_subplot()
@@ -79,13 +72,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         aspect='equal',
     )
     axes.legend(loc='lower right')
-    figure.savefig(arguments.plot, dpi=110)
+    figure.savefig('rpr_workspace.png', dpi=110)
     print(
         f'{int((counts > 0).sum())} of {counts.size} points reached, out to '
         f'{radius[counts.any(axis=0)].max():.2f} m from the axis and up to '
         f'{height[counts.any(axis=1)].max():.2f} m, in at most {counts.max()} postures'
     )
-    print(f'written: {arguments.plot}')
 
 
 if __name__ == '__main__':

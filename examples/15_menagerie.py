@@ -6,16 +6,18 @@ Follow a policy's targets on a model that this project did not make: MuJoCo Mena
 
 The model has a time step of 2 ms, joint friction and rotor inertias, and position servos. This
 program switches the servos off, and gives friction and rotor inertias to the controller. A policy
-sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward.
+sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward, and
+menagerie.png shows both errors.
 
     pip install '.[sim]' robot_descriptions
     python examples/15_menagerie.py           # robot_descriptions downloads the model
     python examples/15_menagerie.py fr3.xml   # or a file of mujoco_menagerie/franka_fr3
 """
 
-import argparse
 from dataclasses import replace
+import sys
 
+from matplotlib.figure import Figure
 import mujoco
 import numpy as np
 
@@ -34,7 +36,7 @@ def policy(home, time):
 
 
 def follow(model, home, terms):
-    """Follow the policy; return the rms difference of reference and arm [rad]."""
+    """Follow the policy; return the differences of reference and arm, (k, 7) [rad]."""
     arm = fd.load('fr3')
     rotors = zip(arm.joints, model.dof_armature)
     arm = replace(
@@ -64,34 +66,39 @@ def follow(model, home, terms):
         mujoco.mj_step(model, data)
     if feedforward.state != 'running':
         raise SystemExit(f'the arm was stopped: {feedforward.status}')
-    return float(np.sqrt(np.mean(np.square(errors))))
+    return np.array(errors)
 
 
-def main(argv=None) -> int:
-    """Print both errors; return 1 unless feedforward at least halves the error."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
-    parser.add_argument('model', nargs='?', help='franka_fr3/fr3.xml of mujoco_menagerie')
-    path = parser.parse_args(argv).model
-    if path is None:
-        try:
-            from robot_descriptions import fr3_mj_description
-        except Exception as error:  # it is not installed, or git cannot download the model
-            raise SystemExit(
-                f'{error}; pip install robot_descriptions, which downloads the model, or name the '
-                'file fr3.xml of mujoco_menagerie'
-            ) from None
-        path = fr3_mj_description.MJCF_PATH
-    model = mujoco.MjModel.from_xml_path(path)
+def downloaded():
+    """Return the path of Menagerie's FR3."""
+    try:
+        from robot_descriptions import fr3_mj_description
+    except Exception as error:  # it is not installed, or git cannot download the model
+        raise SystemExit(
+            f'{error}; pip install robot_descriptions, which downloads the model, or name the '
+            'file fr3.xml of mujoco_menagerie'
+        ) from None
+    return fr3_mj_description.MJCF_PATH
+
+
+def main(path=None) -> None:
+    """Print and draw both errors."""
+    model = mujoco.MjModel.from_xml_path(path or downloaded())
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
     home = np.array(model.key(0).qpos)
-    alone = follow(model, home, fd.Terms(coriolis=False, inertia=False))
-    with_feedforward = follow(model, home, fd.Terms(friction=True))
-    print(
-        f'rms difference from the reference: g and PD {1e3 * alone:.1f} mrad, with feedforward '
-        f'{1e3 * with_feedforward:.1f} mrad, at {1e3 * model.opt.timestep:g} ms a step'
-    )
-    return int(not with_feedforward < 0.5 * alone)
+    figure = Figure(figsize=(9.0, 4.0), layout='constrained')
+    axes = figure.add_subplot(xlabel='time [s]', ylabel='norm of the joint error [rad]')
+    for name, terms in (
+        ('g and PD', fd.Terms(coriolis=False, inertia=False)),
+        ('with feedforward', fd.Terms(friction=True)),
+    ):
+        errors = follow(model, home, terms)
+        rms = 1e3 * np.sqrt(np.mean(errors**2))
+        print(f'{name}: {rms:.1f} mrad rms at {1e3 * model.opt.timestep:g} ms a step')
+        axes.plot(model.opt.timestep * np.arange(len(errors)), np.linalg.norm(errors, axis=1))
+    axes.legend(('g and PD', 'with feedforward'))
+    figure.savefig('menagerie.png', dpi=110)
 
 
 if __name__ == '__main__':
-    raise SystemExit(main())
+    main(*sys.argv[1:])
