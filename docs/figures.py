@@ -14,7 +14,7 @@ from pathlib import Path
 import re
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.friction_state import LONGEST_GAP_S
+from franka_dynamics.arm.friction_state import MAX_GAP_S
 from franka_dynamics.cli._options import MOUNTS
 from franka_dynamics.control import (
     braking,
@@ -206,9 +206,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/watch.md': [
             (
                 "orange from {} % of its joint's torque limit, red from {} %",
-                (100.0 * scene.NEAR, 100.0 * scene.FULL),
+                (100.0 * scene.NEAR_LIMIT, 100.0 * scene.AT_LIMIT),
             ),
-            ('above {} N m', (scene.LEAST_TORQUE,)),
+            ('above {} N m', (scene.MIN_DRAWN_NM,)),
         ],
         'docs/howto/identification.md': [
             ('by more than {} % and more than two standard', (100.0 * results.LEAST_GAIN,)),
@@ -221,7 +221,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('Below `min_input_rate` ({} Hz)', (feedforward['min_input_rate'],)),
         ],
         'docs/theory/friction.md': [
-            ('a gap of more than {} ms', (1e3 * LONGEST_GAP_S,)),
+            ('a gap of more than {} ms', (1e3 * MAX_GAP_S,)),
             ('reduced by {} `deviations`', (terms.DEVIATIONS_LEFT,)),
             (
                 'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from .errors import JointVectorError, shortened
 from .typing import Array
 
-_SHOWN = 200
+_MAX_SHOWN_CHARACTERS = 200
 Shape = tuple[int | EllipsisType | None, ...]
 
 
@@ -134,7 +134,7 @@ def abbreviated(values: object) -> str:
         text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
     except ValueError:  # rows of different lengths
         text = repr(values)
-    return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f'{text[:_MAX_SHOWN_CHARACTERS]}...'
 
 
 def joint_values(

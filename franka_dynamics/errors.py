@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, TypeVar
 
-_SHOWN, _MOST_SHOWN = 60, 12
+_MAX_SHOWN_CHARACTERS, _MAX_LISTED = 60, 12
 _Member = TypeVar('_Member', bound=Enum)
 
 
-def shortened(text: str, most: int = _SHOWN) -> str:
+def shortened(text: str, most: int = _MAX_SHOWN_CHARACTERS) -> str:
     """Return a string unchanged if it has at most `most` characters, else its start and length."""
     return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
 
@@ -32,8 +32,8 @@ def listed(names: Sequence[object]) -> str:
     Only the shown items are formatted, because formatting a million numbers would delay a control
     cycle by a second.
     """
-    shown = ', '.join(shortened(str(name)) for name in names[:_MOST_SHOWN])
-    return shown if len(names) <= _MOST_SHOWN else f'{shown}, ... ({len(names)} in all)'
+    shown = ', '.join(shortened(str(name)) for name in names[:_MAX_LISTED])
+    return shown if len(names) <= _MAX_LISTED else f'{shown}, ... ({len(names)} in all)'
 
 
 def unreadable(path: object, error: OSError) -> str:

@@ -25,7 +25,7 @@ from ..resources import share_directory
 # sold its first arm as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
-_FORM = 'an arm file starts with name, convention, joints, inertial_sets'
+_FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,7 +127,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 def read_arm_file(arm: str | Path) -> ArmFile:
     """Return the content of an arm's file, by name or path; raise as `load` does."""
-    return read_typed(_arm_path(arm), ArmFile, _FORM)
+    return read_typed(_arm_path(arm), ArmFile, _FILE_START)
 
 
 def load(

@@ -21,7 +21,7 @@ from ..errors import InertiaError, needing
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
-_INSIDE = 1e-3
+_MIN_EIGENVALUE_SHARE = 1e-3
 
 
 def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
@@ -52,7 +52,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     )
     problem = cvxpy.Problem(
         cvxpy.Minimize(cvxpy.sum_squares(moves)),
-        [pseudo - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
+        [pseudo - _MIN_EIGENVALUE_SHARE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
     )
     problem.solve(solver=cvxpy.CLARABEL)
     if problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):

@@ -9,8 +9,8 @@ import numpy as np
 from .friction import FrictionModel, MaxwellSlipFriction
 from ..typing import Array
 
-# [s] A gap longer than LONGEST_GAP_S between two joint states resets the friction state.
-LONGEST_GAP_S = 0.05
+# [s] A gap longer than MAX_GAP_S between two joint states resets the friction state.
+MAX_GAP_S = 0.05
 
 
 class FrictionState:
@@ -49,14 +49,14 @@ class FrictionState:
         """
         Update the state with joint positions q, shape (n,) [rad], at a time `stamp` [s].
 
-        A step back in time, or a gap longer than LONGEST_GAP_S, restarts the state.
+        A step back in time, or a gap longer than MAX_GAP_S, restarts the state.
         """
         if self._maxwell is None:
             return
         last, self._last = self._last, (stamp, q)
         if last is None:
             return
-        if not 0.0 <= stamp - last[0] <= LONGEST_GAP_S:
+        if not 0.0 <= stamp - last[0] <= MAX_GAP_S:
             self.restart()
             self._last = (stamp, q)
             return

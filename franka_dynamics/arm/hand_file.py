@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .bodies import HandFile
 from .inertia import LinkInertia
-from .payload import MOST_CARRIED_KG, read_desk_file
+from .payload import MAX_PAYLOAD_KG, read_desk_file
 from .typed_file import read_typed
 from ..errors import DescriptionError, nearest, UnknownArmError
 from ..names import NO_HAND
@@ -49,7 +49,7 @@ def load_hand(name: str) -> LinkInertia:
         If there is no such hand.
     DescriptionError
         If the file cannot be read or is inconsistent (the message names file and field), or the
-        hand is heavier than MOST_CARRIED_KG.
+        hand is heavier than MAX_PAYLOAD_KG.
     InertiaError
         If the numbers of a Desk file are physically impossible, or its mass is 0.
 
@@ -70,10 +70,10 @@ def load_hand(name: str) -> LinkInertia:
     if path.suffix == '.json':
         return read_desk_file(path)
     hand = read_typed(path, HandFile, 'a hand file starts with name, source, bodies').hand
-    if hand.mass > MOST_CARRIED_KG:
+    if hand.mass > MAX_PAYLOAD_KG:
         raise DescriptionError(
             f'{path}: its bodies have {hand.mass:g} kg together, and no arm carries more than '
-            f'{MOST_CARRIED_KG:g}. Are these grams?'
+            f'{MAX_PAYLOAD_KG:g}. Are these grams?'
         )
     return hand
 

@@ -22,18 +22,18 @@ from ..names import decimal
 from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
-MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
-MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
+MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift
+MAX_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
 # Coordinates of a centre of mass below _ROUNDING [m] become zero, and so do elements of a tensor
 # below _ROUNDING times the largest element of the tensor about the flange's origin.
 _ROUNDING = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
-_ASYMMETRY = 1e-9
+_MAX_ASYMMETRY = 1e-9
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
 """
-_FORM = 'a parameter file starts with /**:'
+_FILE_START = 'a parameter file starts with /**:'
 _SECTIONS = dict[str, dict[str, dict[str, Any]]]  # nodes' names, ros__parameters, parameters
 
 
@@ -48,7 +48,7 @@ class _DeskFile:
     def __post_init__(self) -> None:
         """Refuse a tensor that is not symmetric within rounding."""
         tensor = self.inertia.reshape(3, 3)
-        if np.abs(tensor - tensor.T).max() > _ASYMMETRY * np.abs(tensor).max():
+        if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY * np.abs(tensor).max():
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
     def body(self) -> LinkInertia:
@@ -91,21 +91,21 @@ def payload_body(numbers: Array) -> LinkInertia:
             'payload has no mass but a centre of mass or an inertia; give the '
             'mass, or ten zeros for no payload.'
         )
-    if mass > MOST_CARRIED_KG:
+    if mass > MAX_PAYLOAD_KG:
         raise InertiaError(
             f"The payload's mass is {mass:g} kg, and no arm carries more than "
-            f'{MOST_CARRIED_KG:g}. Are these grams?'
+            f'{MAX_PAYLOAD_KG:g}. Are these grams?'
         )
-    if np.linalg.norm(center) > MOST_LEVER_M:
+    if np.linalg.norm(center) > MAX_LEVER_M:
         raise InertiaError(
             f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
-            f'at most {MOST_LEVER_M:g} m is taken. Are these millimetres?'
+            f'at most {MAX_LEVER_M:g} m is taken. Are these millimetres?'
         )
-    if np.abs(inertia).max() > mass * MOST_LEVER_M**2:
+    if np.abs(inertia).max() > mass * MAX_LEVER_M**2:
         raise InertiaError(
             f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
-            f'{mass:g} kg within {MOST_LEVER_M:g} m of their centre have at most '
-            f'{mass * MOST_LEVER_M**2:g}.'
+            f'{mass:g} kg within {MAX_LEVER_M:g} m of their centre have at most '
+            f'{mass * MAX_LEVER_M**2:g}.'
         )
     body = LinkInertia.from_center_of_mass(mass, center, inertia)
     if not body.is_physical():
@@ -145,7 +145,7 @@ def read_payload(given: str) -> LinkInertia:
     if given.endswith('.json'):
         return read_desk_file(Path(given).expanduser())
     if given.endswith(('.yaml', '.yml')):
-        sections = read_typed(Path(given).expanduser(), _SECTIONS, _FORM)
+        sections = read_typed(Path(given).expanduser(), _SECTIONS, _FILE_START)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(

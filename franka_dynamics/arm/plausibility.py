@@ -12,8 +12,8 @@ from ..spatial import JointKind
 # Largest accepted effort limit of a revolute joint, relative to the weight torque of the arm
 # stretched out. The FER's limits, 87 and 12 N m, are 0.74 and 0.10 times that torque; in N mm 740
 # and 100 times.
-_MOST_TIMES_WEIGHT = 30.0
-_ALWAYS_ACCEPTED = 1e3  # [N m]; many URDFs of small arms state 100 or 1000 for unknown limits
+_MAX_WEIGHT_RATIO = 30.0
+_MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
 _GRAVITY = 9.81  # [m/s^2]
 
 
@@ -36,7 +36,7 @@ def effort_questions(description: ArmDescription) -> dict[str, str]:
     reach = np.cumsum([np.linalg.norm(step[:3, 3]) for step in steps] + travel)
     levers = reach + [np.linalg.norm(link.center_of_mass) for link in description.links]
     weight = _GRAVITY * float(masses @ levers)
-    most = max(_ALWAYS_ACCEPTED, _MOST_TIMES_WEIGHT * weight)
+    most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_WEIGHT_RATIO * weight)
     return {
         joint.name: (
             f'the effort limit of {joint.name} is {joint.limits.effort:g} N m, and the weight of '

@@ -23,7 +23,7 @@ _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
-_MOST_DIGITS = 300  # the largest float has 309 digits before its point
+_MAX_DIGITS = 300  # the largest float has 309 digits before its point
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -84,10 +84,10 @@ def yaml_text(content: Any) -> str:
 
 def _decimal(loader: Any, node: Any) -> int:
     text = loader.construct_scalar(node)
-    if len(text) > _MOST_DIGITS:
+    if len(text) > _MAX_DIGITS:
         raise DescriptionError(
             f'{loader.name}: line {node.start_mark.line + 1}: a number of {len(text)} digits; '
-            f'no quantity here has more than {_MOST_DIGITS}.'
+            f'no quantity here has more than {_MAX_DIGITS}.'
         )
     return int(text, 10)
 

@@ -31,7 +31,7 @@ _Kind = TypeVar('_Kind')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
-HIGHEST_EFFORT = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
+MAX_EFFORT = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
 
 
 class FieldError(ValueError):
@@ -88,10 +88,10 @@ def _within_a_turn(value: float | Array) -> str:
 
 
 def _of_a_joint(value: float) -> str:
-    if value <= HIGHEST_EFFORT:
+    if value <= MAX_EFFORT:
         return ''
     return (
-        f'is {value:g}; no joint of an arm has more than {HIGHEST_EFFORT:g} N m. Is this in N mm? '
+        f'is {value:g}; no joint of an arm has more than {MAX_EFFORT:g} N m. Is this in N mm? '
         'Leave the limit out where none is known'
     )
 

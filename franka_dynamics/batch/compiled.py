@@ -34,7 +34,7 @@ else:
         llvm = None  # too old: its LLVM is from before opaque pointers
 
 STATES_PER_THREAD = 4000  # least number of states for each thread
-_COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
+_STATES_PER_BLOCK = 4096  # states that NumPy works on at a time, so that they stay in the caches
 
 Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
 
@@ -69,8 +69,8 @@ def _columns_function(equations: Equations) -> Function:
     def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         del threads
         with np.errstate(all='ignore'):
-            for start in range(0, len(out), _COLUMNS):
-                part = slice(start, start + _COLUMNS)
+            for start in range(0, len(out), _STATES_PER_BLOCK):
+                part = slice(start, start + _STATES_PER_BLOCK)
                 columns = [np.ascontiguousarray(array[part].T) for array in rows]
                 found = np.empty((*shape, len(out[part])), out.dtype)
                 function(*columns, found)

@@ -20,7 +20,7 @@ from ..report import base_parameters as report
 
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
 # unit length.
-_SAME_TORQUE = 1e-9
+_MAX_REGROUPING_ERROR = 1e-9
 _GRAVITY = dict(zip(DIRECTIONS, ([GRAVITY], ANY_GRAVITY, [NO_GRAVITY])))
 
 
@@ -49,7 +49,7 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     show(report.base_parameter_table(data, title))
     say_each(report.base_parameter_sentences(data))
-    agree = rank == len(found) and lost < _SAME_TORQUE
+    agree = rank == len(found) and lost < _MAX_REGROUPING_ERROR
     say(report.count_sentence(arm, found, rank, lost), '' if agree else 'MISMATCH')
     say_each(report.doubt_about_rank(found), 'note')
     if json:

@@ -14,7 +14,7 @@ import click
 from ..names import AS_LISTED
 
 # Options that change what a command computes from an arm and its recording, or whom it asks.
-_CARRIED = (
+_CARRIED_OPTIONS = (
     *('--arm', '--hand', '--set', '--repair', '--payload', '--arm-prefix', '--joint-names'),
     *('--topic', '--command', '--node', '--stamps', '--effort-scale', '--gravity'),
     *('--rate', '--cutoff', '--trim'),
@@ -27,10 +27,10 @@ def next_command(words: str, *arguments: object, **values: Any) -> str:
     """
     Return the words of a command, such as 'bag replay', with the options that change its answer.
 
-    Of the command's own options those in _CARRIED are written, unless they have their default: a
-    value is that of `values`, otherwise of the running command's option of the same flag. A
-    dataclass among `values`, such as an ArmChoice, stands for all its fields; None leaves an
-    option out. `arguments` follow `words` as they are.
+    Of the command's own options those in _CARRIED_OPTIONS are written, unless they have their
+    default: a value is that of `values`, otherwise of the running command's option of the same
+    flag. A dataclass among `values`, such as an ArmChoice, stands for all its fields; None leaves
+    an option out. `arguments` follow `words` as they are.
     """
     context = click.get_current_context()
     known = _running_options(context)
@@ -44,7 +44,7 @@ def next_command(words: str, *arguments: object, **values: Any) -> str:
     options = []
     for param in target.params:
         flag = param.opts[0]
-        if flag not in _CARRIED or flag not in known:
+        if flag not in _CARRIED_OPTIONS or flag not in known:
             continue
         text = _text(known[flag])
         default = _text(param.process_value(alone, param.get_default(alone)))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..arm import ArmDescription, LinkInertia
     from ..recordings.recording import Recording
 
-_EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
+_EARTH_GRAVITY = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
 _PICTURES = ('.png', '.svg', '.pdf')
 VECTOR = Values('X,Y,Z', Number(), 3)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
@@ -73,7 +73,7 @@ def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> 
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
         note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
-    elif strength and not _EARTH[0] <= strength <= _EARTH[1]:
+    elif strength and not _EARTH_GRAVITY[0] <= strength <= _EARTH_GRAVITY[1]:
         note = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
     if note:
         print(f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.', file=sys.stderr)

@@ -21,7 +21,7 @@ from ._command import PRINTED
 from ..files import write_text
 
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
-_LINE_EVERY_S = 10.0
+_PROGRESS_PERIOD_S = 10.0
 
 
 class _Terminal(Console):
@@ -99,7 +99,7 @@ class ProgressBar(Progress):
         super().__init__(
             *columns, console=console, transient=True, disable=not console.is_terminal
         )
-        self._told = time.monotonic()
+        self._last_line_s = time.monotonic()
 
     def follow(self, what: str, total: float | None = None) -> Callable[..., None]:
         """Return a function that takes the amount done and the total, and shows the progress."""
@@ -107,8 +107,8 @@ class ProgressBar(Progress):
 
         def show(done: float, total: float | None = total, **changes: Any) -> None:
             self.update(task_id, completed=done, total=total, **changes)
-            if self.disable and time.monotonic() - self._told > _LINE_EVERY_S:
-                self._told = time.monotonic()
+            if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_PERIOD_S:
+                self._last_line_s = time.monotonic()
                 task = self.tasks[self.task_ids.index(task_id)]
                 said = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
                 print(said, file=sys.stderr)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import signal
 import threading
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def running() -> Iterator[Callable[[], bool]]:
     """
     ended = threading.Event()
     here = threading.current_thread() is threading.main_thread()
-    before = {one: signal.signal(one, lambda *_: ended.set()) for one in _ENDING if here}
+    before = {one: signal.signal(one, lambda *_: ended.set()) for one in _END_SIGNALS if here}
     try:
         yield lambda: not ended.is_set()
     finally:

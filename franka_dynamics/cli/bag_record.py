@@ -27,11 +27,11 @@ from ..ros.node_client import NodeClient
 from ..ros.recording_session import Progress, record
 
 Play = Callable[[Callable[[], None]], object]
-_SLOWER = 20.0  # simulated time may be slower than the clock by this factor
-_STILL = 0.02  # more than noise and drift of a held arm's positions [rad]
-_DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
-_HEARD_S = 20.0  # a recording with a motion ends if no joint state comes in this time
-_OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
+_MAX_SLOWDOWN = 20.0  # simulated time may be slower than the clock by this factor
+_MAX_REST_MOTION_RAD = 0.02  # more than noise and drift of a held arm's positions [rad]
+_DISCOVERY_TIMEOUT_S = 5.0  # discovery of publishers may take this long on a busy machine
+_FIRST_STATE_TIMEOUT_S = 20.0  # a recording with a motion ends without a joint state
+_OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
 def run(
@@ -66,10 +66,10 @@ def run(
         def go_on(progress: Progress) -> bool:
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            if not progress.of_arm and progress.heard > _OTHER_ARM_S:
+            if not progress.of_arm and progress.heard > _OTHER_ARM_TIMEOUT_S:
                 return False  # no motion is sent, and _judge names the joints of both arms
             if play is not None:
-                if not progress.states and progress.seconds > _HEARD_S:
+                if not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S:
                     return False
                 if playing is None and progress.of_arm:
                     playing = pool.submit(play, meanwhile)
@@ -101,12 +101,12 @@ def _long_enough(duration: float | None, progress: Progress) -> bool:
     """
     Return whether the states' stamps span --duration, or the wait is over.
 
-    The wait is _SLOWER times --duration by the clock; without any states it is --duration, but
-    at least _DISCOVERY_S.
+    The wait is _MAX_SLOWDOWN times --duration by the clock; without any states it is --duration,
+    but at least _DISCOVERY_TIMEOUT_S.
     """
     if duration is None:
         return False
-    patience = _SLOWER * duration if progress.states else max(_DISCOVERY_S, duration)
+    patience = _MAX_SLOWDOWN * duration if progress.states else max(_DISCOVERY_TIMEOUT_S, duration)
     return progress.span >= duration or progress.seconds > patience
 
 
@@ -152,7 +152,7 @@ def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None)
         say(f'not usable: {error}')
         return False
     moved = float(np.ptp(recording.q, axis=0).max())
-    if motion is not None and moved < _STILL:
+    if motion is not None and moved < _MAX_REST_MOTION_RAD:
         say(
             f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} was '
             'sent; see `franka-dynamics node monitor`, and if the effort controller is active.'

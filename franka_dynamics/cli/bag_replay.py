@@ -25,8 +25,8 @@ from ..report import replay as report
 from ..report.external import write_external
 from ..report.verdict import headline, verdict_lines
 
-_SHOWN = 3
-_HAND = 'franka_hand'
+_MAX_SHOWN_FITS = 3
+_FRANKA_HAND = 'franka_hand'
 
 
 def run(
@@ -103,7 +103,7 @@ def _candidates(arm: ArmChoice, sets: Sequence[str], hands: Sequence[str]) -> li
     if hands:
         return arm.load_each(sets, hands)
     # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (_HAND,) if is_franka(arm.load_each(sets[:1], (AS_LISTED,))[0].name) else ()
+    hands = (_FRANKA_HAND,) if is_franka(arm.load_each(sets[:1], (AS_LISTED,))[0].name) else ()
     return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
 
 
@@ -116,7 +116,7 @@ def _print(found: JudgedReplay, fit: IdentificationOptions, all: bool) -> None:
         say_each(verdict_lines(verdict, names, fit.scale(len(names))))
     named = (fits[0], *found.others)
     ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if all else ordered[:_SHOWN]
+    shown = fits if all else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     say_each(dict.fromkeys(doubts), 'warning')

@@ -21,7 +21,7 @@ from ..errors import IdentificationError
 from ..recordings.recording import write_recording
 from ..ros.demo import DemoPlan, run_session
 
-_SECOND = (
+_SECOND_PART = (
     'second part, an arm that differs from the model: inertias some 10 % off, friction, '
     'elastic gears, noise and an undeclared 0.2 kg'
 )
@@ -77,7 +77,7 @@ def run(arm: ArmChoice, output: Path) -> int:
     say(report.caption)
     say_each(report.errors, 'error')
     if second.rows:
-        show(second.table(_SECOND))
+        show(second.table(_SECOND_PART))
     else:
         say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')

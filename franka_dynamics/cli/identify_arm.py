@@ -24,7 +24,7 @@ from ..recordings.options import SignalOptions
 from ..report import identification as pages
 from ..report.replay import E_IN_WORDS
 
-_CONNECT_S = 20.0
+_DASK_TIMEOUT_S = 20.0
 
 
 def run(
@@ -123,7 +123,7 @@ def _executor(processes: int, dask: str | None) -> Iterator[Executor | None]:
     with needing('Identifying on a cluster needs dask', 'cluster'):
         from distributed import Client
     try:
-        client = Client(dask, timeout=_CONNECT_S)
+        client = Client(dask, timeout=_DASK_TIMEOUT_S)
     except (OSError, ValueError) as error:
         fix = 'start one with `dask scheduler`, or fix the address'
         raise ClusterError(f'No Dask scheduler answers at {dask} ({error}); {fix}.') from error

@@ -31,7 +31,7 @@ from ..codegen.options import Parameters, Quantity
 from ..errors import FrankaDynamicsError, UrdfWarning
 
 NAME = 'franka-dynamics'
-_COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
+_COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 INTERRUPTED, READER_GONE = 130, 141  # as shells report SIGINT and SIGPIPE
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
@@ -190,9 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     what happened.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    instruction = os.environ.get(_COMPLETE)
+    instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
-        return shell_complete(command, {}, NAME, _COMPLETE, instruction)
+        return shell_complete(command, {}, NAME, _COMPLETION_VARIABLE, instruction)
     try:
         status = _run(words)
         sys.stdout.flush()

@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
 # commands may never arrive.
-_PATIENCE_S = 3.0
+_FIGURES_WAIT_S = 3.0
 # Wait after all figures have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
 _SETTLE_S = 0.3
-_PERIOD_S = 0.25  # time between two pictures of `node monitor`
+_REFRESH_PERIOD_S = 0.25  # time between two pictures of `node monitor`
 
 
 def _answer(node: str, timeout: float, request: Callable[[NodeClient], object]) -> str:
@@ -92,7 +92,7 @@ def _heard(node: str, timeout: float) -> tuple[list[NodeView], float]:
 
         if feed.until(lambda: bool(arms()), timeout):
             terms = len(TORQUE_TERMS)
-            feed.until(lambda: all(len(one.torques) == terms for one in arms()), _PATIENCE_S)
+            feed.until(lambda: all(len(one.torques) == terms for one in arms()), _FIGURES_WAIT_S)
             feed.wait(_SETTLE_S)
         feed.until(all_heard, timeout)
         return feed.nodes(namespaces), time.monotonic()
@@ -195,7 +195,7 @@ def monitor(namespace: tuple[str, ...]) -> int:
         while keep_running():
             feed.poll()
             live.update(monitor_view(feed.nodes(namespaces), time.monotonic()), refresh=front)
-            time.sleep(_PERIOD_S)
+            time.sleep(_REFRESH_PERIOD_S)
     return 0
 
 

@@ -28,9 +28,9 @@ from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.observer import Observer
 from ..urdf.writer import save
 
-_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
-_CHECK_S = 0.2
-_WEAK_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
+_DISCOVERY_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_POLL_PERIOD_S = 0.2
+_MAX_DECAY_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
 _STEP_RATE = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
@@ -62,11 +62,11 @@ def run(
     description = arm.load()
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
-    os.environ.setdefault(_RANGE, 'LOCALHOST')
+    os.environ.setdefault(_DISCOVERY_RANGE, 'LOCALHOST')
     model, driven = arm.node_parameters(), description
     if not ideal and description.simulated_armature is not None:
         driven = description.with_armature()
-    gains = {} if no_gains else dict(zip(('kp', 'kd'), weak_gains(driven, _WEAK_RATE)))
+    gains = {} if no_gains else dict(zip(('kp', 'kd'), weak_gains(driven, _MAX_DECAY_RATE)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if output is None else output
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def run(
                     {**model, 'target': target, **gains},
                     _STEP_RATE * real_time_factor,
                 )
-                where = f'{_RANGE}={os.environ[_RANGE]}'
+                where = f'{_DISCOVERY_RANGE}={os.environ[_DISCOVERY_RANGE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
                 return _hold(arm, description, nodes, keep_running, duration, not no_view)
             except NodeEndedError:
@@ -122,7 +122,7 @@ def _hold(
             return time.monotonic() < end
 
         while not ((arms := feed.status(simulator)) and arms.held):
-            if not go_on(_CHECK_S):
+            if not go_on(_POLL_PERIOD_S):
                 if not keep_running():
                     return int(fault)
                 raise _NotHeldError(
@@ -143,7 +143,7 @@ def _hold(
             with Window(arm) as window:
                 say(f'open {window.address} in a browser')
                 watch(window, arm, 'joint_states', 'feedforward', go_on)
-        while go_on(_CHECK_S):
+        while go_on(_POLL_PERIOD_S):
             pass
     return int(fault)
 

@@ -10,7 +10,7 @@ import pinocchio as pin
 from .settings import TargetProfile
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
-from ..arm.friction_state import LONGEST_GAP_S
+from ..arm.friction_state import MAX_GAP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
@@ -101,7 +101,7 @@ class MomentumObserver:
             self._changed = False
             return self._external
         elapsed = -1.0 if last is None else stamp - last[0]
-        if last is None or not 0.0 <= elapsed <= LONGEST_GAP_S:
+        if last is None or not 0.0 <= elapsed <= MAX_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
             self._external, self._slope = rate, np.zeros_like(rate)

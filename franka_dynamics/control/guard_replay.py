@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .external_torque import LONGEST_GAP_S, MomentumObserver
+from .external_torque import MAX_GAP_S, MomentumObserver
 from .residual_monitor import bounds, MAX_COUNTED_S, MAX_VIOLATION_S
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
@@ -74,7 +74,7 @@ def replay_guard(
             progress(k, len(time))
     elapsed = np.diff(time, prepend=time[0])
     # The observer restarts after a gap, and settles then.
-    restarted = np.maximum.accumulate(np.where(elapsed > LONGEST_GAP_S, time, time[0]))
+    restarted = np.maximum.accumulate(np.where(elapsed > MAX_GAP_S, time, time[0]))
     settled = time - restarted > _SETTLED_S
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)

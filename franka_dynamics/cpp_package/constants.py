@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import json
 
 from ..arm import payload
-from ..arm.friction_state import LONGEST_GAP_S
+from ..arm.friction_state import MAX_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
 from ..control.reference import MAX_START_DISTANCE
@@ -41,14 +41,14 @@ _CONSTANTS = (
         '[rad/s] reference speed without friction torque',
     ),
     ('kFullFrictionFrom', terms.FULL_FRICTION_FROM, '[rad/s] reference with all friction'),
-    ('kFrictionGap', LONGEST_GAP_S, '[s] between states, beyond which the arm may have moved'),
+    ('kFrictionGap', MAX_GAP_S, '[s] between states, beyond which the arm may have moved'),
     ('kMostStiffness', settings.MAX_STIFFNESS, '[1/rad] largest kp in the torque limit'),
     ('kMostDamping', settings.MAX_DAMPING, '[s/rad] largest kd in the torque limit'),
     ('kMostGravity', settings.MAX_GRAVITY, '[m/s^2] largest component of gravity'),
     ('kLeastEarth', settings.EARTH[0], '[m/s^2] gravity where the robot compensates it itself'),
     ('kMostEarth', settings.EARTH[1], '[m/s^2]'),
-    ('kMostCarried', payload.MOST_CARRIED_KG, '[kg] more than any arm carries'),
-    ('kMostLever', payload.MOST_LEVER_M, "[m] from the flange to a payload's centre of mass"),
+    ('kMostCarried', payload.MAX_PAYLOAD_KG, '[kg] more than any arm carries'),
+    ('kMostLever', payload.MAX_LEVER_M, "[m] from the flange to a payload's centre of mass"),
 )
 
 
@@ -66,8 +66,8 @@ def bounds() -> dict[str, str]:
         'LEAST_EARTH': settings.EARTH[0],
         'MOST_EARTH': settings.EARTH[1],
         'ASSUMED': -GRAVITY[2],
-        'CARRIED': payload.MOST_CARRIED_KG,
-        'LEVER': payload.MOST_LEVER_M,
+        'CARRIED': payload.MAX_PAYLOAD_KG,
+        'LEVER': payload.MAX_LEVER_M,
     }
     return {name: f'{value:g}' for name, value in found.items()}
 

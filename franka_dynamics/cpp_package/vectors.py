@@ -45,7 +45,7 @@ _AMPLITUDE, _SHARE = 0.05, 0.2  # of a joint's motion: [rad], at most this share
 _MOVES, _CHANGES, _LOST = 230, 280, 330
 # Cycle of the receiver's script from which faults follow each other, and when senders end them.
 _FAULTS, _AFTER_FAULTS = 600, (*range(5), *range(95, 100), *range(190, 195))
-_STILL_S = 0.05  # the arm rests until the first torque, before which nothing is written
+_REST_S = 0.05  # the arm rests until the first torque, before which nothing is written
 _DIGITS = 9  # decimals of the scripted states, which keeps files small
 _INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
 
@@ -111,7 +111,7 @@ def _followed(
     stamp, begun = 0.0, False
     for k in range(_LOST + 200):
         before, stamp = stamp, k * _PERIOD_S
-        phase = 3.0 * max(0.0, stamp - _STILL_S)
+        phase = 3.0 * max(0.0, stamp - _REST_S)
         q = np.round(home + amplitude * (1.0 - math.cos(phase)), _DIGITS)
         dq = np.round(3.0 * amplitude * math.sin(phase), _DIGITS)
         if k == _MOVES:

@@ -45,7 +45,7 @@ _COULOMB = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
 _OFFSET = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
 _LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
 # Vibration of joint 2 of a real FER between 15 and 40 Hz, per band of 5 Hz [N m rms].
-_VIBRATION = 0.5
+_VIBRATION_NM = 0.5
 _FRANKA_JOINTS = 7  # number of joints of the arms whose gears are known
 # Standard deviations of the sensors' noise [rad, rad/s, N m].
 _POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
@@ -88,7 +88,7 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
     settings = SimulationSettings(
         payload=_LOAD,
         friction=True,
-        vibration=_VIBRATION,
+        vibration=_VIBRATION_NM,
         elasticity=franka_elasticity(published) if n == _FRANKA_JOINTS else None,
         position_noise=_POSITION_NOISE,
         velocity_noise=_VELOCITY_NOISE,
@@ -115,7 +115,7 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
     )
 
 
-_MOST_RATE = 300.0  # largest damping rate of the PD [1/s]; torques act a millisecond late here
+_MAX_DECAY_RATE = 300.0  # largest decay rate of the PD [1/s]; torques act a millisecond late
 # Number of periods of the identification motion; number of random motions to choose from.
 PERIODS, DRAWS = 2, 30
 _SETTLE_S = 1.0
@@ -143,7 +143,7 @@ def run_trial(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    plant, gains = draw_plant(published), weak_gains(published, _MOST_RATE)
+    plant, gains = draw_plant(published), weak_gains(published, _MAX_DECAY_RATE)
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation(published)
     progress('recording the plant', 0.2)

@@ -22,7 +22,7 @@ from ..typing import Array
 BASE = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
 # rounding errors, far below the error of a mistyped twist.
-_UNIT_TWIST = 1e-9
+_TWIST_EPS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,10 +297,10 @@ def _tensor_columns(vector: Array) -> Array:
 
 def _require_unit_twist(twist: Array, name: str) -> None:
     v, omega = twist[:3], twist[3:]
-    turns = abs(omega @ omega - 1.0) <= _UNIT_TWIST and abs(omega @ v) <= _UNIT_TWIST * (
+    turns = abs(omega @ omega - 1.0) <= _TWIST_EPS and abs(omega @ v) <= _TWIST_EPS * (
         1.0 + np.linalg.norm(v)
     )
-    slides = not omega.any() and abs(v @ v - 1.0) <= _UNIT_TWIST
+    slides = not omega.any() and abs(v @ v - 1.0) <= _TWIST_EPS
     if not (turns or slides):
         raise TreeError(
             f'The twist (v, omega) of {name} is {twist.tolist()}; a revolute '

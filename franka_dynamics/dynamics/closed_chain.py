@@ -37,16 +37,16 @@ DIRECTIONS = {
     'spherical': np.eye(6)[3:],
     'planar_xy': np.eye(6)[[0, 1, 5]],
 }
-_CLOSED = 1e-15  # [rad or m] closure error at which a loop is closed
+_MAX_CLOSURE_ERROR = 1e-15  # [rad or m] closure error at which a loop is closed
 # Below this closure error [rad or m] Newton's iteration also ends if two steps in a row do not
 # reduce the error.
 _ROUNDING = 1e-12
-_MOST_STEPS = 50
+_MAX_NEWTON_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another
 # assembly mode of the mechanism.
-_LONGEST_STEP = 0.5
+_MAX_NEWTON_STEP = 0.5
 # Condition number of g_p beyond which J_p (`passive_jacobian`) has lost half its digits.
-_SINGULAR = 1e8
+_MAX_CONDITION = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,15 +230,15 @@ class ClosedChain:
         q = np.array(joint_stack(self.tree, guess, 'guess'))
         q[self.active] = self._active_vector(q_active, 'q_active')
         best, after_best = np.inf, 0
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_NEWTON_STEPS):
             error = self.closure_error(q)
             size = float(np.abs(error).max())
             after_best = 0 if size < best else after_best + 1
             best = min(best, size)
-            if size <= _CLOSED or (best < _ROUNDING and after_best >= 2):
+            if size <= _MAX_CLOSURE_ERROR or (best < _ROUNDING and after_best >= 2):
                 return q
             step = -_solve(self.split(self.loop_jacobian(q))[0], error[:, None])[:, 0]
-            q[self.passive] += step * min(1.0, _LONGEST_STEP / np.abs(step).max())
+            q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP / np.abs(step).max())
         raise LoopError(
             f'The loops cannot be closed with the motors at '
             f'{q[self.active].tolist()}: {best:.3g} rad or m remain open from the '
@@ -347,7 +347,7 @@ class ClosedChain:
         """
         g_p, g_a = g[..., self.passive], g[..., self.active]
         condition = np.max(np.linalg.cond(g_p))
-        if not condition < _SINGULAR:
+        if not condition < _MAX_CONDITION:
             raise LoopError(
                 'The motors do not determine the passive joints here: the loop '
                 f'equations have a condition number of {condition:.2g}. Keep away '

@@ -85,7 +85,7 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
 
 
 _Arguments = ParamSpec('_Arguments')
-_VECTORS = ('q', 'dq', 'ddq', 'tau', 'wrench')
+_VECTOR_ARGUMENTS = ('q', 'dq', 'ddq', 'tau', 'wrench')
 
 
 def _each_state(
@@ -102,11 +102,11 @@ def _each_state(
     vectors = [
         (place, 6 if name == 'wrench' else None)
         for place, name in enumerate(list(parameters.parameters)[1:])
-        if name in _VECTORS
+        if name in _VECTOR_ARGUMENTS
     ]
 
     @functools.wraps(method)
-    def asked(
+    def checked_method(
         self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
     ) -> Array:
         # Fast path for control loops at 1 kHz: arrays of one state, given by place.
@@ -118,7 +118,7 @@ def _each_state(
                 return method(self, *args, **kwargs)
         return _over_stack(method, self, parameters.bind(self, *args, **kwargs))
 
-    return asked
+    return checked_method
 
 
 def _is_state(value: object, length: int) -> bool:
@@ -134,7 +134,7 @@ def _over_stack(
     method: Callable[..., Array], model: PinocchioModel, given: inspect.BoundArguments
 ) -> Array:
     """Return a method's results for arguments of shape (..., n), broadcast to one stack."""
-    vectors = {name: value for name, value in given.arguments.items() if name in _VECTORS}
+    vectors = {name: value for name, value in given.arguments.items() if name in _VECTOR_ARGUMENTS}
     others = {
         name: value for name, value in given.arguments.items() if name not in (*vectors, 'self')
     }

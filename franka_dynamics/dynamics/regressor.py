@@ -33,7 +33,7 @@ ROTOR_SYMBOL = 'Ia'
 PER_LINK = len(PARAMETER_SYMBOLS)
 # States in a block of the regressor: enough that NumPy's cost per call does not matter, and few
 # enough that a block's arrays stay small (about 20 MB at seven joints).
-_BLOCK = 2048
+_STATES_PER_BLOCK = 2048
 
 
 def parameter_names(
@@ -164,8 +164,8 @@ def torque_regressor(
     chosen = chosen_columns(columns, width)
     flat = [values.reshape(-1, n) for values in states]
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
-    for start in range(0, len(out), _BLOCK):
-        block = slice(start, min(start + _BLOCK, len(out)))
+    for start in range(0, len(out), _STATES_PER_BLOCK):
+        block = slice(start, min(start + _STATES_PER_BLOCK, len(out)))
         part = out[block] if chosen is None else np.zeros((block.stop - start, n, width))
         _fill(part, tree, flat[0][block], flat[1][block], flat[2][block], g)
         if rotor_inertia:

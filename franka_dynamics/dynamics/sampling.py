@@ -17,7 +17,7 @@ from ..typing import Array
 # Limits in place of unknown ones: [rad or m], [rad/s or m/s], [rad/s^2 or m/s^2].
 _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
-_MOST_LIMIT = 100.0
+_MAX_LIMIT = 100.0
 
 
 class JointStates(NamedTuple):
@@ -61,14 +61,14 @@ def sample_states(
     description = described(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
-    lower = np.where(lower < -_MOST_LIMIT, -np.inf, lower)
-    upper = np.where(upper > _MOST_LIMIT, np.inf, upper)
+    lower = np.where(lower < -_MAX_LIMIT, -np.inf, lower)
+    upper = np.where(upper > _MAX_LIMIT, np.inf, upper)
     least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)
     most = np.maximum(_UNLIMITED_POSITION, lower + _UNLIMITED_POSITION)
 
     def bound(name: str, unlimited: float) -> Array:
         limit = description.limit(name)
-        return np.where(limit <= _MOST_LIMIT, limit, unlimited)
+        return np.where(limit <= _MAX_LIMIT, limit, unlimited)
 
     def uniform(low: Array, high: Array) -> Array:
         return rng.uniform(low, high, (count, description.n))

@@ -11,7 +11,7 @@ from ..spatial import inverse_transform
 from ..typing import Array
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.
-_ALONG_Z = 1e-12
+_ALONG_Z_TOLERANCE = 1e-12
 
 
 def with_axes_along_z(tree: BodyTree) -> BodyTree:
@@ -60,7 +60,7 @@ def _along_z(twist: Array) -> Array:
 
 
 def _is_along_z(twist: Array) -> bool:
-    return bool(np.abs(twist - _along_z(twist)).max() <= _ALONG_Z)
+    return bool(np.abs(twist - _along_z(twist)).max() <= _ALONG_Z_TOLERANCE)
 
 
 def _to_axis(twist: Array) -> Array:

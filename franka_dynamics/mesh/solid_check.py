@@ -16,10 +16,10 @@ from ..errors import MeshError, needing
 from ..spatial import cross
 from ..typing import Array
 
-# An enclosed volume up to _THIN, relative to area times extent, is a rounding error.
-_THIN = 1e-9
+# An enclosed volume up to this, relative to area times extent, is a rounding error.
+_MAX_ROUNDING_VOLUME = 1e-9
 # Distance from a face of the points where winding numbers are computed, relative to the extent.
-_PROBE = 1e-6
+_PROBE_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
 def is_flat(mesh: TriangleMesh) -> bool:
     """Return whether the enclosed volume is a rounding error, as that of a folded sheet."""
     area = 0.5 * np.linalg.norm(_normals(mesh), axis=1).sum()
-    return bool(abs(mesh_volume(mesh)) <= _THIN * area * mesh.extent)
+    return bool(abs(mesh_volume(mesh)) <= _MAX_ROUNDING_VOLUME * area * mesh.extent)
 
 
 def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
@@ -177,7 +177,7 @@ def _points_beside(part: TriangleMesh) -> Array:
     normals = _normals(part)
     lengths = np.linalg.norm(normals, axis=1)
     largest = int(np.argmax(lengths))
-    step = _PROBE * part.extent * normals[largest] / lengths[largest]
+    step = _PROBE_DISTANCE * part.extent * normals[largest] / lengths[largest]
     middle = part.vertices[part.faces[largest]].mean(axis=0)
     return np.stack((middle + step, middle - step))
 

@@ -19,13 +19,22 @@ from ..validation.crosscheck import Agreement, QUANTITIES
 # FR3 without a hand.
 _MAX_CONDITION = 5000.0
 # Attributes of `Agreement` that JSON has under the same names.
-_SAME = ('gravity', 'states', 'seed', 'passed', 'largest', 'reference', 'differences', 'findings')
+_COPIED = (
+    'gravity',
+    'states',
+    'seed',
+    'passed',
+    'largest',
+    'reference',
+    'differences',
+    'findings',
+)
 
 
 def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
     """Return the cross-check in JSON's types; NaN and infinite differences become null."""
     arm = agreement.description
-    data = {name: getattr(agreement, name) for name in _SAME} | {
+    data = {name: getattr(agreement, name) for name in _COPIED} | {
         'arm': arm.name,
         'inertial_set': arm.inertial_set,
         'hand': arm.hand,

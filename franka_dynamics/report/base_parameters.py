@@ -13,9 +13,9 @@ from ..identification.base_parameters import BaseParameters, upper_bound
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
-# most 1e-15, a rounding error. If one of the two lies between the bounds of _DOUBTFUL, a length in
-# the DH rows is nearly zero or an angle is nearly a multiple of pi/2.
-_DOUBTFUL = (1e-12, 1e-5)
+# most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
+# rows is nearly zero or an angle is nearly a multiple of pi/2.
+_DOUBTFUL_RANK_GAP = (1e-12, 1e-5)
 
 
 def base_parameters_as_data(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def count_sentence(arm: ArmDescription, found: BaseParameters, rank: int, lost: 
 def doubt_about_rank(found: BaseParameters) -> list[str]:
     """Return a sentence if a rank decision was close, or none."""
     gap = found.rank_gap
-    if gap.smallest_kept >= _DOUBTFUL[1] and gap.largest_dropped <= _DOUBTFUL[0]:
+    if gap.smallest_kept >= _DOUBTFUL_RANK_GAP[1] and gap.largest_dropped <= _DOUBTFUL_RANK_GAP[0]:
         return []
     return [
         'the geometry is close to one with fewer base parameters (a rank decision rests on '

@@ -14,9 +14,9 @@ from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
-# If a mesh has at least twice _MOST_FACES faces, only every k-th face is drawn, with k its number
-# of faces // _MOST_FACES, because matplotlib sorts all drawn faces.
-_MOST_FACES = 20000
+# Of a mesh with at least twice as many faces only every k-th face is drawn, because matplotlib
+# sorts all drawn faces.
+_MAX_DRAWN_FACES = 20000
 
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -44,7 +44,7 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     axes = figure.add_subplot(projection='3d')
-    shown = mesh.faces[:: max(1, len(mesh.faces) // _MOST_FACES)]
+    shown = mesh.faces[:: max(1, len(mesh.faces) // _MAX_DRAWN_FACES)]
     axes.add_collection3d(
         Poly3DCollection(
             mesh.vertices[shown] * 1e3,

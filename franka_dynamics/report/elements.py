@@ -23,8 +23,8 @@ from ..typing import Array
 if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion
 
-_DIGITS = 2  # significant digits of a standard deviation
-_MOST_PLACES = 12
+_DEVIATION_DIGITS = 2  # significant digits of a standard deviation
+_MAX_DECIMALS = 12
 
 
 def rounded(value: float, deviation: float) -> tuple[str, str]:
@@ -38,10 +38,10 @@ def rounded(value: float, deviation: float) -> tuple[str, str]:
     if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
         return f'{value:.4g}', f'{deviation:.2g}'
     # The deviation is rounded first, because rounding may add a digit: 0.0996 becomes 0.10.
-    exponent = int(f'{deviation:.{_DIGITS - 1}e}'.partition('e')[2])
-    places = _DIGITS - 1 - exponent
-    if places > _MOST_PLACES:
-        return f'{value:.{_MOST_PLACES}g}', f'{deviation:.2g}'
+    exponent = int(f'{deviation:.{_DEVIATION_DIGITS - 1}e}'.partition('e')[2])
+    places = _DEVIATION_DIGITS - 1 - exponent
+    if places > _MAX_DECIMALS:
+        return f'{value:.{_MAX_DECIMALS}g}', f'{deviation:.2g}'
     texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
     shown, spread = texts
     return shown, spread

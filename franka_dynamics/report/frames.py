@@ -14,8 +14,8 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 
 _AXES = {'x': '#d62728', 'y': '#2ca02c', 'z': '#1f77b4'}
-_AXIS_LENGTH = 0.12  # relative to the side of the picture
-_SAME_PLACE = 1e-9  # [m]; frames whose origins are nearer than this share a label
+_AXIS_LENGTH_SHARE = 0.12  # relative to the side of the picture
+_SAME_ORIGIN_M = 1e-9  # [m]; frames whose origins are nearer than this share a label
 
 
 def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
@@ -42,7 +42,7 @@ def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
     side = max(float((high - low).max()), 0.1)
     axes.plot(*origins.T, color='#888888', lw=2.5, label='origins')
     for number, (axis, color) in enumerate(_AXES.items()):
-        tips = origins + _AXIS_LENGTH * side * poses[:, :3, number]
+        tips = origins + _AXIS_LENGTH_SHARE * side * poses[:, :3, number]
         for origin, tip in zip(origins, tips):
             axes.plot(*zip(origin, tip), color=color, lw=1.4)
         axes.plot([], [], color=color, label=axis)
@@ -50,12 +50,12 @@ def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
     axes.scatter(*centers.T, s=sizes, color='#444444', alpha=0.5, label='centres of mass')
     names = [*(f'{{{i}}}' for i in range(description.n + 1)), 'flange']
     while names:
-        here = np.linalg.norm(origins - origins[0], axis=1) < _SAME_PLACE
+        here = np.linalg.norm(origins - origins[0], axis=1) < _SAME_ORIGIN_M
         axes.text(*origins[0], '  ' + ', '.join(n for n, at in zip(names, here) if at), fontsize=9)
         names = [name for name, at in zip(names, here) if not at]
         origins = origins[~here]
     middle = 0.5 * (low + high)
-    reach = (0.5 + _AXIS_LENGTH) * side
+    reach = (0.5 + _AXIS_LENGTH_SHARE) * side
     for set_limits, center in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), middle):
         set_limits(center - reach, center + reach)
     axes.set_box_aspect((1, 1, 1))

@@ -15,9 +15,9 @@ from .verdict import headline, verdict_lines
 from ..identification.results import Identification, LEAST_GAIN
 from ..recordings.preprocessing import Motion
 
-_OPEN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
+_POORLY_KNOWN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
 # Offsets and slip elements, which many sound motions leave near zero.
-_HELD = ('fo', 'fz')
+_NEAR_ZERO = ('fo', 'fz')
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
@@ -124,7 +124,7 @@ _WHY = {
 def _poorly_known(result: Identification) -> list[str]:
     """Return a sentence on the links whose parameters the motion leaves open, and why."""
     parts = zip(result.model.names, result.left_open)
-    opened = [name for name, part in parts if part > _OPEN and name[:2] not in _HELD]
+    opened = [name for name, part in parts if part > _POORLY_KNOWN and name[:2] not in _NEAR_ZERO]
     if not opened:
         return []
     links = sorted({int(name.rpartition('_')[2]) for name in opened})

@@ -66,7 +66,7 @@ def samples_sentence(recording: Recording, motion: Motion) -> str:
     )
 
 
-_NAMED = 3
+_MAX_NAMED_SETS = 3
 
 
 def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
@@ -80,8 +80,8 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     )
     if not others:
         return f'{best.name} fits best, {figures}.'
-    names = ', '.join(f'{one.name} ({one.filtered.E:.3f})' for one in others[:_NAMED])
-    names += f' and {len(others) - _NAMED} more' if len(others) > _NAMED else ''
+    names = ', '.join(f'{one.name} ({one.filtered.E:.3f})' for one in others[:_MAX_NAMED_SETS])
+    names += f' and {len(others) - _MAX_NAMED_SETS} more' if len(others) > _MAX_NAMED_SETS else ''
     return (
         f'{best.name} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: this '
         'motion does not tell them apart.'

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
-_BOXED = 3  # width beside a column's text: two blanks and a line
+_COLUMN_PADDING = 3  # width beside a column's text: two blanks and a line
 
 
 class Head(NamedTuple):
@@ -111,7 +111,7 @@ class Table:
         widths = [
             max((len(row[column]) for row in texts), default=0) for column in range(len(heads))
         ]
-        narrow = sum(widths) + _BOXED * len(widths) + 1 > options.max_width
+        narrow = sum(widths) + _COLUMN_PADDING * len(widths) + 1 > options.max_width
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         shape: dict[str, Any] = {'box': None, 'padding': (0, 1, 0, 0)} if narrow else {}
         title = Text(self.title) if self.title else None

@@ -17,7 +17,7 @@ from ..errors import SettingsError
 from ..typing import Array
 
 _ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
-_CHORD = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
+_MIN_CHORD_SPEED = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # Largest gap between two commands of a stream that opens the brakes [s].
@@ -324,7 +324,7 @@ class ArmSimulation:
             self.model.dof_damping[:] = gear
             return 0.0
         speed = self.data.qvel
-        velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
+        velocity = np.where(np.abs(speed) < _MIN_CHORD_SPEED, _MIN_CHORD_SPEED, speed)
         self._friction_state.follow(self.time, self.data.qpos.copy())
         # One friction call for rest and motion, because a second call costs more than a second
         # row.

@@ -30,14 +30,14 @@ FRAME_RATE_HZ = 30
 _CYCLES = round(1.0 / (FRAME_RATE_HZ * TIMESTEP_S))  # torques per action
 _START_CYCLES = 100  # in which torques begin; 20 states are needed
 # Rate at which the PD's kd makes velocities decay [1/s]: soft gains.
-_RATE = 50.0
+_MAX_DECAY_RATE = 50.0
 # How far the goal is from the home pose, in joint space [rad], and when it is reached [m].
-_FAR, _REACHED = 0.4, 0.01
-# A target is taken at most _FURTHEST from the last one [rad]: `follow` refuses a first target 0.1
+_GOAL_DISTANCE, _REACHED_DISTANCE_M = 0.4, 0.01
+# A target is taken at most this far from the last one [rad]: `follow` refuses a first target 0.1
 # away, and the arm could not follow it anyway.
-_FURTHEST = 0.09
+_MAX_TARGET_STEP = 0.09
 # Bounds of what can be observed: beyond a position limit [rad], of a flange [m].
-_PAST_STOP, _FURTHEST_FLANGE = 0.2, 2.0
+_MAX_BEYOND_LIMIT, _MAX_FLANGE_DISTANCE_M = 0.2, 2.0
 _PIXELS = 480, 640
 _GOAL_COLOR = 0.9, 0.1, 0.1, 1.0  # red, green, blue, opaque
 
@@ -82,15 +82,15 @@ class FrankaReach(gymnasium.Env):
         self.model.opt.disableflags |= int(self._mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.data = self._mujoco.MjData(self.model)
         terms = Terms(coriolis=feedforward, inertia=feedforward)
-        self.controller = Feedforward(self.arm, 'mujoco', soft_gains=_RATE, terms=terms)
+        self.controller = Feedforward(self.arm, 'mujoco', soft_gains=_MAX_DECAY_RATE, terms=terms)
         self._home, self._goal = self.arm.home_pose, np.zeros(3)
         self._target = self._home
         self._low, self._high = low, high = self.arm.limit('lower'), self.arm.limit('upper')
         self.action_space = spaces.Box(low, high, dtype=np.float64)
-        fastest, furthest = 2.0 * self.arm.limit('velocity'), np.full(6, _FURTHEST_FLANGE)
+        fastest, furthest = 2.0 * self.arm.limit('velocity'), np.full(6, _MAX_FLANGE_DISTANCE_M)
         self.observation_space = spaces.Box(
-            np.concatenate((low - _PAST_STOP, -fastest, -furthest)),
-            np.concatenate((high + _PAST_STOP, fastest, furthest)),
+            np.concatenate((low - _MAX_BEYOND_LIMIT, -fastest, -furthest)),
+            np.concatenate((high + _MAX_BEYOND_LIMIT, fastest, furthest)),
             dtype=np.float64,
         )
 
@@ -101,7 +101,7 @@ class FrankaReach(gymnasium.Env):
         super().reset(seed=seed, options=options)
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = np.clip(
-            self._home + self.np_random.uniform(-_FAR, _FAR, self.arm.n),
+            self._home + self.np_random.uniform(-_GOAL_DISTANCE, _GOAL_DISTANCE, self.arm.n),
             self._low,
             self._high,
         )
@@ -124,7 +124,7 @@ class FrankaReach(gymnasium.Env):
         """
         action = self.arm.joint_vector(action, 'action')
         self.controller.states.refuse_degrees(action)
-        away = np.clip(action - self._target, -_FURTHEST, _FURTHEST)
+        away = np.clip(action - self._target, -_MAX_TARGET_STEP, _MAX_TARGET_STEP)
         target = np.clip(self._target + away, self._low, self._high)
         info: dict[str, Any] = {}
         if self.controller.state is State.RUNNING:
@@ -138,7 +138,7 @@ class FrankaReach(gymnasium.Env):
         running = self.controller.state is State.RUNNING
         if not running:
             info['stopped'] = str(self.controller.status)
-        return self._observed(), -distance, distance < _REACHED, not running, info
+        return self._observed(), -distance, distance < _REACHED_DISTANCE_M, not running, info
 
     def render(self) -> Any:
         """
@@ -157,7 +157,7 @@ class FrankaReach(gymnasium.Env):
         self._mujoco.mjv_initGeom(
             scene.geoms[scene.ngeom - 1],
             sphere,
-            np.full(3, 2.0 * _REACHED),
+            np.full(3, 2.0 * _REACHED_DISTANCE_M),
             self._goal,
             np.eye(3).ravel(),
             np.array(_GOAL_COLOR, dtype=np.float32),

@@ -21,7 +21,7 @@ from ..dynamics.model import require_reference_frame
 from ..rpr import symbolic as rpr
 from ..spatial import quarter_turns
 
-_OF_WHAT = {
+_JACOBIAN_MEANING = {
     'LOCAL_WORLD_ALIGNED': "v of the frame's origin, axes of the base",
     'WORLD': 'v of the body point at the origin of the base, axes of the base',
     'LOCAL': "v of the frame's origin, axes of the frame",
@@ -52,7 +52,7 @@ def kinematics(
             (
                 's_i and c_i are the sine and cosine of joint i. Twists, Jacobians: (v, omega).',
                 "In J_mi, v is the velocity of link i's centre of mass. J_i is Pinocchio's "
-                f'{reference_frame}: {_OF_WHAT[reference_frame]}.',
+                f'{reference_frame}: {_JACOBIAN_MEANING[reference_frame]}.',
                 'All in {S}.'
                 if np.array_equal(description.base, np.eye(4))
                 else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',

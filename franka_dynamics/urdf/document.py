@@ -21,7 +21,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm.description import JointLimits
-from ..arm.typed_file import HIGHEST_EFFORT
+from ..arm.typed_file import MAX_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
 from ..names import decimal
 from ..typing import Array
@@ -378,7 +378,7 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
         )
     if stated and bounds['lower'] == bounds['upper']:
         doubts.append(f'is limited to the one position {bounds["lower"]:g}.')
-    if HIGHEST_EFFORT < bounds['effort'] < math.inf:
+    if MAX_EFFORT < bounds['effort'] < math.inf:
         doubts.append(f'has an effort limit of {bounds["effort"]:g}, taken for none.')
         bounds['effort'] = math.inf
     try:

@@ -21,7 +21,7 @@ from ..errors import FrankaDynamicsError
 from ..typing import Array
 from ..urdf.writer import urdf_text
 
-_LONGEST = 300  # characters of a library's error message
+_MAX_CHARACTERS = 300  # characters of a library's error message
 _PACKAGE = re.compile(r'package://([^/"\']+)/')
 
 
@@ -83,8 +83,8 @@ def urdf_meshes(
     for name in sorted(set(_PACKAGE.findall(text))):
         if not any((folder / name).is_dir() for folder in places):
             raise MeshesError(
-                f'package {name[:_LONGEST]}, which has the meshes, is not installed here: source '
-                'the workspace that has it.'
+                f'package {name[:_MAX_CHARACTERS]}, which has the meshes, is not installed here: '
+                'source the workspace that has it.'
             )
     found = _meshes(text, joint_names, places)
     if not found.meshes:
@@ -156,4 +156,4 @@ def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
 def _short(error: Exception) -> str:
     """Return the error message of the coal library, without the line of its own source code."""
     said = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
-    return said[:_LONGEST].rstrip('. ')
+    return said[:_MAX_CHARACTERS].rstrip('. ')

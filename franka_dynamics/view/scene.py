@@ -46,7 +46,7 @@ def share_of_limit(state: ViewState, description: ArmDescription) -> Array | Non
 
 
 # Fractions of the torque limit from which a link is orange, and from which it is red.
-NEAR, FULL = 0.7, 0.99
+NEAR_LIMIT, AT_LIMIT = 0.7, 0.99
 COLOURS: dict[Mark, tuple[int, int, int]] = {
     'good': (120, 160, 200),
     'warning': (230, 160, 40),
@@ -61,7 +61,7 @@ _UNKNOWN = '–'
 
 
 def _mark(share: float) -> Mark:
-    return 'bad' if share >= FULL else 'warning' if share >= NEAR else 'good'
+    return 'bad' if share >= AT_LIMIT else 'warning' if share >= NEAR_LIMIT else 'good'
 
 
 def colour_of(share: float) -> tuple[int, int, int]:
@@ -93,11 +93,11 @@ _BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
 _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
-_CENTER_RADIUS = 0.025
-_ARROW_PER_NM = 0.03  # length of an arrow per torque [m/(N m)]
+_CENTER_RADIUS_M = 0.025
+_ARROW_M_PER_NM = 0.03  # length of an arrow per torque [m/(N m)]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
-# External torques below LEAST_TORQUE [N m] are not drawn: an arrow would be shorter than its head.
-LEAST_TORQUE = _HEAD_LENGTH / _ARROW_PER_NM
+# External torques below MIN_DRAWN_NM [N m] are not drawn: an arrow would be shorter than its head.
+MIN_DRAWN_NM = _HEAD_LENGTH / _ARROW_M_PER_NM
 _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
@@ -125,7 +125,7 @@ class ArmScene:
         for i, link in enumerate(description.links, 1):
             server.scene.add_icosphere(
                 f'/arm/{i}/center',
-                radius=_CENTER_RADIUS * float(np.cbrt(max(link.mass, 0.0))),
+                radius=_CENTER_RADIUS_M * float(np.cbrt(max(link.mass, 0.0))),
                 color=_CENTER_COLOUR,
                 position=link.center_of_mass if link.mass else np.zeros(3),
             )
@@ -155,13 +155,13 @@ class ArmScene:
             _place(handle, pose)
 
     def _draw_arrows(self, state: ViewState) -> None:
-        """Draw external torques of at least LEAST_TORQUE as arrows along the joints' axes."""
+        """Draw external torques of at least MIN_DRAWN_NM as arrows along the joints' axes."""
         external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
-        shown = np.abs(external) >= LEAST_TORQUE
+        shown = np.abs(external) >= MIN_DRAWN_NM
         tails = self._model.frames(state.q)[:-1, :3, 3]
         sliding, turning = np.split(self._model.jacobian(state.q), 2)
         axes = np.where(np.linalg.norm(turning, axis=0) > 0.5, turning, sliding).T
-        tips = tails + _ARROW_PER_NM * external[:, None] * axes
+        tips = tails + _ARROW_M_PER_NM * external[:, None] * axes
         if shown.any():
             self._arrows.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
         self._arrows.visible = bool(shown.any())

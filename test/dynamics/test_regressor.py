@@ -43,7 +43,7 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 
 
 def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(monkeypatch):
-    monkeypatch.setattr(regressor, '_BLOCK', 4)
+    monkeypatch.setattr(regressor, '_STATES_PER_BLOCK', 4)
     description, columns = load('fer'), (69, 5, 18)
     states = sample_states(description, 10, 0)
     whole = torque_regressor(description, *states)

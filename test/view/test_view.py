@@ -36,8 +36,8 @@ from franka_dynamics.view.scene import (
     EXTERNAL,
     GRAVITY,
     INERTIA,
-    LEAST_TORQUE,
     MEASURED,
+    MIN_DRAWN_NM,
     share_of_limit,
     torque_table,
     ViewState,
@@ -111,7 +111,7 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
     along = 0.03 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
-    for external in (np.zeros(7), np.full(7, 0.99 * LEAST_TORQUE)):
+    for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_NM)):
         page.show(ViewState(0.0, Q, {EXTERNAL: external}))
         assert not arrows.visible
 
