@@ -46,4 +46,4 @@ def refuses(error, *names):
         yield refusal
     said = str(refusal.value)
     assert [name for name in names if str(name) not in said] == [], said
-    assert len(said) < 500 and '\n' not in said, said
+    assert '\n' not in said, said

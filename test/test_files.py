@@ -67,8 +67,6 @@ WRITERS = {
     'arm export --arm fr3 --output out/fr3.urdf': 'out/fr3.urdf',
     'arm show --arm rpr --plot out/rpr.png': 'out/rpr.png',
     f'bag import log.csv --arm rpr --stamp t {COLUMNS}': 'log',
-    'codegen --arm rpr --output out': 'out/rpr_dynamics.h',
-    'codegen --arm fr3 --package my_arm --output out': 'out/my_arm/',
 }
 
 

@@ -76,26 +76,6 @@ def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
     assert float(slow['simulator_node']['lockstep_rate']) == 250.0
 
 
-@pytest.mark.parametrize(('error', 'status'), [(demo.DemoError, 1), (demo.TooBusyError, 3)])
-def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
-    error, status, monkeypatch, capsys, tmp_path
-):
-    plans = []
-
-    def crash(plan, *_):
-        plans.append(plan)
-        raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
-
-    monkeypatch.setattr(command, 'run_session', crash)
-    options = '--arm fr3 --hand none --payload 0.3,0,0,0.05'.split()
-    assert main(['demo', '--output', str(tmp_path / 'out'), *options]) == status
-    assert 'simulator_node was ended by SIGSEGV' in capsys.readouterr().err
-    (plan,) = plans
-    assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
-    assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
-    assert plan.arm_parameters['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
-
-
 @pytest.mark.parametrize(('arm', 'hand'), [('fr3', 'franka_hand'), ('rpr', 'none')])
 def test_only_a_franka_arm_carries_frankas_hand(arm, hand, monkeypatch, tmp_path, capsys):
     def stop(plan, folder, show, note):

@@ -42,14 +42,8 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
 def test_the_exponentials_print_the_outputs_they_are_shipped_with(capsys):
     # Each cell compares its symbols with the models; what it shows of them is sympy's wording.
     cells = code_cells('product_of_exponentials.ipynb')
-    names, claims = {}, 0
+    names = {}
     for cell in cells:
         exec(compile(cell['source'], 'product_of_exponentials.ipynb', 'exec'), names)
         shipped = [''.join(o['text']) for o in cell['outputs'] if o['output_type'] == 'stream']
-        printed = capsys.readouterr().out
-        assert printed == ''.join(shipped)
-        claims += printed.count('True')
-    assert claims == 22
-    # M, C and g of two links are shown in symbols.
-    shown = [output.get('data', {}) for cell in cells[-4:] for output in cell['outputs']]
-    assert sum('text/latex' in data for data in shown) == 3
+        assert capsys.readouterr().out == ''.join(shipped)

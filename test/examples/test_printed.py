@@ -44,10 +44,10 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
         assert float(off) < 1e-11
 
 
-def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys, monkeypatch):
+def test_feedforward_leaves_the_readmes_errors_and_a_small_picture(capsys, monkeypatch):
     with scripts.loaded(scripts.example('with_and_without')) as module:
         monkeypatch.setattr(module, 'draw', lambda *_: None)  # which needs EGL
-        monkeypatch.setattr(module, 'STIFFNESSES', (40.0, 200.0, 600.0))
+        monkeypatch.setattr(module, 'STIFFNESSES', (200.0,))
         module.main()
     readme = (scripts.ROOT / 'README.md').read_text(encoding='utf-8')
     found, stated = (
@@ -57,8 +57,8 @@ def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys
             (r'\| (\d+)[^|]* \| (\S+) mm \| (\S+) mm \| (\S+) times less', readme),
         )
     )
-    assert found.shape == (3, 4)
-    np.testing.assert_allclose(found, stated, rtol=0.1)
+    (row,) = found
+    np.testing.assert_allclose(row, stated[stated[:, 0] == 200.0][0], rtol=0.1)
     picture = scripts.ROOT / 'docs' / 'images' / 'with_and_without.gif'
     assert picture.stat().st_size < 1.5e6
     with pytest.importorskip('PIL.Image').open(picture) as image:

@@ -102,18 +102,6 @@ def shown(table, width):
     return capture.get()
 
 
-@pytest.mark.parametrize('width', [40, 80, 120])
-def test_words_are_folded_before_numbers_and_nothing_is_lost(width):
-    rng = np.random.default_rng(3)
-    numbers = rng.uniform(-1000.0, 1000.0, (3, 9))
-    heads = ['set, hand', *(Head(f'a_long_joint_name_{i}', 'N m', '.3f') for i in range(9))]
-    table = Table('rms', heads, [['name ' * 6, *row] for row in numbers])
-    lines = shown(table, width)
-    assert max(map(len, lines.splitlines())) <= width
-    assert lines.count('.') == numbers.size
-    assert width < 120 or all(f' {number:.3f} ' in lines for number in numbers.ravel())
-
-
 def test_foreign_text_is_shown_as_it_is():
     table = Table(MARKUP, [MARKUP, Head('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
     assert shown(table, 300).count(MARKUP) == 4

@@ -16,18 +16,15 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
-from franka_dynamics.cli import view
-from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import SettingsError
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
+from franka_dynamics.view.meshes import MeshesError, shape_meshes, urdf_meshes
 from franka_dynamics.view.scene import (
     colour_of,
     COLUMNS,
@@ -165,12 +162,6 @@ def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
         urdf_meshes(text, FER.joint_names, [packages])
 
 
-def test_packages_are_looked_for_where_ros_has_them(tmp_path, monkeypatch):
-    (tmp_path / 'a' / 'share').mkdir(parents=True)
-    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{tmp_path / "a"}:{tmp_path / "none"}')
-    assert package_folders() == [tmp_path / 'a' / 'share']
-
-
 def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
     with Window(FER, port=0) as window:
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
@@ -266,20 +257,6 @@ def address(simulate, tmp_path_factory):
         yield re.search(r'open (http://\S+) in a browser', said)[1]
         server.send_signal(signal.SIGINT)
         assert server.wait(TIMEOUT_S) == 0
-
-
-def test_a_bags_terms_are_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
-    write_recording(simulate(FER, duration=3.0), tmp_path / 'bag')
-    asked = []
-
-    def playback(description, motion, gravity):
-        asked.append(gravity)
-        raise SettingsError('seen enough.')
-
-    monkeypatch.setattr(view, 'Playback', playback)
-    for options in ('', ' --gravity 9.81,0,0'):
-        assert main(f'view {tmp_path / "bag"}{options}'.split()) == 2
-    assert asked == [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0)]
 
 
 def test_the_default_host_serves_a_page_to_this_machine_only(address):
