@@ -15,15 +15,14 @@ from ._say import say, say_each, show, terminal, write_json
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
-from ..errors import listed, UrdfError, UrdfMismatchError, UrdfWarning
+from ..errors import listed, UrdfWarning
 from ..report import agreement as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import Doubt, find_doubts
 from ..validation.crosscheck import compare_formulations
-from ..validation.link_meshes import mesh_reader
 from ..validation.source import compare, read_pair
-from ..validation.urdf_check import model_from_urdf
+from ..validation.urdf_check import node_verdict
 
 _SHOWN = 10
 Gravity = tuple[float, float, float]
@@ -90,19 +89,18 @@ def _doubts(file: str) -> tuple[list[Doubt], set[str]]:
 
     Returns the doubts, and the sentences of those that need no mesh, which notes have, too.
     """
-    unread: list[str] = []
     document = parse_urdf(read_urdf(Path(file)), file)
-    doubts = find_doubts(document, mesh_reader(Path(file), unread))
+    doubts, unread = find_doubts(document, Path(file))
     if unread:
         say(
-            f'meshes that were not read: {listed([*dict.fromkeys(unread)])}. Read are .stl, .obj '
-            'and .ply beside the URDF, if trimesh and libigl are installed.',
+            f'meshes that were not read: {listed(unread)}. They are looked for beside the URDF '
+            '(package://NAME/ in the folders above it), and read if scipy is installed.',
             'note',
         )
     show(*report.doubt_tables(doubts))
     if not doubts:
         say('masses, tensors and effort limits of the URDF are plausible', 'note')
-    return [*doubts], {str(one) for one in find_doubts(document)}
+    return [*doubts], {str(one) for one in find_doubts(document)[0]}
 
 
 def _descriptions(
@@ -128,7 +126,7 @@ def _descriptions(
     data = found.as_data()
     if second.urdf is not None:
         data['doubts'], _ = _doubts(second.source)
-        data['node'] = _what_a_node_says(first, second, gravity)
+        data['node'] = node_verdict(first, second, gravity)
         say_each(data['node'], 'note')
     if json:
         write_json(json, data)
@@ -155,22 +153,3 @@ def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescriptio
     same = not is_given('arm') and second.name in available_arms()
     alike = replace(arm, arm=second.name) if same and is_file_name(other) else arm
     return read_pair(first or alike.load(), second)
-
-
-def _what_a_node_says(
-    first: ArmDescription, second: ArmDescription, gravity: Gravity
-) -> list[str]:
-    """Return sentences: whether a node would accept the URDF as its model, and notes."""
-    if first.urdf is not None:  # nodes take a URDF's arm only against an arm file's
-        return [*second.torque_notes, *second.notes]
-    text, names = read_urdf(Path(second.source)), second.joint_names
-    try:
-        _, verdict = model_from_urdf(
-            text, first, source=second.source, joint_names=names, gravity=gravity
-        )
-    except (UrdfError, UrdfMismatchError) as error:
-        return [
-            f'a node refuses it as its model (model_source: urdf_file): {error}',
-            *second.notes,
-        ]
-    return [verdict.summary(), *verdict.notes]

@@ -30,17 +30,12 @@ from ..typing import Array
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
 # may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.
 NEARLY_PARALLEL = 0.1
-# [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal. In the
-# DH rows of a `hint` the axes may be as far apart as rounded numbers put them.
-COINCIDENT, COINCIDENT_IN_HINT = 1e-13, 1e-7
-# [rad] Axes parallel in the DH rows of a `hint` are those with a smaller angle.
-_PARALLEL_IN_HINT = 1e-4
-# [rad] Axes that are parallel in the DH rows of `hint` count as parallel up to a tilt of
-# _MOST_TILT.
-_MOST_TILT = 0.2
+# [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal.
+COINCIDENT = 1e-13
 # Angles [rad] within _ANGLE_NOISE of a multiple of 45 degrees become the multiple; lengths [m] are
 # rounded to _LENGTH_DIGITS decimals.
 _ANGLE_NOISE, _LENGTH_DIGITS = 1e-11, 14
+_ALONG = 1.0 - 5e-9  # cosine of the angle up to which a direction counts as along another
 
 
 class Line(NamedTuple):
@@ -51,89 +46,62 @@ class Line(NamedTuple):
     free: bool = False  # True for a prismatic joint, whose axis has no defined position
 
 
-def follow_axes(
-    start: Array, lines: Sequence[Line], hint: Sequence[DHRow] | None = None
-) -> tuple[list[DHRow], Array]:
+def rows_along(
+    lines: Sequence[Line],
+    near: Array,
+    flange: Array,
+    convention: Convention,
+    coincident: float = COINCIDENT,
+) -> tuple[Array, list[DHRow]]:
     """
-    Return modified DH rows from a frame along joint axes, and the frame on the last axis.
+    Return the base and the DH rows of joints with these axes, and of the flange.
 
-    Each line has a row: a and alpha of the normal from the previous line, d and theta along the
-    line. The line before the first is z of `start`; d and theta along it are left out. No normal
-    follows the last line, so the last row's d and theta are those of `hint`, counted from the
-    returned frame, shape (4, 4), on the last axis.
-
-    Parameters
-    ----------
-    start : ndarray, shape (4, 4)
-        The frame whose z is line 0.
-    lines : sequence of Line
-        The following axes, in order.
-    hint : sequence of DHRow, as many as lines, optional
-        Modified rows with preferred values where the axes leave a choice: the direction of a
-        normal, the position of a normal between parallel axes, the position of a prismatic joint.
-        All zero by default.
-
+    The origin of frame {0} is the point of axis 1 nearest to the origin of the frame `near`; the x
+    axis of frame {0} is as close to that of `near` as possible. Of the two directions of a normal
+    the one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
+    Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    # A standard row has d and theta along one line, a and alpha of the normal to the next line.
-    ahead = [DHRow(), *(hint or [DHRow()] * len(lines))]
-    guides = from_modified_rows(ahead, Convention.STANDARD, DHRow())
-    pose, steps = np.array(start, dtype=float), []
-    for line, guide in zip(lines, guides):
-        guess = pose @ replace(guide, a=0.0, alpha=0.0).transform(Convention.STANDARD)
-        if line.free:
-            line = Line(line.direction, (guess @ [guide.a, 0.0, 0.0, 1.0])[:3])
-        expected = (guide.a, guide.alpha) if hint and not guide.beta else None
-        normal, foot, a, alpha, beta = _common_normal(guess, line, expected)
+    base = pose = _frame_on(lines[0], near)
+    rows = list[DHRow]()
+    for line in (*lines, Line(flange[:3, 2], flange[:3, 3])):
+        normal, foot, a, alpha, beta = _common_normal(pose, line, coincident)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
-        steps.append(DHRow(a, alpha, d, math.atan2(along_y, along_x), beta))
-        pose = pose @ steps[-1].transform(Convention.STANDARD)
-    return modified_rows([*steps, guides[-1]], Convention.STANDARD)[0][1:], pose
+        # A standard row has d and theta along one line, a and alpha of the normal to the next.
+        rows.append(DHRow(a, alpha, d, math.atan2(along_y, along_x), beta))
+        pose = pose @ rows[-1].transform(Convention.STANDARD)
+    rest = DHRow.of_pose(inverse_transform(pose) @ flange, Convention.STANDARD)
+    modified = modified_rows([*rows, rest], Convention.STANDARD)[0][1:]
+    return base, from_modified_rows([_tidy(row) for row in modified], convention, DHRow())
 
 
 def _common_normal(
-    guess: Array, line: Line, expected: tuple[float, float] | None
+    frame: Array, line: Line, coincident: float
 ) -> tuple[Array, Array, float, float, float]:
     """
-    Return the common normal from z of `guess` to a line: direction, foot on z, a, alpha and beta.
+    Return the common normal from z of a frame to a line: direction, foot on z, a, alpha and beta.
 
-    For nearly parallel axes the normal leads instead from the origin of `guess`, at right angles
+    For nearly parallel axes the normal leads instead from the origin of the frame, at right angles
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
-
-    `expected` are a and alpha of the hint row. If `expected` is a = 0 and alpha = 0 or pi, and the
-    axes are tilted by less than _MOST_TILT, the normal has the direction of x of `guess`, a is
-    the distance of the line's point from z, alpha the angle between the two axes, and beta is 0.
     """
-    x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
-    cross, between = np.cross(z, line.direction), line.point - origin
+    x, y, z, origin = frame[:3, 0], frame[:3, 1], frame[:3, 2], frame[:3, 3]
+    point = origin if line.free else line.point
+    cross, between = np.cross(z, line.direction), point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
-    meant_parallel = expected is not None and abs(math.sin(expected[1])) < _PARALLEL_IN_HINT
-    border = _PARALLEL_IN_HINT if expected else NEARLY_PARALLEL
-    if sine > (_MOST_TILT if meant_parallel else border):
+    if sine > NEARLY_PARALLEL:
         normal = cross / sine
         foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
         normal = -normal if _points_back(normal, x, y) else normal
         alpha = math.atan2(float(cross @ normal), cosine)
         return normal, foot, float(between @ normal), alpha, 0.0
-    tilt = math.copysign(sine, float(cross @ x)) if meant_parallel else 0.0
-    # The point where the line crosses the plane through the origin of `guess` across its z.
+    # The point where the line crosses the plane through the origin of the frame across its z.
     across = between - (between @ z) / cosine * line.direction
-    if meant_parallel:
-        across = between - (between @ z) * z
     distance = float(np.linalg.norm(across))
-    if distance <= (COINCIDENT_IN_HINT if expected else COINCIDENT) or (
-        meant_parallel and expected and abs(expected[0]) <= COINCIDENT_IN_HINT
-    ):
-        normal, a = x, distance if meant_parallel else 0.0
-    else:
-        normal = across / distance
-        normal = -normal if _points_back(normal, x, y) else normal
-        a = float(across @ normal)
-    if meant_parallel:
-        return normal, origin, a, math.atan2(tilt, cosine), 0.0
+    normal = x if distance <= coincident else across / distance
+    normal = -normal if _points_back(normal, x, y) else normal
     along_y = float(np.cross(z, normal) @ line.direction)
     alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ line.direction))
-    return normal, origin, a, alpha, beta
+    return normal, origin, float(across @ normal), alpha, beta
 
 
 def _points_back(normal: Array, x: Array, y: Array) -> bool:
@@ -149,10 +117,7 @@ def recover_rows(
     Return the arm of a chain in DH rows.
 
     The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the last
-    joint's link. The origin of frame {0} is the point of axis 1 nearest to the origin of joint 1's
-    parent link; the x axis of frame {0} is as close to that link's x as possible. Of the two
-    directions of a normal the one is taken for which theta lies within 90 degrees of zero, as in
-    Franka's own table.
+    joint's link. Frame {0} is that of `rows_along` near joint 1's parent link.
 
     Raises
     ------
@@ -171,11 +136,7 @@ def recover_rows(
         Line(one.frame[:3, :3] @ one.axis, one.frame[:3, 3], one.kind is JointKind.PRISMATIC)
         for one in chain.joints
     ]
-    base = _frame_on(lines[0], chain.mount)
-    rows, end = follow_axes(base, [*lines, Line(flange_pose[:3, 2], flange_pose[:3, 3])])
-    rest = DHRow.of_pose(inverse_transform(end) @ flange_pose, Convention.STANDARD)
-    rows[-1] = replace(rows[-1], d=rest.d, theta=rest.theta)
-    *rows, flange = from_modified_rows([_tidy(row) for row in rows], convention, DHRow())
+    base, (*rows, flange) = rows_along(lines, chain.mount, flange_pose, convention)
     standing = chain.base_inertia
     arm = ArmDescription(
         name=chain.name or 'arm',
@@ -205,7 +166,7 @@ def _frame_on(line: Line, near: Array) -> Array:
     z = near[:3, :3].T @ line.direction
     point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
     # Make the x of `near`, or -z if x is nearly along the line, perpendicular to the line.
-    candidate = np.eye(3)[0] if abs(z[0]) < math.cos(_PARALLEL_IN_HINT) else -np.eye(3)[2]
+    candidate = np.eye(3)[0] if abs(z[0]) < _ALONG else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)

@@ -21,14 +21,15 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm.description import JointLimits
+from ..arm.inertia import tensor_from_six, TENSOR_ORDER
 from ..arm.typed_file import MAX_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
 from ..names import decimal
+from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
-_TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 # URDF requires numbers as limits; a number of at least UNLIMITED in absolute value means no limit.
 UNLIMITED = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
@@ -62,19 +63,37 @@ class UrdfJoint:
 
 
 @dataclass(frozen=True, eq=False)
+class UrdfLink:
+    """
+    The <inertial> of a link of a URDF: zeros if it has none.
+
+    `tensor`, shape (3, 3), is about the centre of mass and, like that of the text, in the axes of
+    the <inertial>'s frame, whose pose in the link's frame, shape (4, 4), is `origin`.
+    """
+
+    mass: float
+    tensor: Array
+    origin: Array
+
+    @property
+    def has_inertia(self) -> bool:
+        """Whether the link has mass or inertia."""
+        return bool(self.mass or self.tensor.any())
+
+
+@dataclass(frozen=True, eq=False)
 class UrdfDocument:
     """
     The tree of links and joints of a URDF, in the order of its text.
 
-    `name` is the robot's, `source` the name of the `text` in error messages. `links` says for each
-    link's name whether it has mass or inertia. `notes` are
-    sentences about tolerated deviations from the format and doubtful limits.
+    `name` is the robot's, `source` the name of the `text` in error messages. `notes` are sentences
+    about tolerated deviations from the format and doubtful limits.
     """
 
     name: str
     source: str
     text: str
-    links: dict[str, bool]
+    links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
     notes: tuple[str, ...] = ()
 
@@ -164,7 +183,7 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     """
     text, notes = _with_declared_prefixes(text)
     robot = _robot(text, source)
-    links = {name: _has_inertia(link) for name, link in _named(robot, 'link').items()}
+    links = {name: _link(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
     _require_tree(robot, links, joints.values())
     name = robot.element.get('name', '')
@@ -308,11 +327,10 @@ def _require_tree(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint
         raise robot.error(f' {problem}; a URDF is a tree with one root link.')
 
 
-def _has_inertia(link: _Part) -> bool:
-    """Return whether a link has mass or inertia, after checking its <inertial>."""
+def _link(link: _Part) -> UrdfLink:
     inertial = link.parts('inertial').get('inertial')
     if inertial is None:
-        return False
+        return UrdfLink(0.0, np.zeros((3, 3)), np.eye(4))
     parts = inertial.parts('mass', 'inertia', 'origin')
     for tag in ('mass', 'inertia'):
         if tag not in parts:
@@ -322,7 +340,13 @@ def _has_inertia(link: _Part) -> bool:
     mass = parts['mass'].number('value')
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
-    return any((mass, *[parts['inertia'].number(key) for key in _TENSOR_ATTRIBUTES]))
+    tensor = tensor_from_six([parts['inertia'].number(f'i{axes}') for axes in TENSOR_ORDER])
+    pose = (
+        [parts['origin'].vector(key, '0 0 0') for key in ('xyz', 'rpy')]
+        if 'origin' in parts
+        else np.zeros((2, 3))
+    )
+    return UrdfLink(mass, tensor, pose_from_xyz_rpy(*pose))
 
 
 def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:

@@ -101,7 +101,7 @@ def import_urdf(
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
     questions = effort_questions(arm)
     bodies = {name for joint in chain.joints for name in (*joint.bodies, joint.name)}
-    doubts = [doubt for doubt in find_doubts(document) if bodies.intersection(doubt.names)]
+    doubts = [one for one in find_doubts(document)[0] if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
     torque_notes = (*chain.torque_notes, *_missing_masses(chain), *impossible)

@@ -168,7 +168,7 @@ def read_chain(
             tuple(
                 one.name
                 for one in links
-                if carrier[one.parentJoint] == k and document.links[one.name]
+                if carrier[one.parentJoint] == k and document.links[one.name].has_inertia
             ),
             joint.limits,
         )

@@ -6,8 +6,8 @@ Compares two arms by number, and by the effect on torque of what differs at each
 A joint with reversed direction is reported as one difference, although up to nine numbers of a
 FER change. A link's ten inertial parameters are compared in the form (about the frame's origin or
 the centre of mass) in which the fewest differ.
-DH rows are not unique: the second arm is compared in those rows (`alignment`) in which the fewest
-parameters differ from the first arm's.
+DH rows are not unique: both arms are compared in their own rows, if these are of one convention,
+or in those that follow from their joint axes (`alignment`), whichever differ in fewer numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from .alignment import alignments
+from .alignment import along_axes
 from .effect import Difference, JointEffect, TorqueProbe
 from .parameters import (
     friction_form,
@@ -49,7 +50,8 @@ class Comparison:
     """
     The differences of a second arm from a first.
 
-    `second` is in DH rows of the first arm's convention, its joints reversed to match the first's.
+    `first` and `second` are in the DH rows that were compared, with joints of `second` reversed to
+    match the first's.
     Differences are in the `geometry` (joint signs, base, rows, rotors, flange), in the inertias of
     the `links`, or in `others` (limits, friction); `together` is the effect of all differences at
     once on torques.
@@ -104,8 +106,9 @@ def compare_described(
             'only arms with equally many joints can be compared parameter by parameter.'
         )
     tolerance = _SAME if second.urdf is None else TEXT
+    together = TorqueProbe(first, gravity).effect(second)
+    first, aligned, reversed_joints = _nearest_rows(first, second, tolerance)
     probe = TorqueProbe(first, gravity)
-    unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
 
     def told(pairs: Sequence[Pair], changed: ArmDescription | None = None) -> list[Difference]:
         """Return a Difference of each pair; `changed` is the first arm with their effect."""
@@ -141,30 +144,30 @@ def compare_described(
         *told(differing(limit_parameters)),
         *told(friction, replace(first, friction=aligned.friction)),
     ]
-    # In `unreversed` no joint is reversed to match the first arm: the effect of all differences
-    # includes the effect of reversed joints.
-    together = probe.effect(unreversed)
     return Comparison(first, aligned, tuple(geometry), tuple(links), tuple(others), together)
 
 
-def nearest_alignment(
+def _nearest_rows(
     first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, ArmDescription, list[int]]:
     """
-    Return the second arm in the DH rows in which the fewest parameters differ from the first's.
+    Return two arms in those rows in which fewer numbers differ.
 
-    Returns the second arm in the nearest rows, the same arm with joints reversed to match the
-    first arm's, and the indices of the reversed joints.
+    Also returns the indices of the second arm's joints that are reversed to match the first's.
     """
-    best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
-    for unreversed in alignments(first, second):
-        aligned, reversed_joints, count = _align_signs(first, unreversed, tolerance)
-        if best is None or count < best[0]:
-            best = count, unreversed, aligned, reversed_joints
-        if count <= 1:
-            break
-    assert best is not None
-    return best[1:]
+    pairs = []
+    if second.urdf is None and second.convention is first.convention:
+        pairs.append((first, second))
+    flanges = [one.frames(np.zeros(one.n))[-1] for one in (first, second)]
+    if second.urdf is not None and second.urdf.tip == second.link_names[-1]:
+        flanges[1] = flanges[0]  # no link of the URDF has a flange's name
+    one, other = (
+        along_axes(arm, first.base, first.convention, flange)
+        for arm, flange in zip((first, second), flanges)
+    )
+    pairs.append((one, other))
+    aligned = ((one, *_align_signs(one, other, tolerance)) for one, other in pairs)
+    return min(aligned, key=lambda found: found[-1])[:3]
 
 
 def _align_signs(

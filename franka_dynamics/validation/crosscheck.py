@@ -11,7 +11,7 @@ Pinocchio's own reading of that file (`urdf_reading`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -71,7 +71,11 @@ QUANTITIES = (
     ComparedQuantity('potential_energy', 1, 'J'),
 )
 # The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
-_OF_THE_NODE = ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
+_OF_THE_NODE = tuple(
+    one
+    for one in QUANTITIES
+    if one.name in ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +186,11 @@ def compare_formulations(
     gravity: ArrayLike = GRAVITY,
     count: int = 300,
     seed: int = 0,
-    models: Mapping[str, DynamicsModel] | None = None,
-    quantities: Sequence[str] = (),
 ) -> Agreement:
     """
-    Compare formulations of an arm's dynamics at random states within its limits.
+    Compare all formulations of an arm's dynamics at random states within its limits.
+
+    An arm from a URDF is compared with Pinocchio's own reading of that file, too.
 
     Parameters
     ----------
@@ -196,56 +200,22 @@ def compare_formulations(
         Gravity in the space frame [m/s^2].
     count, seed : int
         Number of random states, and their seed.
-    models : mapping, optional
-        At least two models by name, in place of the package's formulations. The first is the
-        reference.
-    quantities : sequence of str
-        Names of QUANTITIES to compare; by default all.
 
     Returns
     -------
     Agreement
-        The largest relative difference of each quantity and formulation; `findings` lists
-        those above the tolerance, and `require()` raises a CrosscheckError if there are any.
+        The largest relative difference of each of QUANTITIES and each formulation; `findings`
+        lists those above the tolerance, and `require()` raises a CrosscheckError if there are any.
 
     Raises
     ------
     InertiaError
         If a link has a first moment but no mass, or forward dynamics has a singular mass matrix.
     SettingsError
-        If there are fewer than two models, no states, or a quantity is unknown.
+        If there are no states.
 
     """
-    description = described(description)
-    if models is None:
-        models = {name: make(description, gravity) for name, make in FORMULATIONS.items()}
-    if len(models) < 2:
-        raise SettingsError(
-            f'A comparison needs at least two models; given: {", ".join(models) or "none"}.'
-        )
-    if count < 1:
-        raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
-    known = [quantity.name for quantity in QUANTITIES]
-    quantities = (quantities,) if isinstance(quantities, str) else tuple(quantities)
-    if unknown := sorted({*quantities} - {*known}):
-        raise SettingsError(f'There is no quantity {unknown[0]!r}; there are {", ".join(known)}.')
-    states = sample_states(description, count, seed)
-    (reference, reference_model), *others = models.items()
-    differences = {}
-    for quantity in QUANTITIES:
-        if quantities and quantity.name not in quantities:
-            continue
-        expected = _rows(reference_model, quantity, states, reference_model)
-        size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
-        differences[quantity.name] = {
-            name: float(
-                (np.abs(_rows(model, quantity, states, reference_model) - expected) / size).max()
-            )
-            for name, model in others
-        }
-    fall = tuple(float(value) for value in np.asarray(gravity))
-    urdf = compare_with_urdf(description, gravity, states)
-    return Agreement(description, fall, count, seed, reference, differences, urdf)
+    return _compare(described(description), gravity, count, seed, tuple(FORMULATIONS), QUANTITIES)
 
 
 def crosscheck(
@@ -258,29 +228,38 @@ def crosscheck(
     """
     Compare Pinocchio with the Newton-Euler recursion: frames, and terms of the node's torques.
 
-    An arm from a URDF is compared with Pinocchio's own reading of that file, too.
-
-    The arguments are explained at `compare_formulations`; `require()` of the result raises a
-    CrosscheckError unless the two formulations agree.
-
-    Returns
-    -------
-    Agreement
-        The largest relative difference of each quantity.
-
+    Arguments, result and errors are those of `compare_formulations`.
     """
-    description = described(description)
-    return compare_formulations(
-        description,
-        gravity=gravity,
-        count=count,
-        seed=seed,
-        models={
-            name: FORMULATIONS[name](description, gravity)
-            for name in ('Pinocchio', 'Newton-Euler')
-        },
-        quantities=_OF_THE_NODE,
-    )
+    names = ('Pinocchio', 'Newton-Euler')
+    return _compare(described(description), gravity, count, seed, names, _OF_THE_NODE)
+
+
+def _compare(
+    description: ArmDescription,
+    gravity: ArrayLike,
+    count: int,
+    seed: int,
+    names: Sequence[str],
+    quantities: Sequence[ComparedQuantity],
+) -> Agreement:
+    """Compare some formulations, of which the first is the reference, in some quantities."""
+    if count < 1:
+        raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
+    states = sample_states(description, count, seed)
+    reference, *others = (FORMULATIONS[name](description, gravity) for name in names)
+    differences = {}
+    for quantity in quantities:
+        expected = _rows(reference, quantity, states, reference)
+        size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
+        differences[quantity.name] = {
+            name: float(
+                (np.abs(_rows(model, quantity, states, reference) - expected) / size).max()
+            )
+            for name, model in zip(names[1:], others)
+        }
+    fall = tuple(float(value) for value in np.asarray(gravity))
+    urdf = compare_with_urdf(description, gravity, states)
+    return Agreement(description, fall, count, seed, names[0], differences, urdf)
 
 
 def _rows(

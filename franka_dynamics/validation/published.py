@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import product
 
 import numpy as np
@@ -22,20 +21,12 @@ from ..arm import (
 from ..arm.hand_file import NO_HAND
 from ..typing import Array
 
-# Two links are the same within EXACT: relative for mass and tensor, in metres for the centre of
-# mass.
-EXACT = 1e-6
-# Half a unit of the fourth decimal, to which the coarsest published table is rounded. A tensor
-# counts as rounded only if it changes by at most ROUNDING_SHARE of its largest element.
+# Two links are the same if mass, moments and tensors differ by at most half a unit of the fourth
+# decimal, to which the coarsest published table is rounded, and a tensor by at most ROUNDING_SHARE
+# of its largest element.
 ROUNDING, ROUNDING_SHARE = 5.0001e-5, 0.02
-
-
-class Match(IntEnum):
-    """How well a link's inertia agrees with a published one."""
-
-    EXACT = 0
-    ROUNDED = 1
-    DIFFERENT = 2
+_DIGITS = 1e-6  # a larger mass may differ by this share
+_DECIMALS = 9  # of distances that count as equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +35,12 @@ class NearestSet:
     The published set nearest to the links of an arm.
 
     `known` is an arm with the published set and a hand or none; str() names arm, set and hand. For
-    each link, `matches` has the link's Match, `distances` the largest difference of the ten
-    parameters (kg, kg m, kg m^2).
+    each link, `matches` says whether it is the same within rounding, `distances` has the largest
+    difference of the ten parameters (kg, kg m, kg m^2).
     """
 
     known: ArmDescription
-    matches: tuple[Match, ...]
+    matches: tuple[bool, ...]
     distances: tuple[float, ...]
 
     def __str__(self) -> str:
@@ -58,40 +49,25 @@ class NearestSet:
         return f'{self.known.name} {self.known.inertial_set}, {hand}'
 
     @property
-    def worst(self) -> Match:
-        """The worst match of all links."""
-        return max(self.matches)
-
-    @property
     def distance(self) -> float:
         """The largest difference of a parameter of any link (kg, kg m, kg m^2)."""
         return max(self.distances)
 
 
-def match(found: LinkInertia, known: LinkInertia) -> Match:
-    """
-    Return how well a link agrees with a known link.
-
-    The link is ROUNDED if its numbers about the centre of mass, or those about the frame's origin,
-    are the known link's within rounding.
-    """
-    mass, scale = abs(found.mass - known.mass), max(known.mass, found.mass, EXACT)
-    if mass > max(ROUNDING, EXACT * scale):
-        return Match.DIFFERENT
-    center = _largest(found.center_of_mass - known.center_of_mass)
-    expected = known.inertia_at_center_of_mass
-    tensor, size = _largest(found.inertia_at_center_of_mass - expected), _largest(expected)
-    if mass <= EXACT * scale and center <= EXACT and tensor <= EXACT * max(size, EXACT):
-        return Match.EXACT
-    moment = _largest(found.first_moment - known.first_moment)
-    about_origin, size_at_origin = _largest(found.inertia - known.inertia), _largest(known.inertia)
-    for vector, change, largest in (
-        (center, tensor, size),
-        (moment, about_origin, size_at_origin),
+def same_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
+    """Return whether numbers about the centre of mass, or the frame's origin, are a link's."""
+    if abs(found.mass - known.mass) > max(ROUNDING, _DIGITS * known.mass):
+        return False
+    for vector, tensor in (
+        ('center_of_mass', 'inertia_at_center_of_mass'),
+        ('first_moment', 'inertia'),
     ):
-        if max(mass, vector, change) <= ROUNDING and change <= ROUNDING_SHARE * largest:
-            return Match.ROUNDED
-    return Match.DIFFERENT
+        expected = getattr(known, tensor)
+        change = _largest(getattr(found, tensor) - expected)
+        moved = _largest(getattr(found, vector) - getattr(known, vector))
+        if max(moved, change) <= ROUNDING and change <= ROUNDING_SHARE * _largest(expected):
+            return True
+    return False
 
 
 def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
@@ -118,25 +94,22 @@ def nearest_set(
     """
     Return the published set nearest to the inertias of some links.
 
-    The nearest set has the fewest links that differ; ties are decided by the fewest rounded links,
-    then in favour of the arm named `arm`, then by the smallest sum of distances.
+    The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
+    other links' distances, if these are equal in favour of the arm named `arm`.
     """
 
     def judged(candidate: ArmDescription) -> NearestSet:
         pairs = list(zip(found, candidate.links))
         return NearestSet(
             candidate,
-            tuple(match(a, b) for a, b in pairs),
+            tuple(same_within_rounding(a, b) for a, b in pairs),
             tuple(_largest(a.parameters() - b.parameters()) for a, b in pairs),
         )
 
-    def rank(judgement: NearestSet) -> tuple[int, int, bool, float]:
-        return (
-            judgement.matches.count(Match.DIFFERENT),
-            judgement.matches.count(Match.ROUNDED),
-            judgement.known.name != arm,
-            sum(judgement.distances),
-        )
+    def rank(judgement: NearestSet) -> tuple[int, float, bool]:
+        pairs = zip(judgement.distances, judgement.matches)
+        apart = round(sum(distance for distance, same in pairs if same), _DECIMALS)
+        return judgement.matches.count(False), apart, judgement.known.name != arm
 
     return min((judged(candidate) for candidate in known), key=rank)
 

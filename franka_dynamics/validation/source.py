@@ -9,8 +9,8 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain
-from .comparison import compare_described, Comparison, nearest_alignment, TEXT
+from .alignment import arm_of_chain, links_in_frames_of
+from .comparison import compare_described, Comparison
 from .published import known_sets, nearest_set
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
@@ -100,11 +100,11 @@ def read_pair(
     )
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    if first is None:
-        reference = _with_nearest_inertials(reference, arm, inertial_set, hand)
     # A shipped arm or an arm file says nothing of the mount, so it is compared on the URDF's.
     if reference.urdf is None:
         reference = replace(reference, base=arm.mount @ reference.base)
+    if first is None:
+        reference = _with_nearest_inertials(reference, arm, inertial_set, hand)
     return reference.with_joint_names(names), arm
 
 
@@ -123,6 +123,5 @@ def _with_nearest_inertials(
             f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
             'set or a hand of a file.'
         )
-    links = nearest_alignment(arm, read, TEXT)[1].links
-    known = nearest_set(links, candidates, arm.name).known
+    known = nearest_set(links_in_frames_of(arm, read), candidates, arm.name).known
     return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)

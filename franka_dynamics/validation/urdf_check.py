@@ -15,16 +15,14 @@ from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain, STATED_LIMITS
-from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
+from .alignment import arm_of_chain, links_in_frames_of, STATED_LIMITS
+from .comparison import alike, compare_described, Comparison
 from .effect import Difference, TorqueProbe
-from .published import known_sets, Match, nearest_set, NearestSet
-from .urdf_reading import compare_with_urdf
-from ..arm import ArmDescription, JointLimits, LinkInertia
+from .published import known_sets, nearest_set, NearestSet
+from ..arm import ArmDescription, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
-from ..errors import UrdfError, UrdfMismatchError
-from ..spatial import inverse_transform
+from ..errors import listed, UrdfError, UrdfMismatchError
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -59,19 +57,12 @@ class UrdfVerdict:
         """Name of the hand in the URDF's inertials, or UNKNOWN."""
         return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
 
-    @property
-    def exact(self) -> bool:
-        """Whether every link matches the published link exactly (`Match.EXACT`)."""
-        return self.nearest is not None and self.nearest.worst is Match.EXACT
-
     def summary(self) -> str:
         """Return the verdict on an accepted URDF in one sentence."""
         assert self.nearest is not None
-        agreement = {
-            Match.EXACT: 'exactly',
-            Match.ROUNDED: 'within rounding',
-            Match.DIFFERENT: 'but for differences without effect on torques',
-        }[self.nearest.worst]
+        agreement = 'within rounding'
+        if not all(self.nearest.matches):
+            agreement = 'but for differences without effect on torques'
         inertials = (
             f'the inertials of {self.nearest}, {agreement} ('
             if self.same
@@ -83,7 +74,7 @@ class UrdfVerdict:
         )
 
 
-_HAND_OF_FRANKA = 'franka_hand'
+_EXACT = 1e-6  # [kg, kg m or kg m^2] largest difference from a published set without a note
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED = (3.0, -5.0, -7.9)
@@ -131,10 +122,10 @@ def model_from_urdf(
     Returns
     -------
     ArmDescription
-        The arm with the reference's rows, or the URDF's own where it rounds them, and the URDF's
-        links, in DH frames; `crosscheck` compares it with the URDF. The links may be
-        those of a published set that is not physical (franka_description's FER): call
-        `require_physical` before torques are computed for actuators.
+        The arm as the URDF has it, with the reference's rotors and friction; `crosscheck` compares
+        it with the URDF. The links may be those of a published set that is not physical
+        (franka_description's FER): call `require_physical` before torques are computed for
+        actuators.
     UrdfVerdict
         Says which published inertials the URDF has, and what was accepted.
 
@@ -150,21 +141,16 @@ def model_from_urdf(
     _require_complete(chain)
     reference = replace(reference, base=chain.mount @ reference.base)
     arm = arm_of_chain(chain, reference)
-    links = nearest_alignment(reference, arm, TEXT)[1].links
+    links = links_in_frames_of(reference, arm)
     nearest = nearest_set(links, known_sets(reference, expected_hand), reference.name)
-    massless_hand = _hand_without_mass(chain) if expected_hand is None else ()
-    if nearest.known.hand != NO_HAND:
-        massless_hand = ()
-    if massless_hand:
-        nearest = nearest_set(links, known_sets(reference, _HAND_OF_FRANKA), reference.name)
+    if expected_hand is None and nearest.known.hand == NO_HAND:
+        _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_described(known, arm, gravity)
     geometry = tuple(one for one in found.differences if one in found.geometry)
     if differences := tuple(one for one in geometry if not _is_rounding(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
-    same, findings, notes = _judgement(
-        nearest, found, massless_hand, reference, accept_unknown_inertials
-    )
+    same, findings, notes = _judgement(nearest, found, reference, accept_unknown_inertials)
     known_limits = [joint.limits for joint in reference.joints]
     tighter = [_tighter(*pair) for pair in zip(known_limits, (one.limits for one in arm.joints))]
     changes = ', '.join(
@@ -172,9 +158,11 @@ def model_from_urdf(
         for name, limits, one in zip(arm.joint_names, known_limits, tighter)
         if one
     )
-    limit_notes = (
-        [f"of two limits the tighter holds, here the URDF's: {changes}."] if changes else []
-    )
+    words = f"of two limits the tighter holds, here the URDF's: {changes}."
+    limit_notes = [words] if changes else []
+    if geometry:
+        words = f'its geometry is that of {reference.name} within rounding; its own is used.'
+        limit_notes.append(words)
     verdict = UrdfVerdict(
         source,
         reference.name,
@@ -186,31 +174,38 @@ def model_from_urdf(
     if findings:
         _refuse(verdict)
     limits = [replace(one, **changed) for one, changed in zip(known_limits, tighter)]
-
-    def built(rows: ArmDescription, links: Sequence[LinkInertia]) -> ArmDescription:
-        """Return the URDF's arm in the DH rows of an arm."""
-        to_base = inverse_transform(rows.base) @ arm.base
-        joints = zip(arm.joints, rows.joints, limits)
-        return replace(
-            arm,
-            joints=tuple(replace(one, row=row.row, limits=of) for one, row, of in joints),
-            links=tuple(links),
-            base=rows.base,
-            base_link=arm.base_link and arm.base_link.expressed_in(to_base),
-            flange=rows.flange,
-            notes=reference.notes,
-            inertial_set=verdict.inertial_set,
-            hand=verdict.hand,
-        )
-
-    description = built(reference, found.second.links)
-    if not all(one.passed for one in compare_with_urdf(description)):
-        # The URDF's rounded angles or lengths are computed with, not those of the reference.
-        description = built(arm, arm.links)
-        words = f'its geometry is that of {reference.name} within rounding; its own is used.'
-        verdict = replace(verdict, notes=(*verdict.notes, words))
+    description = replace(
+        arm,
+        joints=tuple(replace(one, limits=of) for one, of in zip(arm.joints, limits)),
+        notes=reference.notes,
+        inertial_set=verdict.inertial_set,
+        hand=verdict.hand,
+    )
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return description, replace(verdict, notes=(*unphysical, *verdict.notes))
+
+
+def node_verdict(
+    reference: ArmDescription, arm: ArmDescription, gravity: ArrayLike = GRAVITY
+) -> list[str]:
+    """
+    Return whether a node takes an arm's URDF as its model, and notes, as sentences.
+
+    A node takes a URDF's arm only against an arm file's; against another URDF there are notes
+    alone.
+    """
+    assert arm.urdf is not None
+    if reference.urdf is not None:
+        return [*arm.torque_notes, *arm.notes]
+    text, names, source = arm.urdf.text, arm.joint_names, arm.source
+    try:
+        verdict = model_from_urdf(
+            text, reference, source=source, joint_names=names, gravity=gravity
+        )[1]
+    except (UrdfError, UrdfMismatchError) as error:
+        refusal = f'a node refuses it as its model (model_source: urdf_file): {error}'
+        return [refusal, *arm.notes]
+    return [verdict.summary(), *verdict.notes]
 
 
 def _is_rounding(one: Difference) -> bool:
@@ -221,7 +216,6 @@ def _is_rounding(one: Difference) -> bool:
 def _judgement(
     nearest: NearestSet,
     found: Comparison,
-    massless_hand: Sequence[str],
     reference: ArmDescription,
     accept_unknown: bool,
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
@@ -235,13 +229,11 @@ def _judgement(
     probe = TorqueProbe(first, _TILTED)
     findings, notes, impossible = [], [], False
     for i, place in enumerate(first.joint_names):
-        if nearest.matches[i] is not Match.DIFFERENT:
+        if nearest.matches[i]:
             continue
         link = second.links[i]
         changed = replace(first, links=(*first.links[:i], link, *first.links[i + 1 :]))
         remark = '' if link.is_physical() else 'no real body has these parameters'
-        if massless_hand and i == first.n - 1:
-            remark = f'the URDF has a hand ({", ".join(massless_hand)}), but its mass is missing'
         differing = [replace(one, remark=remark) for one in found.links if one.place == place]
         if probe.effect(changed).largest > 0.0 or not link.is_physical():
             findings += differing
@@ -258,7 +250,7 @@ def _judgement(
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
-    if not findings and nearest.worst is not Match.EXACT:
+    if not findings and nearest.distance > _EXACT:
         notes.append(f'The difference to {nearest} acts on torques: {found.together}.')
     return same, tuple(findings), tuple(notes)
 
@@ -289,15 +281,18 @@ def _require_complete(chain: SerialChain) -> None:
         )
 
 
-def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
-    """Return names of a hand's links and joints on the last link; () if such a link has mass."""
+def _require_mass_of_hand(chain: SerialChain) -> None:
+    """Raise UrdfError for links and joints of a hand on the last link, all without mass."""
 
     def of_hand(name: str) -> bool:
         return name.endswith('hand') or 'finger' in name
 
-    if any(of_hand(body) for body in chain.joints[-1].bodies):
-        return ()
-    return tuple(name for name in (*chain.tool_frames, *chain.held) if of_hand(name))
+    hand = [name for name in (*chain.tool_frames, *chain.held) if of_hand(name)]
+    if hand and not any(of_hand(body) for body in chain.joints[-1].bodies):
+        raise UrdfError(
+            f'{chain.source}: {listed(hand)} of a hand have no mass: there is no <inertial>. Give '
+            "it, or state the hand's absence (hand: none)."
+        )
 
 
 def _tighter(known: JointLimits, own: JointLimits) -> dict[str, float]:

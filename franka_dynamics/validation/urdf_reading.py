@@ -5,14 +5,13 @@ An arm's dynamics by Pinocchio's own reading of the URDF that the arm was read f
 
 Shared with the import are the library's parser, the names of the arm's joints and flange, and the
 positions of held joints, but no code of this package: no DH rows, no merged links, no removed
-joints. Pinocchio's model of the whole robot is evaluated, and joints that follow others by <mimic>
-by the chain rule.
+joints. Pinocchio's model of the whole robot is evaluated. Joints follow others by <mimic> in it
+or, where Pinocchio cannot read that, stand where they are held.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +22,8 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
-from ..errors import UrdfError
 from ..typing import Array
+from ..urdf.serial_chain import pinocchio_model
 
 # Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
@@ -52,10 +51,10 @@ class UrdfModel:
         urdf = description.urdf
         assert urdf is not None
         try:
-            self._model = pin.buildModelFromXML(urdf.text)
-        except (ValueError, RuntimeError) as error:
-            raise UrdfError(f'{urdf.source}: Pinocchio cannot read it: {error}') from error
-        model = self._model
+            model = pin.buildModelFromXML(urdf.text, mimic=True)
+        except (ValueError, RuntimeError):  # a joint mimics one that Pinocchio reads later
+            model = pinocchio_model(urdf.text, urdf.source)
+        self._model = model
         model.gravity.linear = gravity_vector(gravity)
         self._tip = model.getFrameId(urdf.tip, pin.BODY)
         if urdf.payload.parameters().any():
@@ -64,38 +63,25 @@ class UrdfModel:
             model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
         self._data = model.createData()
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-        # The positions of all joints are `offset` + `slope` @ q, of the arm's joints q.
-        place = {name: model.joints[i].idx_v for i, name in enumerate(model.names) if i}
-        self._offset = np.zeros(model.nv)
-        self._slope = np.zeros((model.nv, description.n))
-        self._slope[[place[name] for name in urdf.joint_names], range(description.n)] = 1.0
+        joints = {name: model.joints[i] for i, name in enumerate(model.names)}
+        self._columns = [joints[name].idx_v for name in urdf.joint_names]
+        self._held = np.zeros(model.nv)
         for name, position in urdf.held:
-            if model.joints[model.getJointId(name)].nv == 1:
-                self._offset[place[name]] = position
-        robot = ElementTree.fromstring(urdf.text)
-        followers = {
-            joint.get('name', ''): mimic
-            for joint in robot.iter('joint')
-            if (mimic := joint.find('mimic')) is not None and joint.get('name') in place
-        }
-        for _ in followers:  # a mimic joint may follow another one
-            for name, mimic in followers.items():
-                driver = place.get(mimic.get('joint', ''))
-                if driver is not None:
-                    ratio, shift = float(mimic.get('multiplier', 1)), float(mimic.get('offset', 0))
-                    self._slope[place[name]] = ratio * self._slope[driver]
-                    self._offset[place[name]] = ratio * self._offset[driver] + shift
+            if joints[name].nv == 1:  # neither a mimic nor a floating joint
+                self._held[joints[name].idx_v] = position
 
     def _coordinates(self, q: Array) -> Array:
         # Pinocchio's coordinates of a continuous joint are cosine and sine.
-        step = self._offset + self._slope @ q
+        step = self._held.copy()
+        step[self._columns] = q
         return np.asarray(pin.integrate(self._model, pin.neutral(self._model), step))
 
     def _torque(self, q: Array, dq: Array) -> Array:
         """Return the torques at standstill or in motion without acceleration of the joints."""
-        at, still = self._coordinates(q), np.zeros(self._model.nv)
-        torque = pin.rnea(self._model, self._data, at, self._slope @ dq, still)
-        return np.asarray(self._slope.T @ torque)
+        speed, still = np.zeros((2, self._model.nv))
+        speed[self._columns] = dq
+        torque = pin.rnea(self._model, self._data, self._coordinates(q), speed, still)
+        return np.asarray(torque[self._columns])
 
     def flange_pose(self, q: Array) -> Array:
         """Return the poses of the flange in the root frame, shape (S, 4, 4)."""
@@ -111,7 +97,7 @@ class UrdfModel:
         for one in q:
             upper = np.triu(pin.crba(self._model, self._data, self._coordinates(one)))
             whole = upper + np.triu(upper, 1).T
-            found.append(self._slope.T @ whole @ self._slope + self._rotors)
+            found.append(whole[np.ix_(self._columns, self._columns)] + self._rotors)
         return np.array(found)
 
     def coriolis(self, q: Array, dq: Array) -> Array:
