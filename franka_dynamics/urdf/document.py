@@ -117,6 +117,14 @@ class UrdfDocument:
             one = above.get(one.parent)
         return path[::-1]
 
+    def carries_mass(self, joint: str) -> bool:
+        """Return whether a link that a joint moves has mass or inertia."""
+        return any(
+            self.links[one.child].has_inertia
+            for one in self.joints.values()
+            if joint in self.path(one.name)
+        )
+
 
 def read_urdf(path: Path) -> str:
     """
@@ -181,7 +189,7 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
         message names the source, the element, the value and the fix.
 
     """
-    text, notes = _with_declared_prefixes(text)
+    text, notes = _as_others_read(text)
     robot = _robot(text, source)
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
@@ -238,12 +246,15 @@ class _Part:
         return float(self.vector(key, absent, count=1)[0])
 
 
-def _with_declared_prefixes(text: str) -> tuple[str, list[str]]:
+def _as_others_read(text: str) -> tuple[str, list[str]]:
     """
-    Return a text with declarations of the namespace prefixes that it lacks, and notes on them.
+    Return a text that Python's parser reads as Pinocchio and ROS do, and notes on changes.
 
-    Pinocchio and ROS read such a text; Python's parser does not.
+    They allow blanks and comments before the XML declaration, ignore a default namespace, and
+    allow prefixes of namespaces that are not declared.
     """
+    text = re.sub(r'\A(\s|<!--.*?-->)*<\?xml.*?\?>', '', text, count=1, flags=re.DOTALL)
+    text = re.sub(r'(<robot\b[^>]*?)\sxmlns="[^"]*"', r'\1', text, count=1)
     try:
         ElementTree.fromstring(text)
     except (ElementTree.ParseError, UnicodeEncodeError) as reason:
@@ -263,7 +274,7 @@ def _robot(text: str, source: str) -> _Part:
         robot = ElementTree.fromstring(text)
     except (ElementTree.ParseError, UnicodeEncodeError) as reason:
         if text.strip():
-            problem = f'is not well-formed XML: {reason}. The file may be cut short.'
+            problem = f'is not well-formed XML: {reason}. It may be cut short, or no URDF.'
         else:
             problem = 'is empty; a URDF starts with <robot name="...">.'
         raise UrdfError(f'{source}: {problem}') from reason
@@ -392,9 +403,9 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
         bounds[key] = limit.number(key)
         if abs(bounds[key]) >= UNLIMITED:
             bounds[key] = math.copysign(math.inf, bounds[key])
-    zero = [key for key in ('effort', 'velocity') if bounds[key] == 0.0]
-    doubts = [f'has {key}="0" as its limit, taken for unknown.' for key in zero]
-    bounds.update(dict.fromkeys(zero, math.inf))
+    unknown = [key for key in ('effort', 'velocity') if bounds[key] == 0.0]
+    doubts = [f'has {key}="0" as its limit, taken for unknown.' for key in unknown]
+    bounds.update(dict.fromkeys(unknown, math.inf))
     if not stated and kind != 'continuous':
         doubts.append(
             'has neither a lower nor an upper limit, which URDF reads as 0 to 0: it could not '

@@ -49,7 +49,9 @@ def choose_joints(
     if len(chains) > len(words):
         words.append(f'{len(chains) - len(words)} more')
     beginning = f' with the prefix {prefix!r}' if prefix else ''
-    if not chains:
+    if not any(joint.moves for joint in document.joints.values()):
+        problem = 'has no joint that moves, and so no arm.'
+    elif not chains:
         problem = (
             f'has no chain of moving joints{beginning} that are not taken for a gripper'
             f'{f" ({listed(gripper)})" if gripper else ""}; name the joints of the arm, from base '

@@ -25,7 +25,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import UrdfDocument
-from .serial_chain import pinocchio_model
+from .serial_chain import pinocchio_model, without_extras
 from ..arm.inertia import LinkInertia
 from ..typing import Array
 
@@ -144,7 +144,7 @@ def _shapes(
     Also returns the names of links with meshes, and the meshes of links that were not read. A box,
     sphere or cylinder is given as the corners of the box around it.
     """
-    robot = ElementTree.fromstring(text)
+    robot = without_extras(text)
     meshed, unread = set[str](), dict[str, list[str]]()
     for link in robot.findall('link'):
         for element in list(link):

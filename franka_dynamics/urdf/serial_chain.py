@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pinocchio as pin
@@ -224,11 +225,32 @@ def _mount_note(document: UrdfDocument, base: str, mount: Array) -> list[str]:
 
 
 def pinocchio_model(text: str, source: str) -> pin.Model:
-    """Return Pinocchio's model of a URDF; mimic joints are independent joints in it."""
+    """
+    Return Pinocchio's model of a URDF; mimic joints are independent joints in it.
+
+    A text that Pinocchio refuses is read as `without_extras`.
+    """
+    try:
+        return pin.buildModelFromXML(text)
+    except (ValueError, RuntimeError):
+        text = ElementTree.tostring(without_extras(text), encoding='unicode')
     try:
         return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
+
+
+def without_extras(text: str) -> ElementTree.Element:
+    """
+    Return a URDF without <material> and <dynamics>, on which no term here depends.
+
+    Pinocchio refuses two materials of one name, and negative friction.
+    """
+    robot = ElementTree.fromstring(text)
+    for parent in robot.iter():
+        for child in [one for one in parent if one.tag in ('material', 'dynamics')]:
+            parent.remove(child)
+    return robot
 
 
 def _axis(joint: pin.JointModel) -> Array:
@@ -324,13 +346,14 @@ def _held_positions(
             return float(np.clip(0.0, limits.lower, limits.upper))
         if joint.mimics not in document.joints or joint.mimics in followers:
             raise document.error(
-                f'joint {name!r} mimics {joint.mimics!r}, which is no joint to follow.'
+                f'joint {name!r} mimics {joint.mimics!r}, which is no joint of the URDF, or '
+                'follows it; name a joint that moves on its own in <mimic>.'
             )
         driver = position_of(joint.mimics, (*followers, name))
         return joint.multiplier * driver + joint.offset
 
     for name, joint in document.joints.items():
-        if joint.mimics in arm:
+        if joint.mimics in arm and document.carries_mass(name):
             raise document.error(
                 f'joint {name!r} mimics {joint.mimics!r}, a joint of the arm: the motion of its '
                 f'bodies is no part of a serial arm and not supported. If {joint.mimics!r} is a '

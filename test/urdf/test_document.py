@@ -7,9 +7,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.document import parse_urdf, read_urdf
+from franka_dynamics.urdf.plausibility import find_doubts
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, with_elements, without
@@ -85,6 +87,23 @@ def test_a_bound_left_out_is_that_of_the_format():
     ).joints['j']
     assert (joint.limits.lower, joint.limits.upper, joint.limits.effort) == (0.0, 1.0, 5.0)
     assert joint.limits.velocity == math.inf
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        f'\n <!-- a comment --> {FER}',
+        FER.replace('<robot', '<robot xmlns="http://drake.mit.edu"', 1),
+        with_elements(FER, '<material name="a"/><material name="a"/>'),
+        FER.replace('<axis', '<dynamics damping="0" friction="-1"/><axis'),
+    ],
+    ids=['blanks before the declaration', 'a namespace', 'a material twice', 'negative friction'],
+)
+def test_what_changes_no_torque_is_no_reason_to_refuse(text):
+    arm, expected = import_urdf(text), import_urdf(FER)
+    assert arm.joint_names == expected.joint_names
+    assert crosscheck(arm, count=5).passed
+    assert find_doubts(parse_urdf(text)) == find_doubts(parse_urdf(FER))
 
 
 def test_a_declared_encoding_does_not_change_the_names_of_a_text():

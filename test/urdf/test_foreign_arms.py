@@ -253,6 +253,10 @@ def test_a_mimic_joint_counts_with_its_ratio_or_is_refused():
     # At the tip it keeps the tool level; it moves with the arm, and is no gripper.
     with refuses(UrdfError, "'j3'", "'j2'", 'not supported'):
         load(with_mimic(robot(chain('j1', 'j2', 'j3')), 'j3', 'j2'))
+    # A gas spring that has no mass moves as it likes.
+    spring = '<link name="spring"/>' + joint('extend', 'j1_link', 'spring', more=mimic('j2'))
+    text = robot(chain('j1', 'j2', 'j3'), spring)
+    assert_as_in_the_file(load(text, joints=('j1', 'j2', 'j3')), text)
     # The other leg of a humanoid.
     with refuses(UrdfError, "'right'", "'left'", 'not supported'):
         load(robot(chain('left', 'knee'), with_mimic(chain('right'), 'right', 'left')))
