@@ -242,14 +242,17 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
 
 def without_extras(text: str) -> ElementTree.Element:
     """
-    Return a URDF without <material> and <dynamics>, on which no term here depends.
+    Return a URDF without <material> and <dynamics>, and without blanks around numbers.
 
-    Pinocchio refuses two materials of one name, and negative friction.
+    No term here depends on them; Pinocchio refuses two materials of one name, negative friction
+    and a blank after a number.
     """
     robot = ElementTree.fromstring(text)
     for parent in robot.iter():
         for child in [one for one in parent if one.tag in ('material', 'dynamics')]:
             parent.remove(child)
+        for key in parent.attrib.keys() - {'name', 'link', 'joint'}:
+            parent.set(key, parent.attrib[key].strip())
     return robot
 
 
