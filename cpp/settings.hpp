@@ -132,8 +132,8 @@ inline const char * refuse(const Settings & s) noexcept
   if ((kBaseInclined && s.target.adds_gravity) ||
     (kBaseRotated && (s.gravity_vector[0] != 0.0 || s.gravity_vector[1] != 0.0)))
   {
-    return "the arm file rotates the base, and then this gravity_vector cannot be used with this "
-           "target: leave the base unrotated there, and set gravity_vector in the base frame";
+    return "the arm file or URDF rotates the base, and then this gravity_vector cannot be used with "
+           "this target: generate from an upright base, and set gravity_vector in the base frame";
   }
   if (s.friction && kFriction == FrictionKind::none) {
     return "terms.friction is on, but the arm file had no friction model";

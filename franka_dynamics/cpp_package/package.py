@@ -17,7 +17,7 @@ from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..codegen.emit import c_header, identifier
 from ..codegen.equations import customised_equations, Parameters, Quantity, run_time_values
-from ..control.settings import is_tilted, ROTATED
+from ..control.settings import ROTATED
 from ..control.terms import DEVIATIONS_LEFT
 from ..errors import DescriptionError, FrictionError
 from ..parameter_schema import ParameterSpec, specs
@@ -57,7 +57,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     Raises
     ------
     DescriptionError
-        If the name cannot be a package's, the arm lacks torque limits, or it is mounted tilted.
+        If the name cannot be a package's, or the arm lacks torque limits.
     InertiaError
         If a link is not physical.
     FrictionError
@@ -75,11 +75,6 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
             f'{name}_controller can.'
         )
     description.require_physical('a C++ package')
-    if is_tilted(description):
-        raise DescriptionError(
-            f'{description.name}: its URDF mounts the arm tilted, and the controller in C++ takes '
-            'gravity in the base frame. Generate it from an upright arm, and set gravity_vector.'
-        )
     if not np.isfinite(description.limit('effort')).all():
         joint = description.joint_names[int(np.argmin(np.isfinite(description.limit('effort'))))]
         raise DescriptionError(

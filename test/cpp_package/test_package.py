@@ -15,6 +15,7 @@ import subprocess
 from xml.etree import ElementTree
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
@@ -31,9 +32,12 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs
+from franka_dynamics.urdf.importer import import_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, compiled, compiled_program, needs_compiler, packed, PAYLOAD, Receiver
 from ..agreement import refuses
+from ..urdf.urdf_texts import edited
 
 pytestmark = needs_compiler
 # Largest allowed values of the settings; the C++ package has its own.
@@ -75,7 +79,13 @@ def endless(arm):
     return replace(arm, joints=(*joints, replace(last, limits=limits)))
 
 
-OTHERS = {'inclined': based((0.5, 0.0, 0.0)), 'turned': endless(based((0.0, 0.0, 0.5)))}
+UPRIGHT = "joint[@name='fr3_link0_joint']/origin"
+WALL = edited(urdf_text(load('fr3')), UPRIGHT, rpy='1.5708 0.2 0.3')
+OTHERS = {
+    'inclined': based((0.5, 0.0, 0.0)),
+    'turned': endless(based((0.0, 0.0, 0.5))),
+    'wall': import_urdf(WALL),
+}
 
 
 @pytest.fixture(scope='module')
@@ -315,6 +325,8 @@ MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
         ('inclined', {**MUJOCO, **TURN}, b'rotates the base'),
         ('turned', {}, None),
         ('turned', TURN, b'rotates the base'),
+        ('wall', {}, b'rotates the base'),
+        ('wall', MUJOCO, None),
     ],
 )
 def test_impossible_settings_are_refused_in_one_sentence_as_by_the_node(
@@ -325,6 +337,15 @@ def test_impossible_settings_are_refused_in_one_sentence_as_by_the_node(
     assert answer is None if message is None else message in answer
     with pytest.raises(SettingsError) if message else nullcontext():
         settings.validate({**ARMS, **OTHERS}[arm])
+
+
+def test_a_tilted_mount_of_a_urdf_is_in_the_compiled_gravity(core):
+    states, found = sample_states(OTHERS['wall'], 20, seed=3), np.empty((4, 20, 7))
+    core('wall').terms(20, packed(Settings(target='mujoco')), *states, *found)
+    model = pin.buildModelFromXML(WALL)
+    data = model.createData()
+    expected = [pin.computeGeneralizedGravity(model, data, q).copy() for q in states.q]
+    np.testing.assert_allclose(found[1], expected, rtol=0.0, atol=ATOL)
 
 
 def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
