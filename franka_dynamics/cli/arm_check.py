@@ -20,6 +20,7 @@ from ..report import agreement as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import Doubt, find_doubts
+from ..urdf.writer import urdf_text
 from ..validation.crosscheck import compare_formulations
 from ..validation.source import compare, read_pair
 from ..validation.urdf_check import node_verdict
@@ -63,7 +64,11 @@ def run(
             'another arm.',
             'note',
         )
-    doubts, shown = _doubts(arm.arm) if is_urdf(arm.arm) else ([], set())
+    doubts, shown = list[Doubt](), set[str]()
+    if is_urdf(arm.arm):
+        doubts, shown = _doubts(read_urdf(Path(arm.arm)), arm.arm)
+    elif is_file_name(arm.arm) and not description.inconsistencies():
+        doubts, _ = _doubts(urdf_text(description), f'{arm.arm} as arm export writes it')
     notes = [note for note in description.notes if note not in shown]
     say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
@@ -83,23 +88,23 @@ def _is_unknown(other: str, prefix: str | None) -> bool:
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
 
 
-def _doubts(file: str) -> tuple[list[Doubt], set[str]]:
+def _doubts(text: str, source: str) -> tuple[list[Doubt], set[str]]:
     """
     Print what is doubtful about the numbers of a URDF, by its meshes where they can be read.
 
     Returns the doubts, and the sentences of those that need no mesh, which notes have, too.
     """
-    document = parse_urdf(read_urdf(Path(file)), file)
-    doubts, unread = find_doubts(document, Path(file))
+    document = parse_urdf(text, source)
+    doubts, unread = find_doubts(document, Path(source))
     if unread:
         say(
             f'meshes that were not read: {listed(unread)}. They are looked for beside the URDF '
             '(package://NAME/ in the folders above it), and read if scipy is installed.',
             'note',
         )
-    show(*report.doubt_tables(doubts))
+    show(*report.doubt_tables(doubts, source))
     if not doubts:
-        say('masses, tensors and effort limits of the URDF are plausible', 'note')
+        say(f'masses, tensors and effort limits of {source} are plausible', 'note')
     return [*doubts], {str(one) for one in find_doubts(document)[0]}
 
 
@@ -125,7 +130,7 @@ def _descriptions(
         say(f'Together they change the torque by {found.together}.')
     data = found.as_data()
     if second.urdf is not None:
-        data['doubts'], _ = _doubts(second.source)
+        data['doubts'], _ = _doubts(second.urdf.text, second.source)
         data['node'] = node_verdict(first, second, gravity)
         say_each(data['node'], 'note')
     if json:

@@ -78,10 +78,10 @@ def condition_notes(arm: ArmDescription) -> list[str]:
     ]
 
 
-def doubt_tables(doubts: Sequence[Doubt]) -> list[Table]:
+def doubt_tables(doubts: Sequence[Doubt], source: str) -> list[Table]:
     """Return a table of what is doubtful about the numbers of a URDF, or none."""
     rows = [(one.place, one.entry, one.reason) for one in doubts]
-    title = 'numbers of the URDF that an arm can hardly have'
+    title = f'numbers of {source} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 
 

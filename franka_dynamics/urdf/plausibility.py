@@ -34,6 +34,7 @@ _DENSEST, _LIGHTEST = 11_340.0, 20.0
 # Parts that shapes leave out (screws, cables, half a motor) reach beyond the shape by a length [m]
 # and by a share of the shape's largest extent.
 _BEYOND_M, _BEYOND_SHARE = 0.01, 0.1
+_LEAST_SPAN = 0.1  # of joints near a link, relative to the length of the arm
 _FAR_M = 1e6  # [m] instead of the length of an arm without lengths
 _HEAVIEST = 2.0  # a link's largest mass, relative to all other moving links together
 # Twins' largest relative difference of mass and moments, and difference of centres of mass [m].
@@ -75,8 +76,9 @@ class _Body(NamedTuple):
 
     `tensor` and `points`, shape (K, 3), are in the frame of the <inertial>, whose origin is the
     centre of mass. The points are those of all shapes and joints of links fixed to each other or,
-    without a shape, the corners of a cube as large as the arm (`within` says which). `distance`
-    [m] is that of the centre of mass from the joint.
+    without a shape, the corners of a cube as large as the arm is from two joints before the link
+    to two behind it (`within` says which). `distance` [m] is that of the centre of mass from the
+    joint.
     """
 
     name: str
@@ -102,7 +104,7 @@ def find_doubts(
         shapes, meshed, unread = _shapes(model, document.text, file)
     except ValueError:  # a mesh is no mesh
         shapes, meshed, unread = _shapes(model, document.text, None)
-    reach = sum(float(np.linalg.norm(one.translation)) for one in model.jointPlacements)
+    lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     bodies: list[_Body] = []
     found: list[Doubt] = []
     for k in range(1, model.njoints):
@@ -110,8 +112,16 @@ def find_doubts(
         solids = [points for one in frames for points in shapes.get(one.name, ())]
         places = [one.placement.translation for one in frames]
         places += [model.jointPlacements[j].translation for j in model.children[k]]
-        within = 'its shapes and joints allow' if solids else 'an arm of this length allows'
-        enclosing = np.vstack((*solids, *places)) if solids else _CUBE * (reach or _FAR_M)
+        within, enclosing = 'its shapes and joints allow', np.vstack((*solids, *places))
+        if not solids:
+            within = 'the distances of the joints near it allow'
+            behind = [
+                lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)
+                for j in model.children[k]
+            ]
+            span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
+            span = max(span, *np.linalg.norm(places, axis=1), _LEAST_SPAN * sum(lengths))
+            enclosing = _CUBE * (span or _FAR_M)
         group = []
         for one in (one for one in frames if document.links[one.name].mass):
             link = document.links[one.name]
@@ -277,19 +287,20 @@ def _impossible(body: _Body) -> str:
 
 
 def _question(body: _Body) -> str:
-    """Return the question whether the whole tensor or an entry is off by a power of ten."""
-    candidates: list[tuple[str, Array, tuple[int, ...]]]
-    candidates = [('every entry', np.ones((3, 3)), _TENSOR_POWERS)]
-    for i, j in zip(*np.triu_indices(3)):
-        entry = np.zeros((3, 3))
-        entry[i, j] = entry[j, i] = 1.0
-        candidates.append((f'i{"xyz"[i]}{"xyz"[j]}', entry, _ENTRY_POWERS))
-    for name, which, powers in candidates:
-        for power in powers if (body.tensor * which).any() else ():
-            changed = body.tensor * 10.0 ** (power * which)
-            _, spread, most, _ = _extent(body, changed)
-            if _is_physical(body, changed) and _LEAST_SPREAD * most <= spread <= most:
-                return f'; is {name} to be multiplied by 1e{power}?'
+    """Return the question whether a tensor, or an entry of an impossible one, is a power of 10 off."""
+    physical = _is_physical(body, body.tensor)
+    entries = [('every entry', np.ones((3, 3)))] if physical else []
+    for i, j in () if physical else zip(*np.triu_indices(3)):
+        which = np.zeros((3, 3))
+        which[i, j] = which[j, i] = 1.0
+        entries += [(f'i{"xyz"[i]}{"xyz"[j]}', which)] if body.tensor[i, j] else []
+    powers = _TENSOR_POWERS if physical else _ENTRY_POWERS
+    for power, (name, which) in product(powers, entries):
+        changed = body.tensor * 10.0 ** (power * which)
+        _, spread, most, _ = _extent(body, changed)
+        least = _LEAST_SPREAD * most if physical else 0.0
+        if _is_physical(body, changed) and least <= spread <= most:
+            return f'; is {name} to be multiplied by 1e{power}?'
     return ''
 
 

@@ -4,10 +4,11 @@
 
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.urdf.writer import save, urdf_text
 
 from .conftest import run
+from ..arms import with_link
 from ..urdf.urdf_texts import edited
 
 LINK3 = "link[@name='axis3_link']/inertial"
@@ -40,6 +41,16 @@ def test_doubtful_numbers_are_a_table_and_data(file, told, text, entry):
     found = [one for one in data['doubts'] if one['names'] == ['axis3_link']]
     assert [one['entry'] for one in found] == [entry]
     assert 'axis3_link' in said and entry in said
+
+
+def test_an_arm_file_of_ones_own_gets_the_same_look(tmp_path, told):
+    arm = load('fr3')
+    heavy = LinkInertia.from_parameters(30.0 * arm.links[2].parameters())
+    save(with_link(arm, 2, heavy), tmp_path / 'mine.yaml')
+    _, said, data = told('arm check --arm', tmp_path / 'mine.yaml')
+    assert ('fr3_link3',) in [
+        tuple(one['names']) for one in data['doubts']
+    ] and 'fr3_link3' in said
 
 
 def test_two_urdfs_give_one_verdict(file, answered):
