@@ -287,7 +287,7 @@ def _impossible(body: _Body) -> str:
 
 
 def _question(body: _Body) -> str:
-    """Return the question whether a tensor, or an entry of an impossible one, is a power of 10 off."""
+    """Return the question whether a tensor, or one entry of it, is a power of ten off."""
     physical = _is_physical(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
     for i, j in () if physical else zip(*np.triu_indices(3)):
