@@ -32,13 +32,15 @@ from franka_dynamics.ros.launching import (
     simulation_arguments,
 )
 from franka_dynamics.simulation import gazebo
+from franka_dynamics.urdf.writer import urdf_text
 
 TARGET = 'gz_ros2_control'
 ARGUMENTS = {
     **simulation_arguments(TARGET),
     'control': (
         'direct',
-        "What drives the joints: Gazebo's own joint systems, or gz_ros2_control.",
+        "What drives the joints: Gazebo's own joint systems, or gz_ros2_control. Directly, "
+        'robot_type may be the path of an arm file, such as `arm import` writes of a URDF.',
         ['direct', 'ros2_control'],
     ),
     'gui': (
@@ -154,7 +156,7 @@ def direct_way(given, arm):
     return [
         server(given, ''),  # without -r Gazebo starts paused
         bridge(given, folder),
-        robot_state_publisher(given, {}),
+        robot_state_publisher(given.namespace, urdf_text(arm, root='world')),
         spawn,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
         simulated_feedforward(given, TARGET, f'{FORWARD}/commands'),

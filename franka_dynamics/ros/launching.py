@@ -113,7 +113,7 @@ def given_file(argument: str, name: str) -> list[str]:
     return [name] if name else []
 
 
-def text(value: str) -> Any:
+def text(value: Any) -> Any:
     """Return a parameter value of type string; launch_ros would make a bool of 'on'."""
     return ParameterValue(value, value_type=str)
 
@@ -193,18 +193,22 @@ def simulated_feedforward(given: SimpleNamespace, target: str, command: str) -> 
     return feedforward_node(given, target, parameters, {'~/command': command})
 
 
-def robot_state_publisher(given: SimpleNamespace, values: Mapping[str, Any]) -> Node:
-    """Return robot_state_publisher with this package's xacro, expanded with `values`."""
+def expanded(given: SimpleNamespace, values: Mapping[str, Any]) -> Command:
+    """Return this package's xacro, expanded with `values`."""
     every = {'robot_type': given.robot_type, 'hand': given.hand, 'connected_to': 'world', **values}
     words = [word for name, value in every.items() for word in (' ', f'"{name}:={value}"')]
     file = PathJoinSubstitution([FindPackageShare(PACKAGE), 'urdf', 'franka.urdf.xacro'])
-    urdf = ParameterValue(Command(['xacro ', file, *words]), value_type=str)
+    return Command(['xacro ', file, *words])
+
+
+def robot_state_publisher(namespace: str, urdf: Any) -> Node:
+    """Return robot_state_publisher with a URDF's text, or a command that prints it."""
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
-        namespace=given.namespace,
+        namespace=namespace,
         output='screen',
-        parameters=[{'robot_description': urdf, 'use_sim_time': True}],
+        parameters=[{'robot_description': text(urdf), 'use_sim_time': True}],
     )
 
 
@@ -336,6 +340,6 @@ def simulated_hardware(
     )
     return active, [
         *chosen.said,
-        robot_state_publisher(given, {**hardware, **initial}),
+        robot_state_publisher(given.namespace, expanded(given, {**hardware, **initial})),
         simulated_feedforward(given, target, chosen.command),
     ]

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
+from franka_dynamics.arm import load
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.urdf.writer import save
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -172,3 +174,13 @@ def test_where_mujoco_is_missing_the_launch_file_says_how_it_is_had(launched, mo
     # apt's numpy must stay the one that apt's rclpy and Pinocchio were built for.
     with refuses(SettingsError, 'pip install --target', f'numpy=={np.__version__}', 'PYTHONPATH'):
         launched('simulation')
+
+
+def test_gazebo_directly_takes_an_arm_file(launched, tmp_path):
+    file = str(tmp_path / 'mine.yaml')
+    save(load('fr3'), file, source='a test')
+    processes = launched('gazebo', robot_type=file)
+    for node in ('gazebo_direct_node', 'feedforward_node'):
+        has(processes[node], robot_type=file)
+    description = processes['robot_state_publisher'].values['robot_description']
+    assert all(f'"{link}"' in description for link in ('world', 'fr3_link7'))
