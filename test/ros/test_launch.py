@@ -203,5 +203,5 @@ def test_a_node_without_autostart_follows_the_transitions_of_launch(launched, pr
     launch, log = launched(str(file))
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
     assert launch.returncode == 0, log.read_text()
-    states = re.findall(r'it is (\w+)', log.read_text())
+    states = re.findall(r'user\]: it is (\w+)', log.read_text())
     assert states == ['inactive', 'active', 'inactive', 'unconfigured', 'finalized']
