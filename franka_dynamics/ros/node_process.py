@@ -5,10 +5,10 @@ Runs a node as a process: start, signals, threads, lifecycle transitions, exit c
 
 A lifecycle node has two threads: the control cycle on one, references and services on the other.
 rclpy assigns a whole node to one executor. A NodePart makes an executor serve only some of the
-node's callback groups. On one thread a request with 100 parameters delays a torque by 23 ms and a
-trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the delays are 1.5 and
-3.1 ms (benchmarks/services.py, medians of 3, load 7 on two cores).
-
+node's callback groups; of two nodes both would take the name of `-r __node:=NAME`. On one thread a
+request with 100 parameters delays a torque by 23 ms and a trajectory of 2000 points by 63 ms,
+which would stop the arm; on two threads the delays are 1.5 and 3.1 ms (benchmarks/services.py,
+medians of 3, load 7 on two cores).
 """
 
 from __future__ import annotations
