@@ -104,7 +104,7 @@ def everything(given):
         },
         name=f'{prefix}feedforward',
     )
-    return [*chosen.said, active, feedforward]
+    return [*chosen.log, active, feedforward]
 
 
 def require_fr3(robot_type, joint):

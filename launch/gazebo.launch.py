@@ -151,8 +151,8 @@ def direct_way(given, arm):
         cmd=[sys.executable, '-m', 'franka_dynamics.ros.observer', name],
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
-    asked = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
-    resume = ExecuteProcess(output='screen', cmd=[*asked.split(), 'pause: false'])
+    service = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
+    resume = ExecuteProcess(output='screen', cmd=[*service.split(), 'pause: false'])
     return [
         server(given, ''),  # without -r Gazebo starts paused
         bridge(given, folder),

@@ -53,7 +53,7 @@ def _panel(node: NodeView, now: float) -> Panel:
         line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
         line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
         parts += [Text(line, style='bold'), _torques(node)]
-    silent = f' (silent for {now - node.heard:.0f} s)' if node.silent(now) else ''
+    silent = f' (silent for {now - node.updated:.0f} s)' if node.silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
     title = f'{node.name}{silent}'
     return Panel(Group(*parts), title=title, title_align='left', style=dim, border_style=red)

@@ -66,7 +66,7 @@ def run(
         def go_on(progress: Progress) -> bool:
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            if not progress.of_arm and progress.heard > _OTHER_ARM_TIMEOUT_S:
+            if not progress.of_arm and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
                 return False  # no motion is sent, and _judge names the joints of both arms
             if play is not None:
                 if not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S:

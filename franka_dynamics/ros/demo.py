@@ -176,7 +176,7 @@ class _Session:
         client.diagnostics()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._until('waiting until the node holds the arm', self._is_held)
-        began, time = self._arm.heard, self._time
+        began, time = self._arm.updated, self._time
         hold = self._wait('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
@@ -185,7 +185,7 @@ class _Session:
         self._follow('following with g and PD alone')
         arm, command = self._values, client.statuses()[f'{NODE}: {COMMAND}'].values
         rates = DemoRates(
-            (self._time - time) / (self._arm.heard - began) / TIMESTEP_S,
+            (self._time - time) / (self._arm.updated - began) / TIMESTEP_S,
             *self._missed(),
             int(command['stops']),
             (1e-6 * float(arm['round trip p50 [us]']), 1e-6 * float(arm['round trip p99 [us]'])),

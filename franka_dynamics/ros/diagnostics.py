@@ -115,7 +115,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
-        self._said: str | None = None  # the reason that ~/status has
+        self._reason: str | None = None  # the reason that ~/status has
         self._states = self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
@@ -148,9 +148,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         if seen != self._seen:
             self._log_change(status, waits)
             self._seen, self._since = seen, now
-            self._said, self._said_at = None, -math.inf
-        if status.why != self._said and now >= self._said_at + _REASON_S:
-            self._said, self._said_at, self.due = status.why, now, now
+            self._reason, self._reason_at = None, -math.inf
+        if status.why != self._reason and now >= self._reason_at + _REASON_S:
+            self._reason, self._reason_at, self.due = status.why, now, now
             level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
             level = 'ERROR' if status.faulty else level
             values = {'state': status.state.value, REMEDY: status.remedy}

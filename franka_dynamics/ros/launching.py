@@ -58,9 +58,12 @@ def launch_description(
 
     declared = [
         DeclareLaunchArgument(
-            name, default_value=default, description=said, choices=choices[0] if choices else None
+            name,
+            default_value=default,
+            description=sentence,
+            choices=choices[0] if choices else None,
         )
-        for name, (default, said, *choices) in arguments.items()
+        for name, (default, sentence, *choices) in arguments.items()
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
@@ -244,7 +247,7 @@ class Receiver(NamedTuple):
     controller: str  # its name in the controller manager
     command: str  # the topic on which it receives torques
     parameters: str  # the text of its parameter file
-    said: list[Any]  # launch's log message about it, if any
+    log: list[Any]  # launch's log message about it, if any
 
 
 def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
@@ -273,8 +276,8 @@ def receiver(
     name = given.receiver
     if name == FORWARD:
         controller = f'{prefix}{FORWARD}'
-        said = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        return Receiver(controller, f'{controller}/commands', forward, [LogInfo(msg=said)])
+        note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
+        return Receiver(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
     files = {
         package: file
         for package, folder in sorted(get_packages_with_prefixes().items())
@@ -301,9 +304,9 @@ def receiver(
             f'{arm.joint_names[0]}. Nothing is started.'
         )
     values.update(joints=list(arm.joint_names), target=target)
-    said = f'{name} takes the torques, and brakes the arm when they cease.'
+    note = f'{name} takes the torques, and brakes the arm when they cease.'
     text, topic = yaml.safe_dump(table), f'{controller}/reference'
-    return Receiver(controller, topic, text, [LogInfo(msg=said)])
+    return Receiver(controller, topic, text, [LogInfo(msg=note)])
 
 
 def simulated_hardware(
@@ -339,7 +342,7 @@ def simulated_hardware(
         on_exit=ending('the spawner of the controllers', ()),
     )
     return active, [
-        *chosen.said,
+        *chosen.log,
         robot_state_publisher(given.namespace, expanded(given, {**hardware, **initial})),
         simulated_feedforward(given, target, chosen.command),
     ]

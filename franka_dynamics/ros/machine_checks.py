@@ -33,11 +33,11 @@ class Check(NamedTuple):
 def _realtime_refusal() -> str:
     """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
     # A child process asks for SCHED_FIFO, so that `doctor` itself never runs under SCHED_FIFO.
-    asked = (
+    request = (
         'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
         f'{REALTIME_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
     )
-    found = subprocess.run([sys.executable, '-c', asked], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, '-c', request], capture_output=True, text=True)
     return found.stderr.strip().rpartition('\n')[2] if found.returncode else ''
 
 
@@ -58,20 +58,20 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         '--cap-add=sys_nice',
         NOTE if simulated else BAD,
     )
-    said = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
-    yield _check('kernel', realtime, said, 'enough for simulation, not for FCI')
-    said = f'{cores} cores, load {load:.1f}'
-    yield _check('processor', load <= 0.75 * cores, said, 'other work may delay cycles')
+    finding = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
+    yield _check('kernel', realtime, finding, 'enough for simulation, not for FCI')
+    finding = f'{cores} cores, load {load:.1f}'
+    yield _check('processor', load <= 0.75 * cores, finding, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
-        said = f'the governor is {governors}'
-        yield _check('frequency', governors == 'performance', said, fix)
+        finding = f'the governor is {governors}'
+        yield _check('frequency', governors == 'performance', finding, fix)
     yield from dds_settings(os.environ)
 
 
-def _check(subject: str, good: bool, said: str, fix: str, level: str = NOTE) -> Check:
+def _check(subject: str, good: bool, finding: str, fix: str, level: str = NOTE) -> Check:
     """Return a check; unless it is good it has the level and says how to repair what was found."""
-    return Check(subject, GOOD, said) if good else Check(subject, level, f'{said}: {fix}')
+    return Check(subject, GOOD, finding) if good else Check(subject, level, f'{finding}: {fix}')
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
@@ -96,11 +96,11 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
         )
     if variables.get('ROS_LOCALHOST_ONLY') == '1':
-        said = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
+        finding = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
         fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
-        yield Check('network', NOTE, f'{said}: {fix}')
+        yield Check('network', NOTE, f'{finding}: {fix}')
     for name in FASTDDS_PROFILES:
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
-            said = f'{name} names {profile[:200]}, which does not exist; unset it'
-            yield Check('network', BAD, said)
+            finding = f'{name} names {profile[:200]}, which does not exist; unset it'
+            yield Check('network', BAD, finding)

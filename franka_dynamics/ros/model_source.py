@@ -196,10 +196,10 @@ def _wait_for_description(
     topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0.0:
-        heard, message = wait_for_message(
+        came, message = wait_for_message(
             String, node, topic, qos_profile=DESCRIPTION_QOS, time_to_wait=min(left, _SLICE_S)
         )
-        if heard and message is not None:
+        if came and message is not None:
             return topic, message.data
         if should_stop() or not node.context.ok():
             raise DescriptionError(f'{topic} did not arrive before this node was told to stop.')

@@ -68,7 +68,7 @@ class Observer:
         self._meanwhile = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival = 0  # of the message that is taken, system time [ns]
-        self._heard: dict[str, NodeView] | None = None  # by node; None before it is asked for
+        self._views: dict[str, NodeView] | None = None  # by node; None until it is called for
         self._context = Context()
         try:
             rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
@@ -103,13 +103,13 @@ class Observer:
 
     def diagnostics(self) -> dict[str, NodeView]:
         """Return by its name each node heard on /diagnostics since the first call, of any kind."""
-        if self._heard is None:
-            self._heard = {}
+        if self._views is None:
+            self._views = {}
             take = self._on_diagnostics
             self.node.create_subscription(
                 DiagnosticArray, '/diagnostics', take, _DIAGNOSTICS_DEPTH
             )
-        return self._heard
+        return self._views
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in map(Status.read, message.status):
@@ -176,7 +176,7 @@ class Observer:
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
         """
-        asked, own = [(node, 'node'), *((topic, 'topic') for topic in topics)], self.node
+        wanted, own = [(node, 'node'), *((topic, 'topic') for topic in topics)], self.node
 
         def present(what: str) -> list[str]:
             if what == 'node':
@@ -188,8 +188,8 @@ class Observer:
         def found(name: str, what: str) -> bool:
             return name[:1] in ('', '/') or any(one.endswith(f'/{name}') for one in present(what))
 
-        self.until(lambda: all(found(*one) for one in asked), seconds)
-        full, *others = (name and resolved(name, present(what), what) for name, what in asked)
+        self.until(lambda: all(found(*one) for one in wanted), seconds)
+        full, *others = (name and resolved(name, present(what), what) for name, what in wanted)
         return full, others
 
 

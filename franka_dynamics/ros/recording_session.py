@@ -44,7 +44,7 @@ class Progress:
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
     states: int = 0
-    heard: float = 0.0  # time since the first joint state, of any arm [s]
+    since_first_state: float = 0.0  # time since the first joint state, of any arm [s]
     topic: str = ''  # of the joint states, with its namespace
     node: str = ''  # the feedforward node's full name, if one runs
     of_arm: bool = False  # whether a message with the arm's joints came
@@ -53,8 +53,8 @@ class Progress:
 
     def __str__(self) -> str:
         """Return one line about the progress and the problems."""
-        said = '; '.join(self.problems) if self.problems else 'usable so far'
-        return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {said}'
+        state = '; '.join(self.problems) if self.problems else 'usable so far'
+        return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {state}'
 
 
 class _Recorder(Observer):
@@ -97,8 +97,8 @@ class _Recorder(Observer):
         if not progress.states:
             yield f'no joint states on {topic} yet'
             return
-        progress.heard = time.time() - self._first
-        progress.rate = (progress.states - 1) / max(1e-3, progress.heard)
+        progress.since_first_state = time.time() - self._first
+        progress.rate = (progress.states - 1) / max(1e-3, progress.since_first_state)
         if state is not None:
             try:
                 reading = self._reader.read(state)

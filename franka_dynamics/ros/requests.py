@@ -103,20 +103,22 @@ class Requests:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
         controller, done = self._controller(), False
         if controller is None:
-            said = 'the node is not configured'
+            sentence = 'the node is not configured'
         elif not controller.faulty:
-            said, done = 'there was no fault', True
+            sentence, done = 'there was no fault', True
         elif not self._active():
-            said = 'the node is not active; activation clears it'
+            sentence = 'the node is not active; activation clears it'
         else:
             try:
                 self._node.clear_fault()
                 done = True
-                said = 'cleared; torques are commanded again once states and receivers allow it'
+                sentence = (
+                    'cleared; torques are commanded again once states and receivers allow it'
+                )
             except NotStartedError as error:
-                said = str(error)
-            self._node.get_logger().info(f'~/clear_fault: {said}')
-        answer.success, answer.message = done, said
+                sentence = str(error)
+            self._node.get_logger().info(f'~/clear_fault: {sentence}')
+        answer.success, answer.message = done, sentence
         return answer
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:

@@ -82,14 +82,14 @@ class NodeView:
     The latest messages of one node.
 
     `name` is the node's full name without the leading slash. `statuses` maps each subject to a
-    diagnostic status, `torques` each term to a torque message. `heard` is the steady-clock time of
-    the latest diagnostics [s].
+    diagnostic status, `torques` each term to a torque message. `updated` is the steady-clock time
+    of the latest diagnostics [s].
     """
 
     name: str
     statuses: dict[str, Status] = field(default_factory=dict)
     torques: dict[str, JointState] = field(default_factory=dict)
-    heard: float = 0.0
+    updated: float = 0.0
 
     @property
     def is_arm(self) -> bool:
@@ -109,11 +109,11 @@ class NodeView:
 
     def silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
-        return now - self.heard > SILENT_AFTER_S
+        return now - self.updated > SILENT_AFTER_S
 
     def take(self, status: Status, now: float) -> None:
         """Store one diagnostic status."""
-        self.statuses[status.subject], self.heard = status, now
+        self.statuses[status.subject], self.updated = status, now
 
     def number(self, subject: str, key: str) -> float:
         """Return one diagnostic value as a number; NaN if there is none."""
@@ -163,7 +163,7 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
     sentences = []
     for node in nodes:
         if node.silent(now):
-            sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
+            sentences.append(f'{node.name} has been silent for {now - node.updated:.1f} s.')
         sentences += [
             f'{one.name}: {one.message}' for one in node.statuses.values() if one.level == 'ERROR'
         ]

@@ -33,7 +33,7 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 @dataclass
-class _Heard:
+class _StateTimes:
     """Arrivals of joint states by this machine's clock, and stamps [s]; if effort came."""
 
     arrivals: list[float] = field(default_factory=list)
@@ -83,13 +83,13 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     because diagnostics come once per second. Listening lasts up to 10 s longer if stamps are off
     the clock, or if joint states have publishers but none has come.
     """
-    heard = _Heard()
+    states = _StateTimes()
     with Observer('doctor') as observer:
         node = observer.node
         _, (topic, command) = observer.find(listen, topics=(topic, command))
 
         def take(message: JointState) -> None:
-            heard.take(message, 1e-9 * observer.arrival)
+            states.take(message, 1e-9 * observer.arrival)
 
         node.create_subscription(JointState, topic, take, _COUNTING)
         observer.diagnostics()
@@ -102,7 +102,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             """Return whether nothing more is to be expected."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
-            comes = heard.off_the_clock or (not heard.stamps and node.count_publishers(topic))
+            comes = states.off_the_clock or (not states.stamps and node.count_publishers(topic))
             return bool(simulators()) or not comes
 
         observer.until(settled, _PATIENCE_S)
@@ -110,8 +110,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         if simulator:
             names = ', '.join(simulator)
             yield SIMULATED, GOOD, f'{names}: what only a real arm requires is printed as a note'
-        yield from _joint_states(node, topic, heard, simulator, publisher_names(node, '/clock'))
-        yield from _clock(node, heard, simulator)
+        yield from _joint_states(node, topic, states, simulator, publisher_names(node, '/clock'))
+        yield from _clock(node, states, simulator)
         yield from _commands(node, command)
         offered = [name for name, _ in node.get_service_names_and_types()]
         nodes = [name.removesuffix(_CLEAR) for name in offered if name.endswith(_CLEAR)]
@@ -119,36 +119,36 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
 
 
 def _joint_states(
-    node: Any, topic: str, heard: _Heard, simulator: list[str], clock: Sequence[str] = ()
+    node: Any, topic: str, states: _StateTimes, simulator: list[str], clock: Sequence[str] = ()
 ) -> Iterator[Line]:
     subject, publishers = 'joint states', publisher_names(node, topic)
-    if not heard.stamps:
+    if not states.stamps:
         others = _other_topics(node, topic)
         hint = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
         if others:
             hint = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
-        said = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
-        yield subject, BAD, said
+        finding = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
+        yield subject, BAD, finding
         return
     who = ', '.join(publishers) or 'a node that left'
-    said = f'{heard.rate:.0f} Hz on {topic} from {who}'
+    finding = f'{states.rate:.0f} Hz on {topic} from {who}'
     simulated = bool(simulator or clock)
-    said += f', {heard.stamped_rate:.0f} Hz of simulated time' if simulated else ''
-    if (heard.stamped_rate if simulated else heard.rate) < _LEAST_RATE_HZ:
+    finding += f', {states.stamped_rate:.0f} Hz of simulated time' if simulated else ''
+    if (states.stamped_rate if simulated else states.rate) < _LEAST_RATE_HZ:
         fix = f'a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
-        yield subject, BAD, f'{said}; {fix}'
+        yield subject, BAD, f'{finding}; {fix}'
     else:
-        yield subject, GOOD, said
+        yield subject, GOOD, finding
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulator:
             way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
         yield subject, BAD, f'{len(publishers)} nodes publish on one topic; {way}'
-    if heard.effort:
+    if states.effort:
         yield 'measured torque', GOOD, 'effort is there'
     else:
-        said = 'effort is missing, zero or NaN: nothing to replay or identify from, '
-        yield 'measured torque', NOTE, said + 'and a weaker guard'
+        finding = 'effort is missing, zero or NaN: nothing to replay or identify from, '
+        yield 'measured torque', NOTE, finding + 'and a weaker guard'
 
 
 def _other_topics(node: Any, topic: str) -> list[str]:
@@ -166,27 +166,31 @@ def _other_topics(node: Any, topic: str) -> list[str]:
     return sorted(found, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
-def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
-    clock, age = publisher_names(node, '/clock'), heard.age
-    if heard.stamps and (clock or simulator) and heard.speed < _LEAST_SPEED:
-        said = f'simulated time of {", ".join(clock or simulator)} runs at {heard.speed:.2f} of '
+def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Line]:
+    clock, age = publisher_names(node, '/clock'), states.age
+    if states.stamps and (clock or simulator) and states.speed < _LEAST_SPEED:
+        finding = (
+            f'simulated time of {", ".join(clock or simulator)} runs at {states.speed:.2f} of '
+        )
         fix = 'resume the simulation, or leave it more processor time'
-        yield 'clock', BAD, f'{said}real time: {fix}'
+        yield 'clock', BAD, f'{finding}real time: {fix}'
     elif clock:
-        said = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
-        yield 'clock', NOTE, said
-    elif heard.stamps and simulator:
-        said = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
+        finding = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
+        yield 'clock', NOTE, finding
+    elif states.stamps and simulator:
+        finding = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
         yield (
             'clock',
             GOOD,
-            f'{said}{heard.speed:.2f} of real time: {age:.2f} s behind the clock by now',
+            f'{finding}{states.speed:.2f} of real time: {age:.2f} s behind the clock by now',
         )
-    elif heard.off_the_clock:
+    elif states.off_the_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
-        said = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
-        yield 'clock', BAD, f'{said}, {fix}'
-    elif heard.stamps:
+        finding = (
+            f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
+        )
+        yield 'clock', BAD, f'{finding}, {fix}'
+    elif states.stamps:
         yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
 
 
@@ -194,8 +198,8 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     names = ', '.join(publishers)
     if len(publishers) > 1:
-        said = f'{names} all publish on {command}; an arm takes torques from one'
-        yield 'commands', BAD, said
+        finding = f'{names} all publish on {command}; an arm takes torques from one'
+        yield 'commands', BAD, finding
     elif publishers:
         level = GOOD if listeners else NOTE
         yield 'commands', level, f'{names} publishes on {command}, {listeners} listen'
@@ -208,8 +212,10 @@ def _nodes(statuses: dict[str, Status], present: Sequence[str] = ()) -> Iterator
     commanding = [one for one in statuses.values() if one.subject == COMMAND]
     silent = sorted({name.strip('/') for name in present} - {one.node for one in commanding})
     for name in silent:
-        said = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
-        yield 'node', BAD, f'{said}, and `franka-dynamics node state configure` tries again'
+        finding = (
+            f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
+        )
+        yield 'node', BAD, f'{finding}, and `franka-dynamics node state configure` tries again'
     if not commanding and not silent:
         yield 'node', NOTE, 'no feedforward node is heard'
     for one in commanding:

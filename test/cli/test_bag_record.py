@@ -61,9 +61,12 @@ def run(monkeypatch, tmp_path, answered, capsys):
         ({'seconds': 5.5, 'span': 1.0, 'states': 100}, True),  # a slow clock
         ({'seconds': 4.1, 'span': 4.1, 'states': 4000}, False),  # enough
         ({'seconds': 81.0, 'span': 1.0, 'states': 100}, False),  # too slow
-        ({'seconds': 3.0, 'heard': 1.5, 'states': 100}, True),  # perhaps of another arm
-        ({'seconds': 3.0, 'heard': 2.5, 'states': 100}, False),  # of another arm
-        ({'seconds': 3.0, 'heard': 2.5, 'states': 100, 'of_arm': True}, True),
+        (
+            {'seconds': 3.0, 'since_first_state': 1.5, 'states': 100},
+            True,
+        ),  # perhaps of another arm
+        ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100}, False),  # of another arm
+        ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100, 'of_arm': True}, True),
     ],
 )
 def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypatch, run):
@@ -81,7 +84,7 @@ def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypa
 
 @pytest.mark.parametrize(('heard', 'of_arm'), [(2.1, True), (2.1, False), (1.0, False)])
 def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
-    progress = Progress(seconds=2.5, heard=heard, states=2100, of_arm=of_arm)
+    progress = Progress(seconds=2.5, since_first_state=heard, states=2100, of_arm=of_arm)
 
     def record(*arguments):
         # States of another arm are taken for a mistake only after 2 s.
@@ -128,7 +131,13 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
     def record(path, names, *arguments):
         write_recording(replace(recorded, joint_names=tuple(names)), path)
         progress = Progress(
-            12.0, 12.0, len(recorded), heard=12.0, topic='/joint_states', of_arm=True, rate=100.0
+            12.0,
+            12.0,
+            len(recorded),
+            since_first_state=12.0,
+            topic='/joint_states',
+            of_arm=True,
+            rate=100.0,
         )
         while arguments[-1](progress):  # until the motion that was sent has ended
             time.sleep(0.01)

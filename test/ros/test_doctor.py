@@ -52,7 +52,7 @@ def heard(count=300, rate=1000.0, start=None, effort=True):
     now = time.time()
     age = 1e-3 if start is None else now - start
     stamps = [now - age + k / rate for k in range(count)]
-    return system._Heard([stamp + age for stamp in stamps], stamps, effort)
+    return system._StateTimes([stamp + age for stamp in stamps], stamps, effort)
 
 
 # A node's own torques are not proposed as joint states.
