@@ -27,7 +27,7 @@ _SECOND_PART = (
 )
 
 
-def run(arm: ArmChoice, output: Path) -> int:
+def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     """
     Run the demonstration with an exact and an inexact model, and print the tables.
 
@@ -37,7 +37,7 @@ def run(arm: ArmChoice, output: Path) -> int:
     if not is_given('hand') and is_franka(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()
-    plan = DemoPlan(description, arm.node_parameters())
+    plan = DemoPlan(description, arm.node_parameters(), lockstep=lockstep)
     folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
     bag = folder / 'bag'

@@ -58,6 +58,7 @@ for group in (arm, bag, identify, node):
 @option(
     '--output', 'folder for the new folder of the results', shared.FOLDER, default='demo_output'
 )
+@flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
 @shared.arm_options
 def demo(**options: Any) -> int:
     """

@@ -72,13 +72,18 @@ class TooBusyError(DemoError):
 
 @dataclass(frozen=True)
 class DemoPlan:
-    """The arm, the nodes' parameters for it, durations [s] and the motion's amplitude [rad]."""
+    """
+    The arm, the nodes' parameters for it, durations [s] and the motion's amplitude [rad].
+
+    With `lockstep` simulated time waits for each torque from the beginning.
+    """
 
     arm: ArmDescription
     arm_parameters: Mapping[str, Any]
     hold: float = 5.0
     motion: float = 8.0
     amplitude: float = 0.35
+    lockstep: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +133,10 @@ def run_session(
     os.environ.setdefault(SWITCH, ON)
     load = os.getloadavg()[0]
     try:
-        return _Session(plan, folder, progress, load).run()
+        return _Session(plan, folder, progress, load, lockstep=plan.lockstep).run()
     except TooBusyError as error:
+        if plan.lockstep:
+            raise
         note(
             f'this machine is too busy for 1 kHz: {error}. So this part begins again, with '
             'simulated time waiting for each torque'
