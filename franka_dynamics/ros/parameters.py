@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 import re
 import sys
@@ -94,7 +94,7 @@ def _given_names(node: str, words: Sequence[str]) -> tuple[set[str], set[str]]:
     of a file whose node is a wildcard (/**) is for every node.
     """
     given, shared = set[str](), set[str]()
-    for flag, word in pairwise(words):
+    for flag, word in pairwise(dropwhile(lambda word: word != '--ros-args', words)):
         if flag in ('-p', '--param'):
             name = word.partition(':=')[0]
             own, _, name = name.rpartition(':')

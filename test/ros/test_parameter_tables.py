@@ -147,6 +147,12 @@ def test_of_a_file_only_what_names_the_node_must_be_its_parameter(
     assert make_node(SimulatorNode, *words).get_parameter('robot_type').value == arm
 
 
+def test_words_before_those_for_ros_are_no_parameters(make_node, monkeypatch):
+    node = make_node(Node, node_name='simulator')
+    monkeypatch.setattr('sys.argv', ['program', '-p', 'plugin', '--ros-args', '-p', 'seed:=1'])
+    declare(node, table('simulator'))
+
+
 def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path):
     file = tmp_path / 'both.yaml'
     mine, other = {'ros__parameters': {'robot_type': 'fer'}}, {'ros__parameters': {'rate': 5}}
