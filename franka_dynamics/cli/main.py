@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import os
 import sys
-from typing import Any, TextIO
+from typing import Any
 import warnings
 
 import click
@@ -226,15 +226,10 @@ def _run(words: list[str]) -> int:
 
 
 def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
+    message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
     """Print what a URDF changes in torques as one sentence, other warnings as Python does."""
-    text = warnings.formatwarning(message, category, filename, lineno, line)
+    text = warnings.formatwarning(message, category, filename, lineno)
     print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 
