@@ -4,9 +4,7 @@
 
 from dataclasses import replace
 import re
-import signal
 import socket
-import subprocess
 import time
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -16,6 +14,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
+from franka_dynamics.cli import view
+from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -42,7 +42,7 @@ from franka_dynamics.view.scene import (
 from franka_dynamics.view.window import play, Playback, Window
 
 from ..agreement import refuses
-from ..processes import background, TIMEOUT_S
+from ..commands import parsed
 
 FER = load('fer')
 TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
@@ -246,24 +246,25 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
 
 
-@pytest.fixture(scope='module')
-def address(simulate, tmp_path_factory):
-    """Serve a made-up recording; end the server as a user would."""
-    bag = tmp_path_factory.mktemp('served') / 'bag'
-    write_recording(simulate(FER, duration=6.0), bag)
-    command = ['-um', 'franka_dynamics', 'view', bag, '--port', '0']
-    with background(*command, stderr=subprocess.STDOUT) as server:
-        said = next(line for line in server.stdout if 'in a browser' in line)
-        yield re.search(r'open (http://\S+) in a browser', said)[1]
-        server.send_signal(signal.SIGINT)
-        assert server.wait(TIMEOUT_S) == 0
-
-
-def test_the_default_host_serves_a_page_to_this_machine_only(address):
-    host, port = address.removeprefix('http://').split(':')
-    assert host == '127.0.0.1'
-    with urlopen(address) as page:
-        assert page.status == 200 and b'<html' in page.read()
+def test_the_default_host_serves_a_page_to_this_machine_only(page):
+    host, port = page.address.removeprefix('http://').split(':')
+    assert host == parsed(['view']).params['host'] == '127.0.0.1'
+    with urlopen(page.address) as served:
+        assert served.status == 200 and b'<html' in served.read()
     # Another address of this machine, at which a server on all addresses would answer.
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(('127.0.0.2', int(port)))
+
+
+def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
+    write_recording(simulate(FER, duration=3.0), tmp_path / 'bag')
+    served = []
+
+    def played(window, playback, go_on):
+        served.append((urlopen(window.address).status, playback.state(1.0).torques[GRAVITY]))
+
+    monkeypatch.setattr(view, 'play', played)
+    assert main(f'view {tmp_path / "bag"} --port 0 --gravity 0,0,0'.split()) == 0
+    ((status, gravity),) = served
+    assert status == 200
+    np.testing.assert_array_equal(gravity, 0.0)
