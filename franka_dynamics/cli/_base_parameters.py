@@ -44,14 +44,14 @@ def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
 def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
     """Print the base parameters; return 1 if random states contradict them."""
     arm = choice.load()
-    found = base_parameters(arm, np.array(_GRAVITY[gravity]))
-    data, (rank, lost) = report.base_parameters_as_data(arm, found), found.confirmed()
+    parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
+    data, (rank, lost) = report.base_parameters_as_data(arm, parameters), parameters.confirmed()
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     show(report.base_parameter_table(data, title))
     say_each(report.base_parameter_sentences(data))
-    agree = rank == len(found) and lost < _MAX_REGROUPING_ERROR
-    say(report.count_sentence(arm, found, rank, lost), '' if agree else 'MISMATCH')
-    say_each(report.doubt_about_rank(found), 'note')
+    agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
+    say(report.count_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
+    say_each(report.doubt_about_rank(parameters), 'note')
     if json:
         write_json(json, {'gravity': gravity, 'rank': rank, **data})
     return 0 if agree else 1

@@ -94,8 +94,8 @@ class ProgressBar(Progress):
     """A progress bar; outside a terminal a line on standard error, at most one in 10 s."""
 
     def __init__(self) -> None:
-        said, console = TextColumn('{task.description}', markup=False), terminal()
-        columns = said, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        line, console = TextColumn('{task.description}', markup=False), terminal()
+        columns = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(
             *columns, console=console, transient=True, disable=not console.is_terminal
         )
@@ -110,8 +110,8 @@ class ProgressBar(Progress):
             if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_PERIOD_S:
                 self._last_line_s = time.monotonic()
                 task = self.tasks[self.task_ids.index(task_id)]
-                said = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
-                print(said, file=sys.stderr)
+                line = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
+                print(line, file=sys.stderr)
 
         return show
 

@@ -120,16 +120,16 @@ def arm_of(client: NodeClient) -> ArmChoice:
 
 
 def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:
-    """Return the arm with what a running node was told of it, unless an option says otherwise."""
+    """Return the arm as a running node has it, unless an option says otherwise."""
     try:
         with NodeClient(node) as client:
-            told = arm_of(client)
-        if told.load().joint_names != arm.load().joint_names:
+            node_arm = arm_of(client)
+        if node_arm.load().joint_names != arm.load().joint_names:
             return arm
     except FrankaDynamicsError:  # it has gone, or its file is on another machine
         return arm
-    unsaid = [one.name for one in fields(arm) if not is_given(one.name)]
-    merged = replace(arm, **{name: getattr(told, name) for name in unsaid})
+    defaulted = [one.name for one in fields(arm) if not is_given(one.name)]
+    merged = replace(arm, **{name: getattr(node_arm, name) for name in defaulted})
     if merged != arm:
         say(f'{node} has {merged.title(merged.load())}', 'note')
     return merged

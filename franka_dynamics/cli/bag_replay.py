@@ -64,15 +64,15 @@ def run(
         estimator(arms[0])  # refuses an impossible point before the bag is read
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
-        found = judge_replay(recording, arms, signal, fit, bar.follow('observing torques'))
-    best = found.fits[0]
-    say_each(found.suspicions, 'warning')  # before the verdict, which these may make meaningless
-    _print(found, fit, all)
+        result = judge_replay(recording, arms, signal, fit, bar.follow('observing torques'))
+    best = result.fits[0]
+    say_each(result.suspicions, 'warning')  # before the verdict, which these may make meaningless
+    _print(result, fit, all)
     if learn is not None:
-        write_text(learn, report.guard_parameters(found.guard, recording.source))
+        write_text(learn, report.guard_parameters(result.guard, recording.source))
         say(f"this arm's bounds: {learn}; give them to the node by --params-file")
     if json:
-        write_json(json, report.replay_as_data(found))
+        write_json(json, report.replay_as_data(result))
     if external is not None:
         about = {
             'payload': arm.payload or 'none',
@@ -80,15 +80,15 @@ def run(
             'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
             f'of the base, at {frame} + ({", ".join(f"{value:g}" for value in tool_center)}) m',
         }
-        say(write_external(external, found, estimator(best.arm), about))
+        say(write_external(external, result, estimator(best.arm), about))
     if not no_plots:
         path, title = output / 'torques.png', f'{Path(recording.source).name} on {best.arm.name}'
-        report.plot_torques(found.motion, found.fits, recording.joint_names, title, path)
+        report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
         say(f'plot: {path}')
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
-    if found.verdict is not None:
+    if result.verdict is not None:
         say('An arm file from this recording:')
         # It starts from the hand that fits best, and from one set.
         one_set = sets[0] if len(sets) == 1 else None
@@ -107,24 +107,24 @@ def _candidates(arm: ArmChoice, sets: Sequence[str], hands: Sequence[str]) -> li
     return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
 
 
-def _print(found: JudgedReplay, fit: IdentificationOptions, all: bool) -> None:
-    fits, recording, verdict = found.fits, found.recording, found.verdict
-    said = 'Too little motion to be judged.' if verdict is None else headline(verdict)
-    say(f'{said} {report.best_sentence(fits[0], found.others)}'.strip(), style='bold')
+def _print(result: JudgedReplay, fit: IdentificationOptions, all: bool) -> None:
+    fits, recording, verdict = result.fits, result.recording, result.verdict
+    conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
+    say(f'{conclusion} {report.best_sentence(fits[0], result.others)}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(verdict_lines(verdict, names, fit.scale(len(names))))
-    named = (fits[0], *found.others)
+    named = (fits[0], *result.others)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     say_each(dict.fromkeys(doubts), 'warning')
-    say(report.samples_sentence(recording, found.motion))
-    say_each(found.motion.remarks, 'note')
+    say(report.samples_sentence(recording, result.motion))
+    say_each(result.motion.remarks, 'note')
     show(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
     show(report.E_IN_WORDS)
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
         say(f'{more}; --all prints them, --json FILE writes them')
-    say(report.guard_sentence(found.guard, recording.joint_names))
+    say(report.guard_sentence(result.guard, recording.joint_names))

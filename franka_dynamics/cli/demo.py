@@ -50,7 +50,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
                 say(f'logs: {folder}')
                 raise KeyboardInterrupt
 
-        session = run_session(plan, folder, progress, lambda said: say(said, 'note'))
+        session = run_session(plan, folder, progress, lambda note: say(note, 'note'))
         progress('writing the recording', 0.0)
         write_recording(session.steps, bag)
         (folder / 'steps').unlink()

@@ -31,14 +31,14 @@ def run(
     running = [] if machine else _running(topic, command)
     of_machine = machine_checks(simulated=any(one.subject == SIMULATED for one in running))
     of_robot = [] if robot is None else _robot(arm, robot)
-    found = []
+    checks = []
     for check in chain(of_machine, of_robot, running):
-        found.append(check)
+        checks.append(check)
         terminal().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')
     if json:
-        write_json(json, [one._asdict() for one in found])
-    return 1 if any(check.level == BAD for check in found) else 0
+        write_json(json, [one._asdict() for one in checks])
+    return 1 if any(check.level == BAD for check in checks) else 0
 
 
 def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:

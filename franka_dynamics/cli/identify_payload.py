@@ -43,11 +43,13 @@ def run(
         return prepared
 
     with ProgressBar() as bar:
-        found = identify_payload(motions(without), motions(loaded), description, gravity=gravity)
-    show(payload_table(found))
-    say_each(inertia_sentence(found))
+        estimate = identify_payload(
+            motions(without), motions(loaded), description, gravity=gravity
+        )
+    show(payload_table(estimate))
+    say_each(inertia_sentence(estimate))
     if json:
-        write_json(json, payload_as_data(found))
+        write_json(json, payload_as_data(estimate))
     comment = f'Identified by franka-dynamics from {", ".join(loaded)}'
-    write_payload(description, found.payload, comment, 'identified', output, desk)
+    write_payload(description, estimate.payload, comment, 'identified', output, desk)
     return 0

@@ -48,19 +48,19 @@ def run(
             known = np.sum([bag_information(problem, one) for one in motions], axis=0)
             planned = replace(problem, known=known)
         progress = bar.follow('planning')
-        found = optimise(planned, first, period=period, progress=progress, **search)
+        excitation = optimise(planned, first, period=period, progress=progress, **search)
     if repetitions is None:
-        found, times = repeated(planned, found, MIN_REPETITIONS, MAX_REPETITIONS)
-    missing = problem.not_known(found.deviations)
-    say(report.identifiable_sentence(found, times, period, len(given)))
-    show(*report.unknown_table(problem, found, missing))
+        excitation, times = repeated(planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS)
+    missing = problem.not_known(excitation.deviations)
+    say(report.identifiable_sentence(excitation, times, period, len(given)))
+    show(*report.unknown_table(problem, excitation, missing))
     if missing.any():
         say(
             f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '
             '(--fraction, --period), repeat it more often (--repetitions), or plan a second '
             'motion with the bag of this one (--given).'
         )
-    write_text(output, report.trajectory_yaml(description.joint_names, found, period))
+    write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))
     say(f'trajectory: {output}; play it with')
     suggest(next_command('node play', output, topic=None))
     say(

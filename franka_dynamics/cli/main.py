@@ -200,13 +200,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except click.ClickException as error:
         context = getattr(error, 'ctx', None)
-        said = error.format_message().rstrip('.').replace('\n', ' ')
+        message = error.format_message().rstrip('.').replace('\n', ' ')
         where = context.command_path if context else NAME
-        return _tell(f'{said} (see {where} --help)', INPUT_AT_FAULT)
+        return _report(f'{message} (see {where} --help)', INPUT_AT_FAULT)
     except FrankaDynamicsError as error:
-        return _tell(f'{error}', error.status)
+        return _report(f'{error}', error.status)
     except KeyboardInterrupt:
-        return _tell('interrupted', INTERRUPTED)
+        return _report('interrupted', INTERRUPTED)
     except BrokenPipeError:
         # What is still to be written goes nowhere, or Python would fail to write it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -233,7 +233,7 @@ def _show_warning(
     print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 
-def _tell(sentence: str, status: int) -> int:
+def _report(sentence: str, status: int) -> int:
     """Print a sentence to standard error; return the status."""
     print(f'{NAME}: {sentence}', file=sys.stderr)
     return status

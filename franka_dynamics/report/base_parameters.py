@@ -18,10 +18,10 @@ _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 _DOUBTFUL_RANK_GAP = (1e-12, 1e-5)
 
 
-def base_parameters_as_data(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
+def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[str, Any]:
     """Return all results, for `json_text`."""
-    names = found.standard_names
-    values = zip(found.relations, found.values(), found.columns)
+    names = base.standard_names
+    values = zip(base.relations, base.values(), base.columns)
     return {
         'arm': arm.name,
         'inertial_set': arm.inertial_set,
@@ -35,10 +35,10 @@ def base_parameters_as_data(arm: ArmDescription, found: BaseParameters) -> dict[
             }
             for relation, value, column in values
         ],
-        'no_effect': [names[k] for k in found.no_effect],
-        'regrouped': [names[k] for k in found.regrouped],
+        'no_effect': [names[k] for k in base.no_effect],
+        'regrouped': [names[k] for k in base.regrouped],
         'standard_parameters': names,
-        'matrix': found.matrix,
+        'matrix': base.matrix,
     }
 
 
@@ -58,18 +58,18 @@ def base_parameter_sentences(data: dict[str, Any]) -> Iterator[str]:
     yield f'only in combination with others: {", ".join(data["regrouped"]) or "none"}'
 
 
-def count_sentence(arm: ArmDescription, found: BaseParameters, rank: int, lost: float) -> str:
+def count_sentence(arm: ArmDescription, base: BaseParameters, rank: int, lost: float) -> str:
     """Return a sentence: how many there are, and the result of random states."""
-    bound = '' if found.rotor_inertia else f'; at most {upper_bound(arm)} by Gautier and Khalil'
+    bound = '' if base.rotor_inertia else f'; at most {upper_bound(arm)} by Gautier and Khalil'
     return (
-        f'{len(found)} base parameters of {len(found.standard_names)} standard ones{bound}; '
+        f'{len(base)} base parameters of {len(base.standard_names)} standard ones{bound}; '
         f'random states: rank of the regressor {rank}, torques changed by regrouping {lost:.1e}'
     )
 
 
-def doubt_about_rank(found: BaseParameters) -> list[str]:
+def doubt_about_rank(base: BaseParameters) -> list[str]:
     """Return a sentence if a rank decision was close, or none."""
-    gap = found.rank_gap
+    gap = base.rank_gap
     if gap.smallest_kept >= _DOUBTFUL_RANK_GAP[1] and gap.largest_dropped <= _DOUBTFUL_RANK_GAP[0]:
         return []
     return [

@@ -18,30 +18,31 @@ from ..identification.excitation_problem import ExcitationProblem, IDENTIFIABLE
 _POINTS_PER_S = 25.0
 
 
-def identifiable_sentence(found: Excitation, times: int, period: float, bags: int) -> str:
+def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
     """Return a sentence: how many base parameters `times` repetitions of the motion identify."""
     given = f', and the {bags} given bags' if bags else ''
+    left = excitation.left_open
     return (
         f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
-        f'{np.count_nonzero(found.left_open <= IDENTIFIABLE)} of {len(found.left_open)} base '
+        f'{np.count_nonzero(left <= IDENTIFIABLE)} of {len(left)} base '
         f'parameters are identifiable; a standard deviation is at most '
-        f"{found.left_open.max():.0%} of the prior's (masses 100 %, others in proportion)."
+        f"{left.max():.0%} of the prior's (masses 100 %, others in proportion)."
     )
 
 
 def unknown_table(
-    problem: ExcitationProblem, found: Excitation, missing: NDArray[np.bool_]
+    problem: ExcitationProblem, excitation: Excitation, missing: NDArray[np.bool_]
 ) -> list[Table]:
     """Return a table of the base parameters that stay unknown, or none; `missing` ones matter."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
-    torques = problem.torques_left(found.deviations)
+    torques = problem.torques_left(excitation.deviations)
     rows = [
         (
-            *(base.names[k], *rounded(values[k], found.deviations[k])),
-            *(found.left_open[k], torques[k]),
+            *(base.names[k], *rounded(values[k], excitation.deviations[k])),
+            *(excitation.left_open[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )
-        for k in np.flatnonzero(found.left_open > IDENTIFIABLE)
+        for k in np.flatnonzero(excitation.left_open > IDENTIFIABLE)
     ]
     heads = (
         *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
@@ -50,7 +51,7 @@ def unknown_table(
     return [Table('predicted standard deviations', heads, rows)] if rows else []
 
 
-def trajectory_yaml(joint_names: Sequence[str], found: Excitation, period: float) -> str:
+def trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
     """Return one period [s] of the motion as a JointTrajectory in YAML."""
     time = np.linspace(0.0, period, round(period * _POINTS_PER_S) + 1)
     fields = ('positions', 'velocities', 'accelerations')
@@ -59,7 +60,7 @@ def trajectory_yaml(joint_names: Sequence[str], found: Excitation, period: float
         dict(zip(fields, rows))
         | {'time_from_start': dict(zip(('sec', 'nanosec'), divmod(stamp, 10**9)))}
         for stamp, *rows in zip(
-            stamps, *(np.round(found.trajectory.at(time), 6) + 0.0).tolist(), strict=True
+            stamps, *(np.round(excitation.trajectory.at(time), 6) + 0.0).tolist(), strict=True
         )
     ]
     message = {'joint_names': list(joint_names), 'points': points}

@@ -19,7 +19,7 @@ from ..typing import Array
 
 def write_external(
     output: Path,
-    found: JudgedReplay,
+    result: JudgedReplay,
     estimator: WrenchEstimator,
     about: Mapping[str, str],
 ) -> str:
@@ -28,7 +28,7 @@ def write_external(
 
     `about` describes payload, gravity and wrench, for the header of the file.
     """
-    recording, motion, best = found.recording, found.motion, found.fits[0]
+    recording, motion, best = result.recording, result.motion, result.fits[0]
     arm, torque = best.arm, motion.effort - best.predicted
     wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
     deviation = np.tile(estimator.deviation, (len(motion), 1))

@@ -14,21 +14,21 @@ from ..identification.payload import PayloadEstimate
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
-def payload_as_data(found: PayloadEstimate) -> dict[str, Any]:
+def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
     """Return the estimate, for `json_text`."""
     return {
         'order': PAYLOAD_ORDER,
-        'estimate': found.values,
-        'deviations': found.deviations,
-        'inertia_shown': found.inertia_shown,
-        'payload': found.payload,
-        'joint_noise': found.noise,
+        'estimate': estimate.values,
+        'deviations': estimate.deviations,
+        'inertia_shown': estimate.inertia_shown,
+        'payload': estimate.payload,
+        'joint_noise': estimate.noise,
     }
 
 
-def payload_table(found: PayloadEstimate) -> Table:
+def payload_table(estimate: PayloadEstimate) -> Table:
     """Return a table of the estimate, its standard deviations and the payload."""
-    numbers = zip(PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS)
+    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.deviations, estimate.payload, _UNITS)
     return Table(
         'payload in the flange frame, inertia about its centre of mass',
         ('', 'estimate', 'standard deviation', 'payload', ''),
@@ -39,14 +39,14 @@ def payload_table(found: PayloadEstimate) -> Table:
     )
 
 
-def inertia_sentence(found: PayloadEstimate) -> list[str]:
+def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
     """Return why the payload's inertia differs from the estimate's, or no sentence."""
-    if not found.inertia_shown:
+    if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '
             'Move the wrist faster to identify it.'
         ]
-    if abs(found.payload - found.values).max() > 1e-9:
+    if abs(estimate.payload - estimate.values).max() > 1e-9:
         return [
             'No real body has the estimated inertia; the payload has the nearest physical one.'
         ]

@@ -17,9 +17,9 @@ from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
 
 
-def replay_as_data(found: JudgedReplay) -> dict[str, Any]:
+def replay_as_data(result: JudgedReplay) -> dict[str, Any]:
     """Return all results of a replay, for `json_text`."""
-    recording, motion, fits = found.recording, found.motion, found.fits
+    recording, motion, fits = result.recording, result.motion, result.fits
     figures = ('share', 'residual', 'watched', 'stopped')
     return {
         'bag': recording.source,
@@ -36,11 +36,11 @@ def replay_as_data(found: JudgedReplay) -> dict[str, Any]:
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in found.others],
-        'verdict': found.verdict,
-        'suspicions': found.suspicions,
+        'alike': [one.name for one in result.others],
+        'verdict': result.verdict,
+        'suspicions': result.suspicions,
         'remarks': motion.remarks,
-        'guard': {name: getattr(found.guard, name) for name in figures},
+        'guard': {name: getattr(result.guard, name) for name in figures},
     }
 
 
@@ -157,28 +157,28 @@ def plot_torques(
     save(figure, path)
 
 
-def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
+def guard_sentence(guard: GuardReplay, joint_names: Sequence[str]) -> str:
     """Return a sentence: the guard's largest residuals, whether it would have stopped the arm."""
     shares = ', '.join(
-        f'{name} {share:.0%}' for name, share in zip(joint_names, found.share.tolist())
+        f'{name} {share:.0%}' for name, share in zip(joint_names, guard.share.tolist())
     )
     verdict = (
-        f'it would have stopped the arm after {found.stopped:.1f} s: learn bounds for this arm '
+        f'it would have stopped the arm after {guard.stopped:.1f} s: learn bounds for this arm '
         '(--learn FILE) if nobody touched it and nothing is undeclared'
-        if found.stopped >= 0.0
+        if guard.stopped >= 0.0
         else 'it would not have stopped the arm'
     )
     return (
-        f"The guard's largest residuals in {found.watched:.1f} s, as shares of its bounds: "
+        f"The guard's largest residuals in {guard.watched:.1f} s, as shares of its bounds: "
         f'{shares}; {verdict}.'
     )
 
 
-def guard_parameters(found: GuardReplay, source: str) -> str:
+def guard_parameters(guard: GuardReplay, source: str) -> str:
     """Return guard parameters, learnt from a recording without contacts, as YAML text."""
-    factors = list(learnt(found))
+    factors = list(learnt(guard))
     return (
-        f'# Learnt from {source} ({found.watched:.0f} s in which nobody touched the arm):\n'
+        f'# Learnt from {source} ({guard.watched:.0f} s in which nobody touched the arm):\n'
         f"# {LEARNING_MARGIN:g} times each joint's largest residual as a share of its default "
         'bound, and at least 1.\n'
         f'/**:\n  ros__parameters:\n    guard:\n      joint_factors: {factors}\n'

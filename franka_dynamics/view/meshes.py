@@ -155,5 +155,5 @@ def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
 
 def _short(error: Exception) -> str:
     """Return the error message of the coal library, without the line of its own source code."""
-    said = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
-    return said[:_MAX_CHARACTERS].rstrip('. ')
+    message = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
+    return message[:_MAX_CHARACTERS].rstrip('. ')

@@ -78,8 +78,8 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
         torques = [np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in COLUMNS]
         share = np.nan if shares is None else float(shares[i])
-        told = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
-        rows.append((i + 1, q, *torques, told))
+        percent = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
+        rows.append((i + 1, q, *torques, percent))
     columns = [Head(name, form='.1f') for name in COLUMNS]
     heads: list[Head | str] = ['', Head('q', form='.2f'), *columns, 'limit']
     about = (
