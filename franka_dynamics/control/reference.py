@@ -40,6 +40,7 @@ _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are
 _SLOW_S, _MAX_SLOW = 10.0, 3
 _MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
+_AWAY = 'The set-point is where the arm is not desired'
 
 _LOG = logging.getLogger(__name__)
 
@@ -190,15 +191,7 @@ class Reference:
         """
         points = checked_points(self._arm, q, times, dq, ddq, start)
         single, streamed = times is None, times is None and dq is None
-        gaps = np.diff([] if points[1] is None else points[1])
-        slow = self.active and len(gaps) and gaps.min() >= _SLOW_S
-        self._slow = self._slow + 1 if slow else 0
-        if self._slow == _MAX_SLOW:
-            _LOG.warning(
-                'Chunks of points %g s or more apart replace each other: are their times '
-                'milliseconds? Give seconds.',
-                _SLOW_S,
-            )
+        self._warn_of_milliseconds(points.times)
         with self._planning:
             for lead in PLANNING_LEAD_TIMES_S:
                 with self._lock:
@@ -209,24 +202,27 @@ class Reference:
                     )
                 require_on_time(start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
                 present = before or _resting(measured, stamp)
-                ends = times is not None and len(points[0]) == 0  # it only brakes what is followed
                 at_once = (start or 0.0) <= stamp + MAX_LATENESS_S
-                if measured is not None and at_once and not ends:
+                if measured is not None and at_once and len(points.q):
                     desired = present.at(stamp).q
                     self._require_near(measured, desired, 'The arm stands where it is not desired')
-                stream = _continued(self._stream, stamp, points[0]) if streamed else []
+                stream = _continued(self._stream, stamp, points.q) if streamed else []
+                begin = stamp if single else stamp + lead
                 try:
-                    planned = self._planned(points, stream, stamp, lead, present)
+                    if streamed:
+                        planned = self._stream_motion(stream, present, stamp, lead)
+                    elif single:
+                        planned = self._setpoint_motion(points, present, stamp)
+                    else:
+                        planned = self._trajectory_motion(points, present, begin)
                 except BeyondLimitError as error:
-                    begin = stamp if times is None else stamp + lead
                     since = present.zero + error.time - (begin if start is None else start)
                     raise BeyondLimitError(error.what, since) from None
                 with self._lock:
-                    if self._followed is not followed:
+                    if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     # A set-point with velocity begins at its stamp, however late.
-                    in_time = (self._stamp or stamp) <= planned.begin or (single and not streamed)
-                    if in_time and self.motion is before:
+                    if (single and not streamed) or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
                         self._begin(planned, present, mark, single)
                         return planned
@@ -250,6 +246,16 @@ class Reference:
             self._tell(self._new(mark, stamp, stamp, None), ReferenceState.REFUSED, stamp, reason)
 
     # Planning ----------------------------------------------------------------------------------
+    def _warn_of_milliseconds(self, times: Array | None) -> None:
+        gaps = np.diff([] if times is None else times)
+        slow = self.active and len(gaps) and gaps.min() >= _SLOW_S
+        self._slow = self._slow + 1 if slow else 0
+        if self._slow == _MAX_SLOW:
+            _LOG.warning(
+                'Chunks of points %g s or more apart replace each other: are their times '
+                'milliseconds? Give seconds.',
+                _SLOW_S,
+            )
 
     def _require_near(self, q: Array, other: Array, what: str) -> None:
         """Refuse positions q that are more than MAX_START_DISTANCE from others, (n,) each."""
@@ -263,27 +269,32 @@ class Reference:
                 'the first point a time by which the arm can move there.'
             )
 
-    def _planned(
-        self, points: Points, stream: list[_Point], stamp: float, lead: float, present: Trajectory
+    # Each motion has the time zero of the present one; `stamp` is that of the latest joint state.
+    def _setpoint_motion(self, points: Points, present: Trajectory, stamp: float) -> Trajectory:
+        """Return the motion to a set-point with velocity, which is followed as it is."""
+        q, _, dq, ddq, _ = points
+        self._require_near(q, present.at(stamp).q, _AWAY)
+        state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
+        motion = Trajectory(np.array([stamp - present.zero]), state, present.zero)
+        return motion.coasting(self._arm, SETPOINT_HOLD_TIMES_S)
+
+    def _stream_motion(
+        self, stream: list[_Point], present: Trajectory, stamp: float, lead: float
     ) -> Trajectory:
-        """Return the motion to follow, with the time zero of the present one."""
+        """Return a smooth motion through the last points of a stream."""
+        now, (due, q) = stamp - present.zero, _grouped(stream)
+        if len(stream) == 1:
+            self._require_near(q[0], present.at(stamp).q, _AWAY)
+        due = now + PLANNING_LEAD_TIMES_S[0] + due
+        return through_points(self._arm, present, now + lead, due, q, True)
+
+    def _trajectory_motion(self, points: Points, present: Trajectory, begin: float) -> Trajectory:
+        """Return the motion through points; without points the present motion is braked."""
         (q, times, dq, ddq, start), arm, zero = points, self._arm, present.zero
-        now, begin = stamp - zero, stamp - zero + lead
-        if times is None and (dq is not None or len(stream) == 1):
-            desired = present.at(stamp).q
-            self._require_near(q, desired, 'The set-point is where the arm is not desired')
-        if times is None and dq is not None:
-            state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
-            return Trajectory(np.array([now]), state, zero).coasting(arm, SETPOINT_HOLD_TIMES_S)
-        if times is None:
-            due, q = _grouped(stream)
-            return through_points(
-                arm, present, begin, now + PLANNING_LEAD_TIMES_S[0] + due, q, True
-            )
-        if len(times) == 0:
+        begin, starts = begin - zero, (begin if start is None else start) - zero
+        if times is None or not len(times):
             moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
             return moving.braked(arm)
-        starts = begin if start is None else start - zero
         times, begin = starts + times, max(begin, starts)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:

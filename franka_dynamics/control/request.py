@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,8 +91,14 @@ class TrajectoryRequest:
             )
 
 
-# q, times, dq, ddq and start, as `Reference.follow` takes them.
-Points = tuple[Array, Array | None, Array | None, Array | None, float | None]
+class Points(NamedTuple):
+    """Checked points, as `Reference.follow` takes them."""
+
+    q: Array
+    times: Array | None
+    dq: Array | None
+    ddq: Array | None
+    start: float | None
 
 
 def require_on_time(start: float | None, stamp: float, most_lead: float) -> None:
@@ -139,7 +145,7 @@ def checked_points(
                 f"The reference's times must increase from point to point and not be negative; "
                 f'point {point + 1} has {times[point]:.6g} s.'
             )
-    return q, times, dq, ddq, start
+    return Points(q, times, dq, ddq, start)
 
 
 def require_count(points: int) -> None:

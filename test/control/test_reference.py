@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions from points, chunks and streams against the motion that they were taken from."""
 
+from dataclasses import replace
 import itertools
 
 import numpy as np
@@ -199,38 +200,37 @@ def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     require_smooth([np.vstack(pair) for pair in zip(before, after)])
 
 
+def busy(during):
+    """Return an arm whose limits are read in the first planning only after `during` is called."""
+    arm, calls = replace(ARM), iter([during])
+
+    def velocity_bounds(q):
+        next(calls, lambda: None)()
+        return ARM.velocity_bounds(q)
+
+    object.__setattr__(arm, 'velocity_bounds', velocity_bounds)
+    return arm
+
+
 def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_then():
-    reference, _ = swinging(0.1)
     states, stamps = [], itertools.count()
 
-    def pass_by(seconds):
-        for _ in range(round(1e3 * seconds)):
+    def pass_by(milliseconds):
+        for _ in range(milliseconds):
             states.append(reference.at(1e-3 * next(stamps)))
 
-    pass_by(0.5)
-    planned, slow = reference._planned, iter((0.05, 0.0))
-
-    def plan(*arguments):
-        motion = planned(*arguments)
-        pass_by(next(slow))
-        return motion
-
-    reference._planned = plan
-    reference.follow(swing(np.arange(0.5, 1.5, 0.05), 0.1)[0], np.arange(0.0, 0.975, 0.05))
-    pass_by(2.0)
+    motion = swinging(0.1)[0].motion
+    reference = Reference(busy(lambda: pass_by(50)), motion)
+    pass_by(500)
+    times = np.arange(0.0, 0.975, 0.05)
+    planned = reference.follow(swing(0.5 + times, 0.1)[0], times)
+    assert len(states) == 550 and planned.begin == pytest.approx(0.549 + PLANNING_LEAD_TIMES_S[1])
+    pass_by(2000)
     require_smooth([np.array(rows) for rows in zip(*states)])
-    assert next(slow, None) is None
 
 
 def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
-    reference = held()
-    planned = reference._planned
-
-    def plan(*arguments):
-        reference.clear(0.0, 'stopped')
-        return planned(*arguments)
-
-    reference._planned = plan
+    reference = held(arm=busy(lambda: reference.clear(0.0, 'stopped')))
     with pytest.raises(ReferenceRefusedError, match='stopped'):
         reference.follow([HOME], [1.0], measured=HOME)
     assert reference.at(0.1) is None and not reference.active
