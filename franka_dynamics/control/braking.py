@@ -158,11 +158,6 @@ class Brake:
         slowing = -missing * (self._pulls / (2.0 * decay) ** 2 * away + slowing)
         return mass @ slowing - kp * away - kd * dq + share * self.residual
 
-    @property
-    def gets_faster(self) -> bool:
-        """Whether something drives the arm, rather than that it does not come to rest."""
-        return self._gaining >= GAINING_S
-
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
         self.residual, self._most = self.residual - more, self._most - more

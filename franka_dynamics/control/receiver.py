@@ -10,7 +10,6 @@ ros2_control controller stops the arm in the same way.
 
 from __future__ import annotations
 
-from collections import deque
 from enum import Enum
 import math
 
@@ -28,9 +27,8 @@ from ..errors import SettingsError
 from ..typing import Array
 
 # A message whose number is not 1 to MAX_NUMBER_STEP above the last one is another sender's: hardly
-# as many messages in a row get lost. Numbers of a restarted sender fall once; two falls within the
-# time-out are two senders, whose messages come in turn.
-MAX_NUMBER_STEP, _FALLS_OF_TWO = 100, 2
+# as many messages in a row get lost (events rival and relay of benchmarks/receivers.py).
+MAX_NUMBER_STEP = 100
 # A state may come late; a stamp further back than _SET_BACK_S [s] shows a clock that was set back.
 _SET_BACK_S = 0.1
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
@@ -113,8 +111,6 @@ class TorqueReceiver:
         self._brake, self._zero = Brake(description), np.zeros(description.n)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
-        self._came: int | None = None  # number of the last torque of anybody
-        self._falls = deque[float](maxlen=_FALLS_OF_TWO)  # when numbers fell [s], by `_time`
         self._check = StateCheck(description, Limits(), MAX_STEP_S)
         self._possible: Array | None = None  # the last possible position
         self._good = 0  # number of possible states in a row
@@ -124,25 +120,19 @@ class TorqueReceiver:
         # The latest stamp, and how far the clock has been set back in all [s].
         self._latest, self._set_back = -np.inf, 0.0
 
-    def take(
-        self, torque: ArrayLike, number: int | None, *, several: bool = True
-    ) -> Refusal | None:
+    def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
         """
         Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
 
         After a refused torque the last accepted torque stays until the time-out. A second sender
-        is followed only once the followed sender has been silent for the time-out. `number` counts
-        the messages of a sender, None if the middleware does not number messages; without numbers
-        every sender is followed. `several` says whether more than one sender is known, dead ones
-        included: while two take turns with near numbers, none is followed, and the arm is braked.
+        is followed only once the followed sender has been silent for the time-out; of two whose
+        numbers are near, the one that is ahead is followed. `number` counts the messages of a
+        sender, None if the middleware does not number messages; then every sender is followed.
         """
         given, refusal = np.array(torque, dtype=float), None
-        contested = self._contested(number, several)
-        if contested and self.state is ReceiverState.FOLLOWING:
-            self._begin_braking()
         last = self._number if self.state is ReceiverState.FOLLOWING else None
         ahead = 1 if last is None or number is None else number - last
-        if contested or not 0 < ahead <= MAX_NUMBER_STEP:
+        if not 0 < ahead <= MAX_NUMBER_STEP:
             refusal = Refusal.OTHER_PUBLISHER
         elif given.shape != self._effort.shape:
             refusal = Refusal.WRONG_SIZE
@@ -214,15 +204,6 @@ class TorqueReceiver:
         self._latest = max(self._latest, stamp)
         return stamp + self._set_back
 
-    def _contested(self, number: int | None, several: bool) -> bool:
-        """Take note of a torque's number; return whether two senders take turns."""
-        last, self._came = self._came, number
-        near = last is not None and number is not None and 0 <= last - number < MAX_NUMBER_STEP
-        if several and near and self._number is not None:
-            self._falls.append(self._now)
-        full = len(self._falls) == _FALLS_OF_TWO
-        return full and self._now - self._falls[0] <= self.timeout
-
     def _begin_braking(self) -> None:
         self.state = ReceiverState.BRAKING
         self._brake.begin(self._zero)
@@ -241,7 +222,7 @@ class TorqueReceiver:
         if not self._holds:
             self.state, self._given = ReceiverState.STOPPED, self._zero
             return self._given
-        if brake.gets_faster:
+        if brake.makes_faster:
             self._fail(brake.driven, latched=True)
             return torque
         self.state = ReceiverState.HOLDING

@@ -22,7 +22,6 @@ from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed
 
 _LOG_PERIOD_S = 1.0
-_LOOK_S = 0.02  # between two counts of the senders, each of which takes 8 us [s]
 # Levels of the typed status; WARN in all other states.
 _LEVELS = {
     ReceiverState.WAITING: 'STALE',
@@ -53,7 +52,6 @@ class CommandReceiver:
         self.held = False  # whether a torque holds the arm; its owner sets it
         self._seen: tuple[ReceiverState, bool] | None = None
         self._counts, self._next = self.counts, 0.0
-        self._several, self._next_look = False, 0.0  # senders of torques
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -81,14 +79,11 @@ class CommandReceiver:
 
     def note(self) -> None:
         """
-        Count the senders; publish and log changes of the receiver's state.
+        Publish and log changes of the receiver's state.
 
         Changes of `counts` alone are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
-        if now >= self._next_look:
-            self._next_look = now + _LOOK_S
-            self._several = self._node.count_publishers(self._subscription.topic_name) > 1
         before, self._seen = self._seen, (receiver.state, self.held)
         if before == self._seen and (now < self._next or self.counts == self._counts):
             return
@@ -101,7 +96,7 @@ class CommandReceiver:
             self._node.get_logger().info(receiver.sentence)
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        refusal = self._receiver.take(message.data, number, several=self._several)
+        refusal = self._receiver.take(message.data, number)
         if refusal is None:
             self._on_followed()
             return
