@@ -438,12 +438,15 @@ class Feedforward:
                 return self.reject_state(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age, now)
             reference, terms = self.reference.at(time), self._in_force
+            acts = self.state in ACTIVE
             if not wrong:
-                wrong = self.states.stands_still(reference and reference.dq, self._last)
+                silent = self.state is State.SILENT
+                wrong = self.states.stands_still(None if silent else self._last)
                 faulty = bool(wrong)
-                if faulty and self.state in ACTIVE:
-                    unseen = self.states.unseen_motion()
-                    self._unseen = unseen and UnseenStop(terms, *unseen, now)
+                if wrong and acts:
+                    self._unseen = UnseenStop(terms, *self.states.unseen_motion(), now)
+                elif self.states.repeats:
+                    return self._stopping_or_last(now, 0.0)
             if terms.friction is not None:
                 terms.friction.follow(time, q)
             state = self.latest = terms.at(time, q, dq, reference)
@@ -451,7 +454,7 @@ class Feedforward:
                 return self.reject_state(wrong, now, faulty=faulty)
             self._start_up.good, self.state_problem = self._start_up.good + 1, ''
             self._unseen = None
-            acts, late = self.state in ACTIVE, self.states.late
+            late = self.states.late
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
             sent_before = [] if silent else list(self._sent)

@@ -38,14 +38,12 @@ _IMPOSSIBLE = (
     'has a measured effort of {:.4g} N m; check the unit in which its driver gives efforts',
 )
 # A position that repeats bit for bit longer than states may be missing stands still. So does a
-# simulated arm at rest without noise, but not a joint that should have moved by MIN_MOVE [rad or
-# m], or whose torque has changed by MAX_TORQUE_AT_REST of its limit: far more than moves a real
-# joint. A joint sticks in its gears' friction, and a coarse encoder then repeats, while its torque
-# changes by less than MAX_TORQUE_OF_STICKING of its limit, whatever is desired (chosen on draw 71
-# of benchmarks/guard_false_alarms.py).
-MIN_MOVE, MAX_TORQUE_AT_REST, MAX_TORQUE_OF_STICKING = 1e-3, 0.1, 0.02
-# A joint that was faster than this [rad/s] when its position began to stand still moves on.
-MIN_UNSEEN_SPEED = 0.05
+# simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
+# is stopped between two counts of an encoder of 0.1 mrad that was faster than MIN_UNSEEN_SPEED
+# [rad/s], which takes 50 rad/s^2, and one whose torque has changed by MAX_TORQUE_AT_REST of its
+# limit moves: that is the friction of Franka's wrists (MuJoCo Menagerie), and more than that of
+# other joints.
+MIN_UNSEEN_SPEED, MAX_TORQUE_AT_REST = 0.1, 0.02
 # How long the same state may come again, as in simulated time that is slow [s]. It is no measured
 # figure: it allows a thousandth of real time at 1 kHz.
 FROZEN_S = 1.0
@@ -132,13 +130,11 @@ class StateCheck:
         """Forget all joint states but the last position."""
         self.stamp: float | None = None
         self._drift = self._zero
-        # While positions repeat: for how long [s], over which measured and desired ways [rad], and
-        # the torque at first [N m], and whether the joint should have moved; where positions did
-        # last, and whether they ever changed.
-        self._still: tuple[Array, Array, Array, Array, Any] | None = None
-        self._dq_before = self._zero  # of each joint, when its position last changed
-        self._same: Array | None = None
-        self._moved_once = False
+        self._same: Array | None = None  # which positions are the last ones, bit for bit
+        # Of each joint, while its position repeats: for how long [s], the velocity before, the
+        # torque sent then, and whether it must have moved since.
+        self._still_s, self._dq_before, self._torque = self._zero, self._zero, self._zero
+        self._must_move = self._zero > 0.0
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
@@ -256,60 +252,43 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def stands_still(self, desired_dq: Array | None, torque: Array) -> str:
+    def stands_still(self, torque: Array | None) -> str:
         """
-        Return which joint's position repeats bit for bit though the joint should move, or ''.
+        Return which joint's position repeats bit for bit though the joint must move, or ''.
 
-        To be called after each `take`. `desired_dq` is the desired velocity, (n,) [rad/s], None if
-        none is desired, `torque` the torque that was sent last, (n,) [N m]. A real encoder's
-        position never repeats for long. A simulator's without noise does, of an arm at rest: that
-        is legal while neither the measured nor the desired velocity leads the joint away from
-        there, and its torque, once the joint has moved at all, stays about the same. A desired
-        velocity counts only with a torque that overcomes the joint's friction.
+        To be called after each `take`. `torque` was sent last, (n,) [N m]; None: none acts, and
+        nothing is judged. A real encoder's position never repeats for long. A simulator's without
+        noise does, of an arm at rest.
         """
-        same, q = self._same, self.q
-        if q is None or same is None:  # the first state
+        same = self._same
+        if torque is None or same is None or not np.count_nonzero(same):  # faster than any()
+            self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._zero > 0.0
             return ''
-        if not np.count_nonzero(same):  # a third of the time of any()
-            self._still, self._moved_once, self._dq_before = None, True, self.dq
-            return ''
+        self._torque = np.where(self._still_s > 0.0, self._torque, torque)
+        self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
-        zero, desired = self._zero, self._zero if desired_dq is None else desired_dq
-        since, way, wanted, sent, led = self._still or (zero, zero, zero, torque, zero > 0.0)
-        since = np.where(same, since + self.elapsed, 0.0)
-        way = np.where(same, way + self.elapsed * self.dq, 0.0)
-        wanted = np.where(same, wanted + self.elapsed * desired, 0.0)
-        sent = np.where(same, sent, torque)
-        changed = np.abs(torque - sent) / self._effort
-        led = (
-            np.logical_and(led, same)
-            | (np.abs(way) > MIN_MOVE)
-            | ((np.abs(wanted) > MIN_MOVE) & (changed > MAX_TORQUE_OF_STICKING))
-        )
-        if self._moved_once:
-            led |= changed > MAX_TORQUE_AT_REST
-        self._still = since, way, wanted, sent, led
-        stuck = np.flatnonzero(led & (since > self.patience(by_stamps=False)))
+        changed = np.abs(torque - self._torque) > MAX_TORQUE_AT_REST * self._effort
+        moved = np.abs(self._dq_before) > MIN_UNSEEN_SPEED
+        self._must_move = same & (self._must_move | moved | changed)
+        late = self._still_s > self.patience(by_stamps=False)
+        stuck = np.flatnonzero(self._must_move & late)
         if not stuck.size:
             return ''
         joint = int(stuck[0])
         return (
-            f'the position of {self._names[joint]} stands still bit for bit at {q[joint]:.6g} '
-            f'rad, for {1e3 * since[joint]:.0f} ms, though the joint should move; check its '
-            'sensor and whether the driver repeats an old state'
+            f'the position of {self._names[joint]} stands still bit for bit at '
+            f'{self.q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
+            'must move; check its sensor and whether the driver repeats an old state'
         )
 
-    def unseen_motion(self) -> tuple[Array, Array] | None:
-        """
-        Return where joints probably are whose positions stand still, and their velocities before.
+    @property
+    def repeats(self) -> bool:
+        """Whether the latest state of a moving arm is no new measurement, but the one before."""
+        return bool(self._still_s.all() and np.abs(self._dq_before).max() > MIN_UNSEEN_SPEED)
 
-        (n,) each; None if they rested then, since nothing tells whether they move now.
-        """
-        if self.q is None or self._still is None:
-            return None
-        dq = self._dq_before
-        moved = np.abs(dq).max() > MIN_UNSEEN_SPEED
-        return (self.q + self._still[0] * dq, dq) if moved else None
+    def unseen_motion(self) -> tuple[Array, Array]:
+        """Return where joints probably are whose positions repeat, and how fast, (n,) each."""
+        return self.q + self._still_s * self._dq_before, self._dq_before
 
     def take(
         self, stamp: float, q: Array, dq: Array, age: float | None, now: float
