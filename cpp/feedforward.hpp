@@ -121,10 +121,14 @@ private:
     resting_ = slow ? resting_ + 1 : 0;
     at_rest_ = at_rest_ || resting_ >= kRestStates;
     bool gains = at_rest_ && energy > kHeldEnergy;
+    // Where the limit of the rate holds the torque back, it may take this time to turn round.
+    const double turn = 2.0 * *std::max_element(kEffort.begin(), kEffort.end()) / kMostRate;
+    const bool held_back = std::any_of(limited_.begin(), limited_.end(), [](bool one) {return one;});
+    const double late = held_back ? std::min(turn, kLongestBraking) : kLate;
     for (std::size_t i = 0; !at_rest_ && i < kJoints; ++i) {
       const double speed = std::abs(dq[i]);
-      gains = gains || (time_ >= kLate && speed > speed_[i] + kFaster * kVelocity[i]);
-      speed_[i] = time_ < kLate ? std::max(speed_[i], speed) : speed_[i];
+      gains = gains || (time_ >= late && speed > speed_[i] + kFaster * kVelocity[i]);
+      speed_[i] = time_ < late ? std::max(speed_[i], speed) : speed_[i];
     }
     gaining_ = gains ? gaining_ + elapsed : 0.0;
     driven_ = gets_faster() || (!at_rest_ && time_ > kLongestBraking);

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MAX_STEP_S
+from .limits import MAX_STEP_S, MAX_TORQUE_RATE
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..typing import Array
@@ -37,7 +37,8 @@ FADE_RATE, MAX_COMPENSATED_SPEED = 25.0, 0.1
 SETTLED_S, SMALL = 0.05, 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
-# [s] on, since until then the torque before braking may still act. FASTER was chosen on draw 0 of
+# [s] on, since until then the torque before braking may still act, and longer where the limit of
+# its rate holds the torque back. FASTER was chosen on draw 0 of
 # benchmarks/guard_misconfiguration.py, and judged on draws 6 and 9.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 MAX_BRAKING_S = 1.0  # an arm that moves longer than this is driven by something else, unless held
@@ -95,6 +96,10 @@ class Brake:
         self._names = description.joint_names
         self._faster = FASTER * description.limit('velocity')
         self._small = SMALL * description.limit('effort')
+        # The time in which the torque goes from one limit to the other [s].
+        self._turn_s = min(
+            MAX_BRAKING_S, 2.0 * description.limit('effort').max() / MAX_TORQUE_RATE
+        )
         self.begin(np.zeros(description.n))
 
     def begin(self, residual: Array, gains: tuple[Array, Array] | None = None) -> None:
@@ -169,7 +174,7 @@ class Brake:
         self.at_rest = self.at_rest or self._resting >= REST_STATES
         if self.at_rest:
             gains, what = energy > HELD_J, f'the held arm moves with {energy:.2g} J'
-        elif self._time < LATE_S:
+        elif self._time < (self._turn_s if self.limited.any() else LATE_S):
             self._speed = np.maximum(self._speed, speed)
             return
         else:

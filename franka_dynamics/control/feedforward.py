@@ -441,7 +441,8 @@ class Feedforward:
             acts = self.state in ACTIVE
             if not wrong:
                 silent = self.state is State.SILENT
-                wrong = self.states.stands_still(None if silent else self._last)
+                desired = self.zero if reference is None else reference.dq
+                wrong = self.states.stands_still(None if silent else self._last, desired)
                 faulty = bool(wrong)
                 if wrong and acts:
                     self._unseen = UnseenStop(terms, *self.states.unseen_motion(), now)

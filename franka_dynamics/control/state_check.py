@@ -40,9 +40,9 @@ _IMPOSSIBLE = (
 # A position that repeats bit for bit longer than states may be missing stands still. So does a
 # simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
 # is stopped between two counts of an encoder of 0.1 mrad that was faster than MIN_UNSEEN_SPEED
-# [rad/s], which takes 50 rad/s^2, and one whose torque has changed by MAX_TORQUE_AT_REST of its
-# limit moves: that is the friction of Franka's wrists (MuJoCo Menagerie), and more than that of
-# other joints.
+# [rad/s], which takes 50 rad/s^2. And one moves that is desired to, once its torque has changed by
+# MAX_TORQUE_AT_REST of its limit: that is the friction of Franka's wrists (MuJoCo Menagerie), and
+# more than that of other joints.
 MIN_UNSEEN_SPEED, MAX_TORQUE_AT_REST = 0.1, 0.02
 # How long the same state may come again, as in simulated time that is slow [s]. It is no measured
 # figure: it allows a thousandth of real time at 1 kHz.
@@ -252,13 +252,13 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def stands_still(self, torque: Array | None) -> str:
+    def stands_still(self, torque: Array | None, desired_dq: Array) -> str:
         """
         Return which joint's position repeats bit for bit though the joint must move, or ''.
 
         To be called after each `take`. `torque` was sent last, (n,) [N m]; None: none acts, and
-        nothing is judged. A real encoder's position never repeats for long. A simulator's without
-        noise does, of an arm at rest.
+        nothing is judged. `desired_dq` is the desired velocity, (n,) [rad/s]. A real encoder's
+        position never repeats for long. A simulator's without noise does, of an arm at rest.
         """
         same = self._same
         if torque is None or same is None or not np.count_nonzero(same):  # faster than any()
@@ -269,7 +269,8 @@ class StateCheck:
         self._dq_before = np.where(same, self._dq_before, self.dq)
         changed = np.abs(torque - self._torque) > MAX_TORQUE_AT_REST * self._effort
         moved = np.abs(self._dq_before) > MIN_UNSEEN_SPEED
-        self._must_move = same & (self._must_move | moved | changed)
+        led = changed & (desired_dq != 0.0)
+        self._must_move = same & (self._must_move | moved | led)
         late = self._still_s > self.patience(by_stamps=False)
         stuck = np.flatnonzero(self._must_move & late)
         if not stuck.size:
