@@ -66,13 +66,14 @@ class Script:
 
     def __init__(self, settings=PD, **options):
         self.core = core(settings, **options)
-        self.time, self.q, self.sent = 1.0, HOME.copy(), []
+        self.time, self.q, self.sent, self.noise = 1.0, HOME.copy(), [], 1e-13
 
     def give(self, count=1, dq=STILL, **more):
         for _ in range(count):
             self.time += 1e-3
             self.q = self.q + 1e-3 * dq
-            torque = self.core.step(self.q, dq, self.time, **more)
+            self.noise = -self.noise  # no encoder's position repeats
+            torque = self.core.step(self.q + self.noise, dq, self.time, **more)
             if self.core.sends:
                 self.sent.append(torque)
         return self

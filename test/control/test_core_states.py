@@ -49,7 +49,7 @@ def jump(script):
 
 def drive(script):
     """Give states of an arm that gets faster although it is braked or held."""
-    for speed in np.linspace(0.3, 2.0, 60):
+    for speed in np.linspace(0.3, 3.2, 300):
         script.give(dq=speed * np.ones(7))
 
 
