@@ -1,6 +1,32 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The states of the core, all of their changes, and how the core says them."""
+"""
+The states of the core, all of their changes, and how the core says them.
+
+TRANSITIONS has all changes but that of `reset`, which makes the core SILENT and forgets all but a
+final fault. What ends torques:
+
+                                             what follows          what lets them begin again
+`Stop.LET_GO`                                braked, then silent   `start`
+joint states that cannot be used             resting torque        good joint states
+  more than 5 times within a minute          resting torque        `start`
+a persistent residual, a joint too fast,     braked, then held     `start`, once the arm is held
+  states too old for the gains, `Stop.HOLD`                          and nothing is against it
+impossible joint states                      resting torque        `start`
+positions that stand still                   braked by the model,  `start`
+                                             then resting torque
+braking that fails, a wrong trial of the     resting torque        `start`
+  joints, or a torque that is not finite
+`Stop.TO_ZERO`                               zero torque           `start`
+`Stop.FINAL`                                 braked, then silent   a new object
+
+The resting torque is zero if the target adds gravity, else g(q). One rule holds for all states,
+silent ones included: torques of other settings begin only once the arm's motion and measured
+torque agree with them, and a torque that then departs from what the model explains, or a joint
+that is too fast, makes the core brake and hold the arm. So a loop, to which the resting torque
+goes out also in SILENT, gets none before it was compared where a torque is measured, and after a
+change of settings in silence goes on with that of the last ones until then.
+"""
 
 from __future__ import annotations
 
