@@ -272,7 +272,7 @@ class ResidualMonitor:
                 f'nobody adds the gravity torque g(q), which target {target} expects of its '
                 'receiver; choose the target that this receiver is'
             )
-        if not adds and times < 0.0:
+        if not adds and times < 0.0 and not terms.has_payload:  # its absence looks alike
             return (
                 f'the receiver adds the gravity torque g(q) itself, which target {target} takes '
                 'for missing; choose the target that this receiver is'

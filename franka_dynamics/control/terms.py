@@ -90,12 +90,14 @@ class TermModel:
     its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless Desk was
     told the mount's tilt (`mount_tilt_compensated_by`), and the payload set in Desk or by setLoad.
     `space_gravity` is the true gravity in {S}. `friction` gives the friction torque to command,
-    None if terms.friction is off. `description` is the arm without the settings' payload.
+    None if terms.friction is off. `description` is the arm without the settings' payload, and
+    `has_payload` says whether there is one.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
         loaded = description.with_payload(settings.payload_inertia())
         self.loaded, self.profile = loaded, settings.profile
+        self.has_payload = settings.payload[0] > 0.0
         self.space_gravity = settings.gravity_in_space(description)
         self.true = PinocchioModel(loaded, self.space_gravity)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))

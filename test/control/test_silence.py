@@ -11,6 +11,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.braking import Brake
 from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 
 from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, STILL
@@ -104,6 +105,17 @@ def test_a_start_with_the_wrong_target_names_gravity_and_sends_nothing_that_was_
     if measures and not adds:
         assert loop.fastest < 0.05 and not loop.command.any()
     assert loop.fastest < 1.8
+
+
+def test_the_absence_of_a_declared_load_is_not_taken_for_a_receiver_that_adds_gravity():
+    # Here the load's weight acts at the joints about as the arm's own.
+    q = np.array([0.0, 0.15, 2.52, -0.62, -2.88, 3.21, -2.7])
+    unloaded = NewtonEulerModel(FER).gravity(q)
+    loop = core(Settings(target='mujoco', payload=payload(2.9)), **LOOP)
+    for k in range(100):
+        loop.step(q, STILL, 1e-3 * k, effort=unloaded)
+    assert loop.state is State.SILENT
+    assert 'payload' in loop.why and 'adds the gravity' not in loop.why
 
 
 @pytest.mark.parametrize('measures', [True, False])
