@@ -118,18 +118,20 @@ def reverse(loop, joint):
     return loop
 
 
-@pytest.mark.parametrize('effort', ['missing', 'zero', 'the last command'])
-def test_an_effort_that_measures_nothing_stops_nothing(effort):
+@pytest.mark.parametrize('effort', [np.nan, 0.0, -1, -2, -3])
+def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(effort):
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
-    given = {'missing': NOTHING * np.nan, 'zero': NOTHING}.get(effort)
-    replacing_effort(
-        loop,
-        lambda _: (NOTHING if loop.command is None else loop.command) if given is None else given,
-    ).run(0.3)
+
+    def given(_):
+        sent = [NOTHING] * 3 + loop.published
+        return sent[effort] if effort < 0.0 else np.full(7, effort)
+
+    replacing_effort(loop, given).run(0.3)
     loop.move(3, 0.2, 0.7)
-    loop.run(0.9)
+    measured = []
+    loop.run(0.9, lambda _: measured.append(loop.controller.residuals.measured))
     assert loop.controller.state is State.RUNNING
-    assert not loop.controller.residuals.measured
+    assert not any(measured)
 
 
 @pytest.mark.parametrize('bumps', [0, 10])
