@@ -29,12 +29,12 @@ MAX_BRAKING_ACCELERATION = 30.0
 # REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
 # the ripple of gears.
 REST_SPEED, REST_STATES = 0.02, 20
-# Rate at which the compensated residual fades to the present one [1/s], and the speed of a joint
-# [rad/s] from which none is compensated along the motion, which it would keep up.
-FADE_RATE, MAX_COMPENSATED_SPEED = 25.0, 0.1
-# The residual when braking began is the largest until the observer has settled [s]. Whenever it
-# comes, a residual of SMALL times the torque limit is compensated, too: models are off by as much.
-SETTLED_S, SMALL = 0.05, 0.1
+# Speed of a joint [rad/s] from which no residual is compensated along the motion, which it would
+# keep up.
+MAX_COMPENSATED_SPEED = 0.1
+# Whenever it comes, a residual of SMALL times the torque limit is compensated: without it a person
+# who pushes a held arm with 80 N moves it so far that it is let go.
+SMALL = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
 # [s] on, since until then the torque before braking may still act, and longer where the limit of
@@ -48,7 +48,8 @@ HELD_J = 1.5
 # that is over [s]. On draw 73 of benchmarks/guard_misconfiguration.py an FR3 with firm gains, all
 # joints frozen in motion, reached 7.6 rad/s with a time constant of 0.06, and 2.5 with 0.1, each
 # over after 0.3 s; with the values below 2.2.
-UNSEEN_TIME_CONSTANT_S, UNSEEN_STOP_S = 0.1, 0.25
+UNSEEN_TIME_CONSTANT_S = 0.1
+UNSEEN_STOP_S = 2.5 * UNSEEN_TIME_CONSTANT_S
 
 
 class UnseenStop:
@@ -109,7 +110,7 @@ class Brake:
         `residual` is the present torque that the model does not explain, (n,) [N m]; `gains` are
         kp and kd of a PD torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
         """
-        self.residual = self._most = residual
+        self.residual = self._begun = residual
         self._gains = gains or (np.zeros_like(residual), np.zeros_like(residual))
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
@@ -147,10 +148,8 @@ class Brake:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
             self._stop_pose = np.where(self.limited, q, self._stop_pose)
-        if self._time < SETTLED_S:
-            self._most = np.where(np.abs(residual) > np.abs(self._most), residual, self._most)
-        faded = self.residual + min(1.0, elapsed * FADE_RATE) * (residual - self.residual)
-        most, small = self._most, self._small
+        faded = self.residual + min(1.0, elapsed / TIME_CONSTANT_S) * (residual - self.residual)
+        most, small = self._begun, self._small
         self.residual = np.clip(faded, np.minimum(-small, most), np.maximum(small, most))
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_COMPENSATED_SPEED)
         share = np.where(self.residual * dq > 0.0, along, 1.0)
@@ -165,7 +164,7 @@ class Brake:
 
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
-        self.residual, self._most = self.residual - more, self._most - more
+        self.residual, self._begun = self.residual - more, self._begun - more
 
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MAX_TORQUE_RATE
+from .limits import MAX_STEP_S, MAX_TORQUE_RATE
 from .settings import Settings
 from .terms import StateTerms, TermModel
 from .trajectory import at_rest, ReferencePoint, Trajectory
@@ -31,9 +31,7 @@ PERIOD_MARGIN = 1.05
 # judged on draws 14 and 15.
 TOO_OLD = 2.0
 RAMP_S = 0.2  # in which the torque goes to that of another law [s]
-# Shortest time from the end of a motion to an added point at rest [s]; tolerance for an
-# acceleration of zero [rad/s^2].
-_MIN_REST_S, _NO_ACCELERATION = 0.001, 1e-6
+_NO_ACCELERATION = 1e-6  # tolerance for an acceleration of zero [rad/s^2]
 
 
 class ControlLaw:
@@ -160,9 +158,9 @@ class ControlLaw:
         if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
-        efforts = self.trajectory_efforts(motion.then(end + _MIN_REST_S, rest))
+        efforts = self.trajectory_efforts(motion.then(end + MAX_STEP_S, rest))
         lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE
-        return motion.then(end + max(_MIN_REST_S, lasts), rest), efforts
+        return motion.then(end + max(MAX_STEP_S, lasts), rest), efforts
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:

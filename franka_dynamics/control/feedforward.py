@@ -57,10 +57,6 @@ LONG_WAIT = 200
 # lasts while the arm moves, unless its latest state is older than MAX_STATE_AGE_WHILE_STOPPING_S
 # [s] or unusable.
 MAX_STATE_AGE_WHILE_STOPPING_S = 0.05
-# A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
-# torque then begins there, unless a joint has moved by more than MAX_SHIFT_SINCE_LAST_TORQUE [rad
-# or m].
-MAX_SHIFT_SINCE_LAST_TORQUE = 0.1
 
 
 class Feedforward:
@@ -545,11 +541,9 @@ class Feedforward:
         """
         terms = self.law.terms
         if self.state is State.SILENT and not self._applied_when_silent:
+            # Its last torque may go on acting at the receiver, and the next one then begins there.
             added, q = self._ended_with
-            if (
-                added != terms.adds_gravity
-                or np.abs(state.q - q).max() > MAX_SHIFT_SINCE_LAST_TORQUE
-            ):
+            if added != terms.adds_gravity or np.abs(state.q - q).max() > MAX_START_DISTANCE:
                 self._sent.clear()  # another receiver, or the arm was moved
                 self.residuals.begin(state.stamp)
         if not self._sent:

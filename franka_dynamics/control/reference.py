@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .limits import MAX_STEP_S
 from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require_on_time
 from .state_check import MIN_DEGREES
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
@@ -29,9 +30,8 @@ SETPOINT_HOLD_TIMES_S = (0.1, 0.025, 0.001)
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE = 0.1
-# A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MAX_MISSING periods. The period
-# of points that come in a burst is _FASTEST_S [s].
-_MAX_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
+# A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MAX_MISSING periods.
+_MAX_MISSING, STREAM_TIMEOUT_S = 4.0, 0.5
 # Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
@@ -384,7 +384,7 @@ def _line(points: list[_Point]) -> tuple[Array, float]:
     numbers, arrivals = np.array([point[:2] for point in points]).T
     numbers, arrivals = numbers - numbers[-1], arrivals - arrivals[-1]
     slope = np.polyfit(numbers, arrivals, 1)[0] if len(points) > 1 else 0.0
-    period = max(float(slope), _FASTEST_S if len(points) > 1 else 0.0)
+    period = max(float(slope), MAX_STEP_S if len(points) > 1 else 0.0)  # in a burst: one cycle
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 

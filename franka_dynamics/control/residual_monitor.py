@@ -45,8 +45,9 @@ MAX_RESIDUAL_AT_START, MAX_RESIDUAL, MAX_WRIST_RESIDUAL, MAX_WRIST_EFFORT_NM = (
 # the new one, as long as no joint is faster than MAX_PICK_UP_SPEED [rad/s].
 MAX_PICK_UP_S, MAX_PICK_UP_SPEED = 2.0, 0.5
 # A torque beyond its bound stops the arm after MAX_VIOLATION_S [s], because elastic gears ripple.
-# One joint state, which may come after a gap, counts as at most MAX_COUNTED_S [s].
-MAX_VIOLATION_S, MAX_COUNTED_S = 0.02, 0.01
+# One joint state, which may come after a gap, counts as at most half of it.
+MAX_VIOLATION_S = 0.02
+MAX_COUNTED_S = 0.5 * MAX_VIOLATION_S
 # The brakes of an arm may open only once its receiver takes torques, which may be
 # MAX_RECEIVER_START_S [s] after the first one is sent; opening takes BRAKE_OPENING_S [s]. Until
 # both are over, the arm rests whatever is sent, and no torque is judged.

@@ -53,9 +53,7 @@ MAX_GRAVITY = 30.0
 # Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
 # the Earth.
 EARTH = (9.7, 9.9)
-# Difference from the unit matrix at which an arm file's base counts as rotated.
-ROTATED = 1e-9
-LEVEL = 1e-6  # [rad]; a mount less tilted than this is level
+ROTATED = 1e-6  # [rad]; a base or a mount that is turned less is level
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. _MOST_GAIN also keeps every
 # torque far from overflow.
 _MOST_GAIN = 1e4
@@ -73,7 +71,7 @@ _SAME_DIRECTION = 5e-3
 
 def is_tilted(description: ArmDescription) -> bool:
     """Return whether the URDF that an arm was read from mounts it tilted."""
-    return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > LEVEL)
+    return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > ROTATED)
 
 
 def _base_on_mount(description: ArmDescription) -> Array:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from .control_law import ControlLaw
 from .residual_monitor import ResidualMonitor
-from .state_check import Limits, StateCheck
+from .state_check import Limits, StateCheck, WINDOW
 from .terms import StateTerms, TermModel
 from ..typing import Array
 
-# Torques begin after GOOD_STATES usable joint states in a row whose median age is at most
-# MAX_AGE_AT_START_S [s]: feedback from older states may oscillate.
-GOOD_STATES, MAX_AGE_AT_START_S = 20, 0.015
+# Torques begin after GOOD_STATES usable joint states in a row, as many as their median period and
+# age are of; the age is at most MAX_AGE_AT_START_S [s]: feedback from older ones may oscillate.
+GOOD_STATES, MAX_AGE_AT_START_S = WINDOW, 0.015
 
 
 class StartUp:

@@ -27,9 +27,10 @@ DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
 # Positions of which one is beyond MIN_DEGREES [rad], and none as degrees, are degrees.
 MIN_DEGREES = 10.0
 EFFORT_SLACK = 10.0  # a measured effort beyond this many torque limits is not in N m
+WINDOW = 20  # number of latest states whose median period and age are taken
 # A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
-# ALL_BEHIND-th in a row: then the clock was set back.
-CLOCK_SET_BACK_S, ALL_BEHIND = 1.0, 20
+# WINDOW-th in a row: then the clock was set back.
+CLOCK_SET_BACK_S = 1.0
 # What a position, a velocity and an effort beyond the bounds of a joint are.
 _IMPOSSIBLE = (
     'is at {:.4g} rad, which this arm cannot reach; check its driver, the order of the joints, '
@@ -51,7 +52,6 @@ FROZEN_S = 1.0
 MIN_PERIOD_S, MAX_PERIOD_S = 0.5e-3, 0.01
 # States lost more than MAX_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
 MAX_RESTARTS, RESTART_WINDOW_S = 5, 60.0
-WINDOW = 20  # number of latest states whose median period and age are taken
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class StateCheck:
             self._behind = 0
             return ''
         self._behind += stamp < self.stamp
-        late = self._behind < ALL_BEHIND and self.stamp - stamp <= CLOCK_SET_BACK_S
+        late = self._behind < WINDOW and self.stamp - stamp <= CLOCK_SET_BACK_S
         return 'late' if late else 'set back'
 
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:

@@ -18,7 +18,7 @@ from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.control.feedforward import Feedforward, Limits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.start_up import GOOD_STATES
-from franka_dynamics.control.state_check import _median, ALL_BEHIND, MAX_RESTARTS
+from franka_dynamics.control.state_check import _median, MAX_RESTARTS, WINDOW
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -372,9 +372,9 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     assert script.core.sends
     # A repeated state is one, however often it comes at once; older ones in a row are of another
     # clock.
-    for _ in range(2 * ALL_BEHIND):
+    for _ in range(2 * WINDOW):
         script.core.step(script.q, STILL, script.time)
-    for k in range(ALL_BEHIND):
+    for k in range(WINDOW):
         assert script.core.state is State.RUNNING
         script.core.step(script.q, STILL, script.time - 0.5 + 1e-3 * k)
     assert script.core.state is not State.RUNNING
