@@ -64,13 +64,20 @@ class ControlLaw:
         mass = self.terms.true.mass_matrix(description.home_pose) + rotors * np.eye(description.n)
         # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
         self.damping_rate = damping_rate(mass, self.kd) if self.kd.any() else 0.0
+        # How late torques may be [s], for kp of each joint, (n,), and for all gains.
+        damped, pulls = self.kd + self._damping, np.maximum(self.kp, np.finfo(float).tiny)
+        self._max_late_kp = np.where(self.kp > 0.0, damped / pulls, np.inf)
+        by_kd = MAX_PHASE / self.damping_rate if self.damping_rate else np.inf
+        self._max_late = min(by_kd, self._max_late_kp.min())
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
 
     def swings(self, period: float, age: float) -> str:
         """Return why the gains swing with states of a period and age [s], or ''."""
         late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
-        wrong = np.flatnonzero(self.kp * late > self.kd + self._damping)
+        if late <= self._max_late:
+            return ''
+        wrong = np.flatnonzero(self._max_late_kp < late)
         delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
         if wrong.size:
             joint = int(wrong[0])
@@ -79,8 +86,6 @@ class ControlLaw:
                 f'{self.kd[joint]:g}, and {delay}; use a kd of at least '
                 f'{self.kp[joint] * late:.2g}'
             )
-        if self.damping_rate * late <= MAX_PHASE:
-            return ''
         return (
             f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
             f'{MAX_PHASE / (self.damping_rate * late):.2g} of this kd, or take joint states '
