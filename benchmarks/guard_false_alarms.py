@@ -278,19 +278,19 @@ def situations() -> Iterator[Case]:
     yield situation('displaced by 10 cm', 'gentle', partial(displaced, distance=0.1))
     known = {'payload_known_to_robot': False}
     for mass, late, gains, word in (
-        (1.0, -0.8, 'firm', 'told before'),
-        (1.0, 0.0, 'firm', 'told at once'),
-        (1.0, 0.3, 'firm', 'told 0.3 s late'),
-        (2.2, -0.8, 'firm', 'told before'),
-        (2.2, 0.0, 'firm', 'told at once'),
-        (2.2, -0.8, 'gentle', 'told before, gentle'),
-    ):  # 2.2 kg that are told 0.3 s late are beyond the bounds by design
+        (1.0, -0.8, 'firm', 'declared before'),
+        (1.0, 0.0, 'firm', 'declared at once'),
+        (1.0, 0.3, 'firm', 'declared 0.3 s late'),
+        (2.2, -0.8, 'firm', 'declared before'),
+        (2.2, 0.0, 'firm', 'declared at once'),
+        (2.2, -0.8, 'gentle', 'declared before, gentle'),
+    ):  # 2.2 kg declared 0.3 s late exceed the bounds, as they should
         taken = partial(picks_up, mass=mass, late=late)
         yield situation(f'{mass:g} kg picked up, {word}', gains, taken, settings=known)
     back = partial(picks_up, mass=1.0, late=0.0, back=True)
     yield situation('1 kg picked up and set down, mujoco', 'firm', back, target='mujoco')
     back = partial(picks_up, mass=2.0, late=-0.2, back=True)
-    yield situation('2 kg set down, told before', 'firm', back, settings=known)
+    yield situation('2 kg set down, declared before', 'firm', back, settings=known)
     for gains in ('gentle', 'firm'):
         yield situation(f'cold arm, {gains} gains', gains, half, stiction=3.0, seconds=6.0)
     off = partial(moves, share=0.7)
@@ -322,11 +322,11 @@ def in_loops(half: Script) -> Iterator[Case]:
                 name = f'states every {every} ms, {target}, {where}'
                 yield situation(name, gains, half, target=target, **fields)
         for target in ('fci', 'mujoco'):
-            told = {} if target == 'mujoco' else {'payload_known_to_robot': False}
+            settings = {} if target == 'mujoco' else {'payload_known_to_robot': False}
             later = partial(moves, share=0.5, at=2200)
-            fields = {'settings': told, 'target': target, 'loop': loop, 'seconds': 5.0}
+            fields = {'settings': settings, 'target': target, 'loop': loop, 'seconds': 5.0}
             for name, change in (
-                ('1.5 kg taken and told', {'mass': 1.5, 'payload': runs.payload(1.5)}),
+                ('1.5 kg taken and declared', {'mass': 1.5, 'payload': runs.payload(1.5)}),
                 ('firm gains set', {'kp': None, 'kd': None}),
             ):
                 script = partial(_changes_rightly, **change)

@@ -191,10 +191,10 @@ def _settings() -> Iterator[Case]:
         yield Case(f'fci, nobody carries the arm{where}', fci, loop=loop)
         yield Case(f'mujoco, weightless{where}', mujoco, {'gravity': (0.0, 0.0, 0.0)}, loop=loop)
         for mass in (0.5, 1.5, 3.0, 5.0):
-            told = {**unknown, 'payload': runs.payload(mass)}
+            settings = {**unknown, 'payload': runs.payload(mass)}
             name = f'fci, {mass:g} kg declared'
             later = (partial(live, payload=runs.payload(mass)),)
-            yield Case(f'{name} and absent{where}', told, CARRIED, loop=loop)
+            yield Case(f'{name} and absent{where}', settings, CARRIED, loop=loop)
             yield Case(f'{name} live and absent{where}', unknown, CARRIED, later, loop=loop)
             if mass < 5.0:
                 there, taken = {'payload': runs.body(mass)}, (partial(carries, mass=mass),)
@@ -206,8 +206,8 @@ def _settings() -> Iterator[Case]:
     yield Case('mujoco, 3 kg declared live and absent', mujoco, {}, later)
     taken, lost = (partial(carries, mass=3.0),), (partial(carries, mass=0.0),)
     yield Case('mujoco, 3 kg picked up, undeclared', mujoco, {}, taken)
-    there, told = {'payload': runs.body(3.0)}, {**mujoco, 'payload': runs.payload(3.0)}
-    yield Case('mujoco, 3 kg lost, still declared', told, there, lost)
+    there, settings = {'payload': runs.body(3.0)}, {**mujoco, 'payload': runs.payload(3.0)}
+    yield Case('mujoco, 3 kg lost, still declared', settings, there, lost)
     for degrees in (10, 20, 30, 60, 90, 120, 150, 180):
         gravity = {'gravity_vector': runs.tilted(degrees)}
         later, gains = (partial(live, **gravity),), (FEW if degrees > 90 else Case.gains)
@@ -218,16 +218,16 @@ def _settings() -> Iterator[Case]:
                 name, tilt = target['target'], {**carried, 'gravity': runs.tilted(degrees)}
                 loop = degrees % 60 == 0
                 where = ', loop' if loop else ''
-                told = {**target, **gravity}
+                settings = {**target, **gravity}
                 wrong = f'{name}, gravity {degrees} deg wrong in a level arm{where}'
-                yield Case(wrong, told, carried, gains=FEW, loop=loop)
-                wrong = f'{name}, mounted at {degrees} deg, untold{where}'
+                yield Case(wrong, settings, carried, gains=FEW, loop=loop)
+                wrong = f'{name}, mounted at {degrees} deg, undeclared{where}'
                 yield Case(wrong, target, tilt, gains=FEW, loop=loop)
     for loop in (False, True):
         where = 'loop' if loop else 'node'
         for target, carried in BOTH:
             other = 'mujoco' if target['target'] == 'fci' else 'fci'
-            told = {'payload_known_to_robot': False, **target}
+            settings = {'payload_known_to_robot': False, **target}
             for what, change in (
                 (f'target {other}', {'target': other}),
                 ('gravity 45 deg wrong', {'gravity_vector': runs.tilted(45)}),
@@ -238,11 +238,11 @@ def _settings() -> Iterator[Case]:
                     name = f'{target["target"]}, {what}, set while silent, {where}'
                     script = partial(runs.changes_while_silent, starts=starts, **change)
                     name += '' if starts else ', not started'
-                    yield Case(name, told, carried, (script,), FEW, loop=loop)
+                    yield Case(name, settings, carried, (script,), FEW, loop=loop)
             for gains in ('none', 'firm'):
                 script = partial(gains_while_silent, gains=gains)
                 name = f'{target["target"]}, {gains} gains set while silent, {where}'
-                yield Case(name, told, carried, (script,), ('gentle',), loop=loop)
+                yield Case(name, settings, carried, (script,), ('gentle',), loop=loop)
 
 
 def _sensors(arm: ArmDescription) -> Iterator[Case]:
@@ -283,9 +283,9 @@ def _sensors(arm: ArmDescription) -> Iterator[Case]:
         name = f'fci, states become {late} ms late, 65 N for 0.3 s'
         yield Case(name, {}, push, (), STIFF, partial(becomes_late, late))
     for every in (1, 2, 5):
-        told = {'target': 'mujoco', 'payload': runs.payload(2.5)}
+        settings = {'target': 'mujoco', 'payload': runs.payload(2.5)}
         name = f'mujoco, 2.5 kg declared and absent, loop of {every} ms'
-        yield Case(name, told, gains=FEW, loop=True, every=every)
+        yield Case(name, settings, gains=FEW, loop=True, every=every)
         gravity = {'gravity_vector': runs.tilted(45)}
         name = f'fci, gravity 45 deg wrong, loop of {every} ms'
         yield Case(name, gravity, CARRIED, gains=FEW, loop=True, every=every)

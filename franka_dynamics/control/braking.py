@@ -87,7 +87,7 @@ class Brake:
     at_rest : bool
         Whether the arm has come to rest since `begin`.
     limited : ndarray of bool, shape (n,)
-        Where the last torque was less than asked for; set by the caller.
+        Where limits held back the last torque; set by the caller.
     driven : str
         Why braking cannot succeed: something drives the arm; empty while braking works.
 

@@ -53,7 +53,7 @@ class Event(str, Enum):
 
     BEGIN = 'the first torque is allowed'
     STOP = (
-        'a stop is asked for, states are too old for the gains, the arm is too fast, or the model '
+        'a stop is requested, states are too old for the gains, the arm is too fast, or the model '
         'does not explain its torque'
     )
     REST = 'the braked arm is at rest'

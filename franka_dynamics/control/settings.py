@@ -222,8 +222,8 @@ class Settings:
             if not self.mount_tilt_compensated_by:
                 raise SettingsError(
                     f'the URDF {description.file} mounts the arm tilted, and the target '
-                    f'{self.target} compensates the gravity of the mounting that it was told: set '
-                    'mount_tilt_compensated_by to robot if this tilt is set in Desk, or to node '
+                    f'{self.target} compensates gravity for the mounting set in Desk: set '
+                    'mount_tilt_compensated_by to robot if this tilt is set there, or to node '
                     'if Desk says upright.'
                 )
         off = np.abs(_base_on_mount(description) - np.eye(3)) > ROTATED

@@ -87,8 +87,8 @@ class TermModel:
 
     `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
     receiver's gravity compensation models it, None if the receiver does not compensate gravity or
-    its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless Desk was
-    told the mount's tilt (`mount_tilt_compensated_by`), and the payload set in Desk or by setLoad.
+    its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless the
+    mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the payload of Desk or setLoad.
     `space_gravity` is the true gravity in {S}. `friction` gives the friction torque to command,
     None if terms.friction is off. `description` is the arm without the settings' payload, and
     `has_payload` says whether there is one.
