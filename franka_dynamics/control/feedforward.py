@@ -107,7 +107,7 @@ class Feedforward:
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
         longest = max(MAX_STEP_S, period) if applied_when_silent else MAX_STEP_S
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
-        self._send, self._lock = send, threading.RLock()
+        self._send, self._lock, self._changing = send, threading.RLock(), threading.Lock()
         self.states = StateCheck(arm, self.limits, period)
         self.law = self._made(Settings().changed(target=target, **settings))
         self.residuals = ResidualMonitor(arm, self.limits, self.law.terms)
@@ -230,21 +230,19 @@ class Feedforward:
         new ones. Raises SettingsError, and changes nothing, if they cannot be used, if torques are
         sent for another target, or while the joints are tried.
         """
-        while True:
+        with self._changing:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
-                if self.law is before:  # else another thread has changed settings meanwhile
-                    self._require_usable_now(law)
-                    used = self._ramp.in_use(before)
-                    if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
-                        self.reference.hold(None)  # a person may have guided the arm away
-                    self.law = law
-                    self._ramp.change(before)
-                    silent = self.state is State.SILENT
-                    rests = self._compared and (not silent or self._applied_when_silent)
-                    if self.state in ACTIVE or not rests:
-                        self._adopt(law.settings.payload != before.settings.payload)
-                    return
+                self._require_usable_now(law)
+                used = self._ramp.in_use(before)
+                if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
+                    self.reference.hold(None)  # a person may have guided the arm away
+                self.law = law
+                self._ramp.change(before)
+                silent = self.state is State.SILENT
+                rests = self._compared and (not silent or self._applied_when_silent)
+                if self.state in ACTIVE or not rests:
+                    self._adopt(law.settings.payload != before.settings.payload)
 
     def _adopt(self, loaded: bool = False) -> None:
         """Let torques go out by the present settings; `loaded`: the payload has changed."""

@@ -11,7 +11,7 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.braking import Brake, FASTER, TIME_CONSTANT_S
 from franka_dynamics.control.feedforward import Limits, State, Stop
 from franka_dynamics.control.guard_replay import learnt, replay_guard
-from franka_dynamics.control.residual_monitor import bounds, less_load, MAX_PICK_UP_S
+from franka_dynamics.control.residual_monitor import bounds, MAX_PICK_UP_S
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -245,14 +245,6 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
             assert loop.controller.state is State.RUNNING
         else:
             loop.until(State.HOLDING, MAX_PICK_UP_S)
-
-
-def test_the_share_of_a_load_that_explains_a_difference_is_taken_off():
-    lifted = np.array([0.0, 4.0, 0.0, 3.0])
-    np.testing.assert_allclose(less_load(-0.5 * lifted, lifted), 0.0, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(less_load(lifted, lifted), lifted)  # more than none
-    np.testing.assert_allclose(less_load(-3.0 * lifted, lifted), -2.0 * lifted)
-    np.testing.assert_allclose(less_load(lifted, 0.0 * lifted), lifted)
 
 
 def test_a_held_arm_that_is_pushed_stays_held():

@@ -8,6 +8,7 @@ from functools import partial
 import itertools
 import logging
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -716,14 +717,18 @@ def test_the_target_stays_while_torques_are_sent():
 def test_of_two_changes_at_once_none_is_lost():
     script = Script().running()
     prepare = script.core.prepare
+    other = threading.Thread(target=lambda: script.core.change(kp=(50.0,)))
 
     def slowly(**settings):
-        law, script.core.prepare = prepare(**settings), prepare
-        script.core.change(kp=(50.0,))  # by another thread
+        script.core.prepare = prepare
+        law = prepare(**settings)
+        other.start()
+        other.join(0.1)
         return law
 
     script.core.prepare = slowly
     script.core.change(scale=0.5)
+    other.join()
     assert (script.core.settings.kp, script.core.settings.scale) == ((50.0,), 0.5)
 
 
