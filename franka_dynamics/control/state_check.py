@@ -260,8 +260,8 @@ class StateCheck:
         nothing is judged. `desired_dq` is the desired velocity, (n,) [rad/s]. A real encoder's
         position never repeats for long. A simulator's without noise does, of an arm at rest.
         """
-        same = self._same
-        if torque is None or same is None or not np.count_nonzero(same):  # faster than any()
+        same, q = self._same, self.q
+        if torque is None or q is None or same is None or not np.count_nonzero(same):
             self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._zero > 0.0
             return ''
         self._torque = np.where(self._still_s > 0.0, self._torque, torque)
@@ -278,7 +278,7 @@ class StateCheck:
         joint = int(stuck[0])
         return (
             f'the position of {self._names[joint]} stands still bit for bit at '
-            f'{self.q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
+            f'{q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
             'must move; check its sensor and whether the driver repeats an old state'
         )
 
@@ -289,6 +289,7 @@ class StateCheck:
 
     def unseen_motion(self) -> tuple[Array, Array]:
         """Return where joints probably are whose positions repeat, and how fast, (n,) each."""
+        assert self.q is not None, 'a position repeats'
         return self.q + self._still_s * self._dq_before, self._dq_before
 
     def take(
