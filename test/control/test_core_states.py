@@ -456,12 +456,6 @@ def test_a_source_whose_stamps_stand_still_is_lost_whatever_the_age(age):
     assert script.core.state is not State.RUNNING
 
 
-def test_a_time_that_is_no_number_is_no_sign_of_states():
-    script = Script(MUJOCO).running()
-    script.core.tick(math.nan)
-    assert script.core.state is not State.RUNNING
-
-
 def test_a_reference_is_followed_only_while_torques_are_sent():
     script = Script()
     with pytest.raises(ReferenceRefusedError):
