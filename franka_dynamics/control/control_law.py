@@ -65,8 +65,8 @@ class ControlLaw:
         # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
         self.damping_rate = damping_rate(mass, self.kd) if self.kd.any() else 0.0
         # How late torques may be [s], for kp of each joint, (n,), and for all gains.
-        damped, pulls = self.kd + self._damping, np.maximum(self.kp, np.finfo(float).tiny)
-        self._max_late_kp = np.where(self.kp > 0.0, damped / pulls, np.inf)
+        damped, unlimited = self.kd + self._damping, np.full(description.n, np.inf)
+        self._max_late_kp = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
         by_kd = MAX_PHASE / self.damping_rate if self.damping_rate else np.inf
         self._max_late = min(by_kd, self._max_late_kp.min())
         self._zero = np.zeros(description.n)
