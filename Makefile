@@ -11,7 +11,7 @@ VENV ?= .venv
 # crashed in.
 TEST_ARGS ?= -q -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 SOAK_SECONDS ?= 600
-FUZZ_EXAMPLES ?= 5000
+FUZZ_EXAMPLES ?= 1500
 # The first of these that starts, is new enough and can make environments; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
@@ -51,7 +51,7 @@ help:
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
 	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
-	@echo 'make fuzz         more random states, files, messages and bytes, others each time'
+	@echo 'make fuzz         more random states, files, messages and bytes, others each time (minutes)'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
 	@echo 'make foreign-files  compare every URDF below FOLDER with what Pinocchio reads in it'
 	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
