@@ -23,7 +23,7 @@ _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 
 class Check(NamedTuple):
-    """One line of output: what was checked, the level (GOOD, NOTE or BAD), and the finding."""
+    """One line of output: what was checked, the level (GOOD, NOTE or BAD), and what was found."""
 
     subject: str
     level: str
@@ -58,20 +58,20 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         '--cap-add=sys_nice',
         NOTE if simulated else BAD,
     )
-    finding = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
-    yield _check('kernel', realtime, finding, 'enough for simulation, not for FCI')
-    finding = f'{cores} cores, load {load:.1f}'
-    yield _check('processor', load <= 0.75 * cores, finding, 'other work may delay cycles')
+    text = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
+    yield _check('kernel', realtime, text, 'enough for simulation, not for FCI')
+    text = f'{cores} cores, load {load:.1f}'
+    yield _check('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
-        finding = f'the governor is {governors}'
-        yield _check('frequency', governors == 'performance', finding, fix)
+        text = f'the governor is {governors}'
+        yield _check('frequency', governors == 'performance', text, fix)
     yield from dds_settings(os.environ)
 
 
-def _check(subject: str, good: bool, finding: str, fix: str, level: str = NOTE) -> Check:
+def _check(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> Check:
     """Return a check; unless it is good it has the level and says how to repair what was found."""
-    return Check(subject, GOOD, finding) if good else Check(subject, level, f'{finding}: {fix}')
+    return Check(subject, GOOD, text) if good else Check(subject, level, f'{text}: {fix}')
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
@@ -96,11 +96,11 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
         )
     if variables.get('ROS_LOCALHOST_ONLY') == '1':
-        finding = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
+        text = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
         fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
-        yield Check('network', NOTE, f'{finding}: {fix}')
+        yield Check('network', NOTE, f'{text}: {fix}')
     for name in FASTDDS_PROFILES:
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
-            finding = f'{name} names {profile[:200]}, which does not exist; unset it'
-            yield Check('network', BAD, finding)
+            text = f'{name} names {profile[:200]}, which does not exist; unset it'
+            yield Check('network', BAD, text)

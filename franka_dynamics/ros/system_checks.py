@@ -127,18 +127,18 @@ def _joint_states(
         hint = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
         if others:
             hint = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
-        finding = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
-        yield subject, BAD, finding
+        text = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
+        yield subject, BAD, text
         return
     who = ', '.join(publishers) or 'a node that left'
-    finding = f'{states.rate:.0f} Hz on {topic} from {who}'
+    text = f'{states.rate:.0f} Hz on {topic} from {who}'
     simulated = bool(simulator or clock)
-    finding += f', {states.stamped_rate:.0f} Hz of simulated time' if simulated else ''
+    text += f', {states.stamped_rate:.0f} Hz of simulated time' if simulated else ''
     if (states.stamped_rate if simulated else states.rate) < _LEAST_RATE_HZ:
         fix = f'a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
-        yield subject, BAD, f'{finding}; {fix}'
+        yield subject, BAD, f'{text}; {fix}'
     else:
-        yield subject, GOOD, finding
+        yield subject, GOOD, text
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulator:
@@ -147,8 +147,8 @@ def _joint_states(
     if states.effort:
         yield 'measured torque', GOOD, 'effort is there'
     else:
-        finding = 'effort is missing, zero or NaN: nothing to replay or identify from, '
-        yield 'measured torque', NOTE, finding + 'and a weaker guard'
+        text = 'effort is missing, zero or NaN: nothing to replay or identify from, '
+        yield 'measured torque', NOTE, text + 'and a weaker guard'
 
 
 def _other_topics(node: Any, topic: str) -> list[str]:
@@ -169,27 +169,23 @@ def _other_topics(node: Any, topic: str) -> list[str]:
 def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Line]:
     clock, age = publisher_names(node, '/clock'), states.age
     if states.stamps and (clock or simulator) and states.speed < _LEAST_SPEED:
-        finding = (
-            f'simulated time of {", ".join(clock or simulator)} runs at {states.speed:.2f} of '
-        )
+        text = f'simulated time of {", ".join(clock or simulator)} runs at {states.speed:.2f} of '
         fix = 'resume the simulation, or leave it more processor time'
-        yield 'clock', BAD, f'{finding}real time: {fix}'
+        yield 'clock', BAD, f'{text}real time: {fix}'
     elif clock:
-        finding = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
-        yield 'clock', NOTE, finding
+        text = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
+        yield 'clock', NOTE, text
     elif states.stamps and simulator:
-        finding = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
+        text = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
         yield (
             'clock',
             GOOD,
-            f'{finding}{states.speed:.2f} of real time: {age:.2f} s behind the clock by now',
+            f'{text}{states.speed:.2f} of real time: {age:.2f} s behind the clock by now',
         )
     elif states.off_the_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
-        finding = (
-            f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
-        )
-        yield 'clock', BAD, f'{finding}, {fix}'
+        text = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
+        yield 'clock', BAD, f'{text}, {fix}'
     elif states.stamps:
         yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
 
@@ -198,8 +194,8 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     names = ', '.join(publishers)
     if len(publishers) > 1:
-        finding = f'{names} all publish on {command}; an arm takes torques from one'
-        yield 'commands', BAD, finding
+        text = f'{names} all publish on {command}; an arm takes torques from one'
+        yield 'commands', BAD, text
     elif publishers:
         level = GOOD if listeners else NOTE
         yield 'commands', level, f'{names} publishes on {command}, {listeners} listen'
@@ -212,10 +208,8 @@ def _nodes(statuses: dict[str, Status], present: Sequence[str] = ()) -> Iterator
     commanding = [one for one in statuses.values() if one.subject == COMMAND]
     silent = sorted({name.strip('/') for name in present} - {one.node for one in commanding})
     for name in silent:
-        finding = (
-            f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
-        )
-        yield 'node', BAD, f'{finding}, and `franka-dynamics node state configure` tries again'
+        text = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
+        yield 'node', BAD, f'{text}, and `franka-dynamics node state configure` tries again'
     if not commanding and not silent:
         yield 'node', NOTE, 'no feedforward node is heard'
     for one in commanding:

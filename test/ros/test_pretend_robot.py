@@ -4,8 +4,6 @@
 
 import numpy as np
 import pytest
-from rclpy.qos import QoSProfile
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
@@ -163,16 +161,3 @@ def test_the_description_may_come_from_its_topic(probe, robot, node):
     description = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
     description.publish(String(data=urdf_text(FR3)))
     running(robot())
-
-
-def test_a_second_publisher_of_joint_states_is_refused_by_name(probe, robot, node):
-    node()
-    arm = running(robot())
-    second = probe.create_publisher(JointState, 'joint_states', QoSProfile(depth=1))
-
-    def told():
-        second.publish(arm.message())
-        return probe.says(NODE, 'a second node publishes /joint_states')
-
-    arm.until(told, 'the second node')
-    arm.until_says('/probe')
