@@ -82,7 +82,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
                 (torques.MAX_RESIDUAL * firm, torques.MAX_WRIST_RESIDUAL * wrist),
             ),
-            ('For {} s after a change of `payload`', (torques.MAX_PICK_UP_S,)),
+            (
+                'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
+                (torques.MAX_PICK_UP_S, torques.MAX_PICK_UP_SPEED),
+            ),
         ],
         'docs/reference/reliability.md': [
             (
