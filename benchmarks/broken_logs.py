@@ -43,7 +43,8 @@ from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.solve import common_noise, equations, friction_alone
 from franka_dynamics.identification.sums import directions, FOLDS, Sums
 from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.identification.verdict import Cause, of_motion, Unknowable
+from franka_dynamics.identification.unknowable import Unknowable
+from franka_dynamics.identification.verdict import Cause, of_motion
 from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording

@@ -21,6 +21,7 @@ from ..typing import Array
 # the model last longer.
 INDEPENDENT = 6.0
 _LEAST = 1e-9  # smallest noise, relative to normal residuals
+LEAST_SHARE = 1e-3  # smallest own noise, as a share of a joint's largest effort: rounding
 
 
 def estimate(sums: Sums, prior: Prior, precision: float, noise: Array) -> Array:
@@ -62,6 +63,11 @@ def friction_alone(sums: Sums, prior: Prior, noise: Array) -> Array:
 def residuals(sums: Sums, theta: Array) -> Array:
     """Return each joint's root mean square residual, shape (n,) [N m]."""
     return np.asarray(np.sqrt(sums.squares(theta) / sums.count))
+
+
+def own_noise(sums: Sums, theta: Array) -> Array:
+    """Return each joint's residual, shape (n,), at least a share of its largest effort [N m]."""
+    return np.maximum(residuals(sums, theta), np.maximum(LEAST_SHARE * sums.strongest, 1e-12))
 
 
 def common_noise(sums: Sums, prior: Prior, precision: float, per_joint: Array) -> Array:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from .contact import seconds
 from .options import IdentificationOptions
 from .prior import Prior
 from .sums import period_of, Sums
 from .torque_model import TorqueModel
-from .verdict import seconds
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings.plausibility import faults, require_units, suspicions

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..identification.verdict import Cause, MIN_EFFECT, Unknowable, Verdict
+from ..identification.unknowable import Unknowable
+from ..identification.verdict import Cause, Verdict
 
 # What a fault is, and what to do about it. {0} is the first of a cause's values.
 _CAUSES = {
@@ -53,13 +54,26 @@ def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any)
     if found.suspected:
         names = ', '.join(joint_names[joint] for joint in found.suspected)
         lines.append(
-            f'Cause unknown, joint{"s" * (len(found.suspected) > 1)} {names}: a fault that would '
-            f'change the identified torques by more than {MIN_EFFECT:g} times the error on '
-            'left-out parts explains the recordings better, but no fault is clear. Look at these '
-            'joints in the plots: sign, unit, gear, zero, order of the columns.'
+            f'Cause unknown, joint{"s" * (len(found.suspected) > 1)} {names}: faults that would '
+            'change the identified torques explain the recordings better, but none is clear. Look '
+            'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
     lines += [_sentence(one, joint_names, effort_scale) for one in found.questions]
-    return lines if found.unknowable is None else [*lines, *_open(found.unknowable)]
+    if found.unknowable is not None:
+        lines += _open(found.unknowable)
+    unseen = [
+        f'a factor of the effort of {name} below {1.0 + one.values[0]:.2f}'
+        if one.kind == 'gain'
+        else f'a zero of {name} that is off by less than {one.values[0]:.2f} rad'
+        for one in found.unseen
+        for name in (joint_names[one.joints[0]],)
+    ]
+    if unseen:
+        lines.append(
+            f'This motion hides {", ".join(unseen)}: other masses would explain it. '
+            '`identify plan` plans a motion that shows more.'
+        )
+    return lines
 
 
 def _open(found: Unknowable) -> list[str]:
