@@ -71,10 +71,15 @@ def run(
     if output and not refused:
         result.save(output, payload=arm.read_payload(), anyway=True)
     if report:
-        used, scale = {one.name for one in result.notes}, fit.scale(result.model.n)
+        used, scale = (
+            {one.name for one in result.recordings.notes},
+            fit.scale(result.estimate.model.n),
+        )
         bags_of = zip(labels_of(each := [*fitted, *left_out]), each)
         motions = (
-            (name, one.motion(result.model, scale)) for name, one in bags_of if name in used
+            (name, one.motion(result.estimate.model, scale))
+            for name, one in bags_of
+            if name in used
         )
         write_text(report, pages.identification_page(result, motions, base_parameters=all))
     if json:
@@ -89,7 +94,11 @@ def run(
         say(refused, style='red')
         return 1
     if output:
-        what = f'all {len(result.names)} bags' if result.names[1:] else 'all of the bag'
+        what = (
+            f'all {len(result.recordings.names)} bags'
+            if result.recordings.names[1:]
+            else 'all of the bag'
+        )
         say(f'arm file: {output} (set {IDENTIFIED}, fitted to {what}). Next:')
         written = ArmChoice(f'{output}')
         suggest(next_command('arm check', arm=written))

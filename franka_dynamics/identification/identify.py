@@ -27,7 +27,7 @@ import numpy as np
 from .consistent_fit import fit_consistent
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Identification, Improvement, Score
+from .results import Estimate, Identification, Improvement, Recordings, Score
 from .solve import (
     common_noise,
     deviations,
@@ -189,29 +189,24 @@ def identify(
     )
     base, theta = thetas[:2]
     spread, precision = deviations(every, prior, asked.regularization, noise, base)
+    opened = left_open(every, prior, residuals(every, base))
     seconds = [(*one.seconds, one.note.name) for one in used]
-    verdict = judge(every, prior, held if published else (), seconds)
     return Identification(
-        model,
         start,
         asked,
         arm,
-        theta,
-        base,
-        spread,
-        left_open(every, prior, residuals(every, base)),
-        precision,
-        prior,
+        Estimate(model, prior, theta, base, spread, opened, precision),
         scores,
         Improvement.of(scores[1], scores[2:]),
-        verdict,
-        tuple(one.note for one in used),
-        tuple(ResidualRms.of_squares(one.squares(theta), one.count, unit).E for one in each),
-        unseen,
-        used[0].signal,
-        tuple(failures),
-        tuple(_contradictions(used, prior, asked.regularization, every)),
-        unit.name,
+        judge(every, prior, held if published else (), seconds),
+        Recordings(
+            tuple(one.note for one in used),
+            tuple(ResidualRms.of_squares(one.squares(theta), one.count, unit).E for one in each),
+            unseen,
+            used[0].signal,
+            tuple(failures),
+            tuple(_contradictions(used, prior, asked.regularization, every)),
+        ),
     )
 
 

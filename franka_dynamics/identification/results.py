@@ -107,76 +107,73 @@ class Improvement:
 
 
 @dataclass(frozen=True, eq=False)
-class Identification:
+class Estimate:
     """
-    All results of an identification: the fit to all recordings, and errors on unseen parts.
+    The parameters fitted to all recordings.
 
-    Attributes
-    ----------
-    model : TorqueModel
-        The identified model.
-    start : ArmDescription
-        The starting set.
-    options : IdentificationOptions
-        The options.
-    arm : ArmDescription
-        The identified arm, physically consistent, with friction.
-    theta : ndarray, shape (p,)
-        The arm's base parameters, then its friction parameters.
-    base, deviations : ndarray, shape (p,)
-        Base parameters and friction under the prior, and their standard deviations.
-    left_open : ndarray, shape (p,)
-        Standard deviations of parameters relative to their prior ones (`solve.left_open`).
-    precision : SupportedPrecision
-        The largest errors of the starting set that agree with the samples.
-    prior : Prior
-        The prior of the fit.
-    scores : tuple of Score
-        Of base parameters, the identified arm, and the published sets with friction fitted.
-    improvement : Improvement
-        Whether the arm is better than the best published set.
-    verdict : Verdict
-        Whether the recordings are sound, and what they ask.
-    notes : tuple of SourceNote
-        The recordings; the last `unseen` are test recordings.
-    errors : tuple of float
-        E of the identified arm on each recording.
-    unseen : int
-        Number of test recordings.
-    signal : SignalOptions
-        The options with which all recordings were prepared.
-    failures : tuple of str
-        A sentence for each unusable bag.
-    remarks : tuple of str
-        Warnings about bags that do not fit together.
-
+    `theta` (p,) are the identified arm's base parameters, then its friction parameters. `base` and
+    `deviations` (p,) are base parameters and friction without constraints, and their standard
+    deviations; `left_open` (p,) are standard deviations relative to the prior's
+    (`solve.left_open`). `precision` are the largest errors of the starting set that agree with the
+    samples.
     """
 
     model: TorqueModel
-    start: ArmDescription
-    options: IdentificationOptions
-    arm: ArmDescription
+    prior: Prior
     theta: Array
     base: Array
     deviations: Array
     left_open: Array
     precision: SupportedPrecision
-    prior: Prior
-    scores: tuple[Score, ...]
-    improvement: Improvement
-    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """
+    The recordings used, of which the last `unseen` are test recordings.
+
+    `errors` are E of the identified arm on each. All were prepared with the options `signal`.
+    `failures` has a sentence for each unusable bag, `remarks` one for each bag that does not fit
+    together with the others.
+    """
+
     notes: tuple[SourceNote, ...]
     errors: tuple[float, ...]
     unseen: int
     signal: SignalOptions
     failures: tuple[str, ...]
     remarks: tuple[str, ...]
-    unit: str
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the recordings."""
         return tuple(one.name for one in self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """
+    All results of an identification: the fit to all recordings, and errors on unseen parts.
+
+    `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
+    `scores` are those of base parameters, of the identified arm, and of the published sets with
+    friction fitted; `improvement` says whether the arm is better than the best of these, `verdict`
+    whether the recordings are sound, and what they ask.
+    """
+
+    start: ArmDescription
+    options: IdentificationOptions
+    arm: ArmDescription
+    estimate: Estimate
+    scores: tuple[Score, ...]
+    improvement: Improvement
+    verdict: Verdict
+    recordings: Recordings
+
+    @property
+    def unit(self) -> str:
+        """Unit of E."""
+        return Unit.of(self.start).name
 
     @property
     def accepted(self) -> bool:
@@ -228,7 +225,7 @@ def identified_arm_text(
 
     `payload`, on the flange during the recordings, is subtracted from the arm.
     """
-    names = result.names
+    names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
     score, verdict = result.arm_score, result.verdict
@@ -241,8 +238,10 @@ def identified_arm_text(
         'fitted to all of the data; physically consistent; prior '
         f'about {result.start.inertial_set} of precision {result.options.regularization:g}'
     )
-    suspicions = [f'{one.name}: {text}' for one in result.notes for text in one.suspicions]
-    warnings = [*asks, *result.remarks, *suspicions]
+    suspicions = [
+        f'{one.name}: {text}' for one in result.recordings.notes for text in one.suspicions
+    ]
+    warnings = [*asks, *result.recordings.remarks, *suspicions]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)

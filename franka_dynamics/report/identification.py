@@ -22,15 +22,16 @@ _NEAR_ZERO = ('fo', 'fz')
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return the results in JSON's types: E, also by bag, in `result.unit`, the rest in SI."""
+    recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
     data: dict[str, Any] = plain(
         {
             'arm': result.start.name,
             'starting_set': result.start.inertial_set,
             'hand': result.start.hand,
-            'recordings': result.notes,
-            'left_out': result.failures,
-            'signal': result.signal,
+            'recordings': recordings.notes,
+            'left_out': recordings.failures,
+            'signal': recordings.signal,
             'options': result.options,
             'scores': result.scores,
             'improvement': {**vars(result.improvement), 'better': result.improvement.better},
@@ -40,14 +41,17 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 'accepted': result.accepted,
                 'sentences': _verdict(result),
             },
-            'prior': {'precision': result.options.regularization, 'supported': result.precision},
+            'prior': {
+                'precision': result.options.regularization,
+                'supported': estimate.precision,
+            },
             'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
-            'left_open': dict(zip(result.model.names, result.left_open.tolist())),
-            'slip_reaches_rad': result.model.friction.reaches,
-            'residual_of_recordings': dict(zip(result.names, result.errors)),
-            'unseen_recordings': result.names[len(result.names) - result.unseen :],
+            'left_open': dict(zip(estimate.model.names, estimate.left_open.tolist())),
+            'slip_reaches_rad': estimate.model.friction.reaches,
+            'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
+            'unseen_recordings': recordings.names[len(recordings.names) - recordings.unseen :],
             'masses': [link.mass for link in result.arm.links],
-            'remarks': result.remarks,
+            'remarks': recordings.remarks,
         }
     )
     return data
@@ -55,13 +59,15 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 def _parameters(result: Identification) -> list[tuple[Any, ...]]:
     """Return name, starting value (None of friction), estimate, deviation, the arm's value."""
-    names, start = result.model.names, result.model.base.values(result.start)
+    names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
-    return list(zip(names, starts, result.base, result.deviations, result.theta))
+    return list(
+        zip(names, starts, result.estimate.base, result.estimate.deviations, result.estimate.theta)
+    )
 
 
 def _verdict(result: Identification) -> list[str]:
-    scale = result.options.scale(result.model.n)
+    scale = result.options.scale(result.estimate.model.n)
     return verdict_lines(result.verdict, result.start.joint_names, scale)
 
 
@@ -93,21 +99,21 @@ def conclusion(result: Identification) -> str:
 def details(result: Identification) -> list[str]:
     """Return sentences on faults and questions, doubtful bags, and links poorly known."""
     return [
-        *(f'left out: {failure}' for failure in result.failures),
+        *(f'left out: {failure}' for failure in result.recordings.failures),
         *(
             sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
-            for one in result.notes
+            for one in result.recordings.notes
             for sentence in (*one.suspicions, *one.remarks)
         ),
         *_verdict(result),
-        *result.remarks,
+        *result.recordings.remarks,
         *_poorly_known(result),
     ]
 
 
 def _unseen(result: Identification) -> str:
     """Return the beginning of a sentence on E: what the fits did not use."""
-    unseen, count = result.unseen, len(result.names)
+    unseen, count = result.recordings.unseen, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
     return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
@@ -123,7 +129,7 @@ _WHY = {
 
 def _poorly_known(result: Identification) -> list[str]:
     """Return a sentence on the links whose parameters the motion leaves open, and why."""
-    parts = zip(result.model.names, result.left_open)
+    parts = zip(result.estimate.model.names, result.estimate.left_open)
     opened = [name for name, part in parts if part > _POORLY_KNOWN and name[:2] not in _NEAR_ZERO]
     if not opened:
         return []
@@ -132,7 +138,7 @@ def _poorly_known(result: Identification) -> list[str]:
     return [
         f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
         f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}: '
-        f'{len(opened)} of {len(result.model.names)} parameters stay near '
+        f'{len(opened)} of {len(result.estimate.model.names)} parameters stay near '
         f'{result.start.inertial_set}. `identify plan --given` plans a motion that shows them.'
     ]
 
@@ -165,7 +171,7 @@ def tables(result: Identification) -> list[Table]:
         Table(
             f'E of the identified arm on each recording [{unit}]',
             ['recording', *heads('E')],
-            list(zip(result.names, result.errors)),
+            list(zip(result.recordings.names, result.recordings.errors)),
         ),
         Table(
             'links',
@@ -191,7 +197,7 @@ def parameter_table(result: Identification) -> Table:
 
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
     """Return a figure of measured torque, the identified arm's torque and their difference."""
-    predicted = result.model.torque(motion, result.theta)
+    predicted = result.estimate.model.torque(motion, result.estimate.theta)
     return torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
 
 
@@ -227,7 +233,7 @@ def identification_page(
 
 
 def _method(result: Identification) -> str:
-    signal, model = result.signal, result.model
+    signal, model = result.recordings.signal, result.estimate.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '

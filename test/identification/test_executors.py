@@ -83,8 +83,8 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     with refuses(RecordingError, 'bag2'):
         identified(bags)
     found = identified(bags, skip_failures=True)
-    assert len(found.notes) == 2
-    (failure,) = found.failures
+    assert len(found.recordings.notes) == 2
+    (failure,) = found.recordings.failures
     assert 'bag2 cannot be read' in failure
 
 

@@ -60,9 +60,11 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     assert 0.0 < result.improvement.spread < result.improvement.gain
     # The written arm is fitted to the whole recording, so that its error is smaller.
     assert own.train.E < own.test.E
-    assert result.errors[0] == pytest.approx(own.train.E, rel=1e-9)
+    assert result.recordings.errors[0] == pytest.approx(own.train.E, rel=1e-9)
     # The recording is sound, and asks nothing.
-    assert result.verdict.sound and not result.verdict.questions and result.remarks == ()
+    assert (
+        result.verdict.sound and not result.verdict.questions and result.recordings.remarks == ()
+    )
     assert result.accepted and result.arm.inconsistencies() == ()
 
 
@@ -73,7 +75,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
     motion = ready(recording, arm, SIMPLE)
     result = identify([motion], arm, [arm], SIMPLE)
-    replayed = of_motion(motion, result.model, arm, [arm], 'log')
+    replayed = of_motion(motion, result.estimate.model, arm, [arm], 'log')
     assert replayed.unknowable.scale == pytest.approx(result.verdict.unknowable.scale, rel=1e-9)
     assert replayed.sound == result.verdict.sound
 
@@ -118,8 +120,8 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
     both = [ready(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
     result = identify(both, FER, [FER], SIMPLE)
-    assert any('contradicts the other' in one for one in result.remarks)
-    assert result.names == ('recording 1', 'recording 2')
+    assert any('contradicts the other' in one for one in result.recordings.remarks)
+    assert result.recordings.names == ('recording 1', 'recording 2')
 
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():
@@ -135,17 +137,17 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     recordings = runs(4)
     result = identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
     # The prior keeps friction that the motion does not show near zero, with a large deviation.
-    fv_5 = result.model.names.index('fv_5')
+    fv_5 = result.estimate.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
-    assert result.deviations[fv_5] > 0.5 * result.prior.deviations[fv_5]
-    assert result.left_open[fv_5] > 0.5
+    assert result.estimate.deviations[fv_5] > 0.5 * result.estimate.prior.deviations[fv_5]
+    assert result.estimate.left_open[fv_5] > 0.5
     (line,) = (one for one in details(result) if 'poorly known' in one)
     assert '5' in line.partition(' poorly')[0] and 'joints hardly move' in line
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
     assert result.arm_score.test.E < result.published[0].test.E
-    assert result.unseen == 2
+    assert result.recordings.unseen == 2
 
 
 def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
@@ -167,7 +169,7 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
         simulate(drawn_around(arm, 3), duration=9.9, noise=0.2, seed=k) for k in range(4)
     ]
     result = identify(recordings, arm, options=SIMPLE)
-    assert len(result.arm_score.folds) == len(result.notes) == 4
+    assert len(result.arm_score.folds) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
         identify(recordings[:1], arm, options=SIMPLE)
