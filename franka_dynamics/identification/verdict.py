@@ -151,9 +151,8 @@ class _LeftOut:
         self.plain = _Fit(self)
 
     def free(self, equations: Array, fault: Fault) -> None:
-        """Take the prior about an offset, which has a column of its own, out of equations."""
-        if fault[0] == 'offset':
-            (k,) = self.places[fault]
+        """Take the prior about an offset out of equations, unless it was given."""
+        if fault[0] == 'offset' and (k := self.places[fault][0]) not in self.moved:
             equations[:, k, k] -= self.prior.deviations[k] ** -2.0 - _FAINT
 
     def tried(self) -> list[_Fit]:
