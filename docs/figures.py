@@ -35,7 +35,7 @@ from franka_dynamics.control import (
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.control import residual_monitor as torques
 from franka_dynamics.files import write_text
-from franka_dynamics.identification import results, solve, torque_model, verdict
+from franka_dynamics.identification import contact, results, solve, torque_model, verdict
 from franka_dynamics.identification.options import PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
@@ -238,20 +238,16 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 noise,
             ),
             (
-                'doubtful if t exceeds {} (90 %), effect {}, and gain times effect {}',
-                (verdict._DOUBTFUL_T, verdict.MIN_EFFECT, verdict._MIN_EVIDENCE),
+                'A fault matters if t exceeds {} (95 %), and gain times effect {}.',
+                (verdict._SIGNIFICANT_T, verdict._MIN_EVIDENCE),
             ),
             (
-                'with t above {} (95 %) and by {} % of its gain, with an effect above {}, and if '
-                '{} % of its size',
-                (
-                    verdict._BETTER_T,
-                    100.0 * verdict._BETTER_BY,
-                    verdict._NAMED_EFFECT,
-                    100.0 * verdict._AGREES,
-                ),
+                'with t above {}, with an effect above {}, and if {} % of its size',
+                (verdict._SIGNIFICANT_T, verdict._NAMED_EFFECT, 100.0 * verdict._AGREES),
             ),
-            ('by more than {} of its residual is suspected', (verdict._DRIVES,)),
+            ('two standard deviations above {}', (verdict._UNSEEN,)),
+            ('gravity (turned by more than {} rad', (verdict._LEVEL,)),
+            ('at most {} % of the seconds', (100.0 * contact._TOUCHED,)),
             ('{} filtered samples count as one', (solve.INDEPENDENT,)),
             ('(`--prior`) is {}', (PRIOR_PRECISION,)),
         ],
