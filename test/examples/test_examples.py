@@ -74,7 +74,7 @@ def led(hand_guiding):
     # Less far in less time: about as fast as the example.
     hand_guiding.CYCLES, hand_guiding.START_S, hand_guiding.LET_GO_S = 1, 0.4, 1.8
     hand_guiding.WAY, hand_guiding.CYCLE_S = 0.4 * hand_guiding.WAY, 2.5
-    hand_guiding.PERIOD_S = 0.008
+    hand_guiding.PERIOD_S = 0.016
     return hand_guiding.run('fci', True, False), hand_guiding.run('mujoco', True, True)
 
 
