@@ -74,9 +74,10 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Return the text of every cell, row by row."""
+        heads = self._heads()
         return [
-            [_text(value, head) for value, head in zip(row, self._heads(), strict=True)]
-            for row in self.rows
+            [_text(cell.value, head) for cell, head in zip(row, heads, strict=True)]
+            for row in self._cells()
         ]
 
     def html(self) -> str:
@@ -85,13 +86,10 @@ class Table:
         body = '\n'.join(
             '<tr>'
             + ''.join(
-                f'<td class="{_mark(value)}">{escape(text)}</td>'
-                if _mark(value)
-                else f'<td>{escape(text)}</td>'
-                for value, text in zip(row, texts)
+                f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in zip(row, texts)
             )
             + '</tr>'
-            for row, texts in zip(self.rows, self.texts())
+            for row, texts in zip(self._cells(), self.texts())
         )
         return (
             f'<table><caption>{escape(self.title)}</caption><thead><tr>{heads}</tr></thead>'
@@ -107,55 +105,45 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        texts, heads = self.texts(), self._heads()
-        widths = [
-            max((len(row[column]) for row in texts), default=0) for column in range(len(heads))
-        ]
+        texts, cells = self.texts(), self._cells()
+        widths = [max(map(len, column)) for column in zip(*texts)]
         narrow = sum(widths) + _COLUMN_PADDING * len(widths) + 1 > options.max_width
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         shape: dict[str, Any] = {'box': None, 'padding': (0, 1, 0, 0)} if narrow else {}
         title = Text(self.title) if self.title else None
         table = RichTable(title=title, title_justify='left', **shape)
-        for column, head in enumerate(heads):
-            words = column == 0 or not any(_numeric(_value(row[column])) for row in self.rows)
-            justify: Literal['left', 'right'] = 'left' if words else 'right'
+        for place, head in enumerate(self._heads()):
+            right = place and any(_numeric(row[place].value) for row in cells)
+            justify: Literal['left', 'right'] = 'right' if right else 'left'
             table.add_column(Text(head.text), justify=justify, overflow='fold')
-        for row, shown in zip(self.rows, texts):
+        for row, shown in zip(cells, texts):
             table.add_row(
-                *(Text(text, _STYLES.get(_mark(cell), '')) for cell, text in zip(row, shown))
+                *(Text(text, _STYLES.get(one.mark, '')) for one, text in zip(row, shown))
             )
         yield table
 
     def _heads(self) -> list[Head]:
         return [Head(head) if isinstance(head, str) else head for head in self.heads]
 
-
-def _value(cell: Any) -> Any:
-    return cell.value if isinstance(cell, Cell) else cell
-
-
-def _mark(cell: Any) -> Mark:
-    return cell.mark if isinstance(cell, Cell) else ''
+    def _cells(self) -> list[list[Cell]]:
+        return [
+            [one if isinstance(one, Cell) else Cell(one, '') for one in row] for row in self.rows
+        ]
 
 
-def _text(cell: Any, head: Head) -> str:
-    value = _value(cell)
+def _text(value: Any, head: Head) -> str:
     if value is None:
         return ''
     if isinstance(value, (bool, np.bool_)):
         return 'yes' if value else 'no'
-    if isinstance(value, (int, float, np.number)):
-        return format(value, head.form)
-    return str(value)
+    return format(value, head.form) if isinstance(value, (int, float, np.number)) else str(value)
 
 
 def _numeric(value: Any) -> bool:
     """Return whether a value is a number, or a string that begins with one."""
-    if isinstance(value, (bool, np.bool_)):
-        return False
-    if isinstance(value, (int, float, np.number)):
-        return True
-    return isinstance(value, str) and re.match(r'[-+]?\d', value) is not None
+    if isinstance(value, str):
+        return re.match(r'[-+]?\d', value) is not None
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def plain(value: Any) -> Any:
