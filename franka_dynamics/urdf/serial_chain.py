@@ -181,16 +181,15 @@ def read_chain(
         if one.moves and one.name not in (*names, *positions)
     ]
     notes, torque_notes = list(document.notes), _mount_note(document, base, mount)
-    for chosen, what in (
-        ([one for one in positions if one in gripper], 'taken for a gripper (--joints chooses)'),
-        ([one for one in positions if one not in gripper], 'not part of the arm'),
-    ):
-        if chosen:
-            at = ', '.join(f'{name} at {positions[name]:g}' for name in chosen)
-            torque_notes.append(
-                f'{at}: {what}, and held there (held=, --hold, held_joints); the bodies they '
-                'carry count as part of the arm or of its base.'
-            )
+    if positions:
+        at = ', '.join(
+            f'{name} at {position:g}{" (taken for a gripper)" if name in gripper else ""}'
+            for name, position in positions.items()
+        )
+        torque_notes.append(
+            f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold, '
+            'held_joints); the bodies they carry count as part of the arm or of its base.'
+        )
     if others:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(

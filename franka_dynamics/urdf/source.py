@@ -88,8 +88,22 @@ def load_arm(
 
     """
     if is_urdf(arm):
-        description = _from_urdf(arm, inertial_set, hand, repair, prefix, joints, held)
-        for sentence in _bounded(description.torque_notes):
+        source = 'the URDF' if is_urdf_text(arm) else str(arm)
+        for name, value in (('inertial_set', inertial_set), ('repair', repair)):
+            if value is not None:
+                raise DescriptionError(
+                    f'{source} is a URDF, which has one inertial set and states no rounding; '
+                    f'leave {name} out, or write it as an arm file (franka-dynamics arm import).'
+                )
+        # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
+        from .importer import import_urdf
+
+        imported = import_urdf(arm, joint_names=joints, held=held, prefix=prefix)
+        description = with_hand(imported, hand)
+        notes = description.torque_notes
+        if (more := len(notes) - _MOST_WARNINGS) > 0:
+            notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
+        for sentence in notes:
             warnings.warn(sentence, UrdfWarning, stacklevel=2)
     elif joints or held:
         raise DescriptionError(
@@ -102,35 +116,6 @@ def load_arm(
     body = as_payload(payload)
     description.require_load(body.mass)
     return replace(description.with_payload(body), carried=description.carried + body.mass)
-
-
-def _from_urdf(
-    arm: str | Path,
-    inertial_set: str | None,
-    hand: str,
-    repair: str | None,
-    prefix: str,
-    joints: Sequence[str] | None,
-    held: Mapping[str, float] | None,
-) -> ArmDescription:
-    source = 'the URDF' if is_urdf_text(arm) else str(arm)
-    for name, value in (('inertial_set', inertial_set), ('repair', repair)):
-        if value is not None:
-            raise DescriptionError(
-                f'{source} is a URDF, which has one inertial set and states no rounding; leave '
-                f'{name} out, or write it as an arm file (franka-dynamics arm import).'
-            )
-    # The URDF reader imports Pinocchio, which loading an arm by name or from an arm file does not
-    # need.
-    from .importer import import_urdf
-
-    return with_hand(import_urdf(arm, joint_names=joints, held=held, prefix=prefix), hand)
-
-
-def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return at most _MOST_WARNINGS notes and, if there are more, how many there are."""
-    more = len(notes) - _MOST_WARNINGS
-    return notes if more <= 0 else (*notes[:-more], f'and {more} more: see notes of the arm.')
 
 
 load_by(load_arm)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 import xml.etree.ElementTree as ElementTree
@@ -149,28 +149,22 @@ def robot_text(
     *,
     hand: str = AS_LISTED,
     prefix: str = '',
-    repair: str | None = None,
-    payload: LinkInertia | None = None,
-    joints: Sequence[str] = (),
-    held: Mapping[str, float] | None = None,
     ideal: bool = False,
+    **chosen: Any,
 ) -> str:
     """
     Return the URDF or MJCF (`kind`, one of FORMATS) of an arm.
 
-    In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix`, `repair`, `joints` and
-    `held` are those of `load`; a comment in the text lists the repaired links. A `payload`, about
-    the flange's origin in the flange frame, becomes part of the last link. `ideal` is that of
-    `mjcf_text`.
+    In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix` and `chosen` are those
+    of `load`; a comment in the text lists the repaired links. A payload, about the flange's origin
+    in the flange frame, becomes part of the last link. `ideal` is that of `mjcf_text`.
 
     Raises
     ------
     InertiaError
         If the set is not physical.
     """
-    chosen: dict[str, Any] = {'prefix': prefix, 'repair': repair, 'payload': payload}
-    chosen |= {'joints': joints, 'held': held}
-    listed = load_arm(arm, inertial_set, hand=hand, **chosen)
+    listed = load_arm(arm, inertial_set, hand=hand, prefix=prefix, **chosen)
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     # A file of the user's own is theirs.
@@ -181,7 +175,7 @@ def robot_text(
             mjcf_text(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
             (*banner, *listed.repairs),
         )
-    bare = load_arm(arm, inertial_set, hand=NO_HAND, **chosen)
+    bare = load_arm(arm, inertial_set, hand=NO_HAND, prefix=prefix, **chosen)
     return _with_banner(
         urdf_text(
             bare,

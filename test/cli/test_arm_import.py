@@ -82,7 +82,7 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered, monke
 
 def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_the_arms(imported):
     arm, said = imported(six_axes(extra=TOOL + FINGER))
-    assert 'note: drive at 0.01: taken for a gripper' in said
+    assert 'note: drive at 0.01 (taken for a gripper)' in said
     np.testing.assert_allclose(arm.links[-1].mass, 2.25, rtol=0.0, atol=1e-14)
     text = six_axes().replace('"axis6"', '"wrist_roll"').replace('"link6"', '"gripper_link"')
     arm, said = imported(text)
