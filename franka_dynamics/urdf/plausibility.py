@@ -113,7 +113,8 @@ def find_doubts(
         places = [one.placement.translation for one in frames]
         places += [model.jointPlacements[j].translation for j in model.children[k]]
         within, enclosing = 'its shapes and joints allow', np.vstack((*solids, *places))
-        if not solids:
+        # A link of which nothing was read may be larger than what is fixed to it.
+        if not solids or any(one.name in unread and one.name not in shapes for one in frames):
             within = 'the distances of the joints near it allow'
             behind = [
                 lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)

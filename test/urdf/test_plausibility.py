@@ -124,6 +124,37 @@ def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
     assert len([one for one in found if 'kg/m^3' in one.reason]) == (3 if doubted else 0)
 
 
+DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="0.001" name="millimeter"/></asset>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="12">
+-90 -90 -200 200 -90 -200 -90 200 -200 0 0 200</float_array><technique_common>
+<accessor source="#a" count="4" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4">
+<input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh>
+</geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node id="n">
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+@pytest.mark.parametrize(('mass', 'doubted'), [(MASS, 0), (90.0, 3)])
+def test_a_dae_mesh_is_read_in_its_own_unit(tmp_path, mass, doubted):
+    (tmp_path / 'tetra.dae').write_text(DAE, 'utf-8')  # of 5.6 l
+    shape = '<geometry><mesh filename="tetra.dae"/></geometry>'
+    text = f'<robot name="toy"><link name="base"/>{side("", shape)}</robot>'
+    text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
+    found, unread = find_doubts(parse_urdf(text), tmp_path / 'toy.urdf')
+    assert unread == ()
+    assert len([one for one in found if 'denser than lead' in one.reason]) == doubted
+
+
+def test_a_link_whose_mesh_is_missing_is_not_taken_for_what_is_fixed_to_it():
+    text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
+    ball = '<link name="ball"><collision><geometry><sphere radius="0.01"/></geometry></collision>'
+    joint = '<joint name="f" type="fixed"><parent link="link3"/><child link="ball"/></joint>'
+    assert doubts(text.replace('</robot>', f'{ball}</link>{joint}</robot>')) == ()
+
+
 def test_a_mesh_that_is_missing_is_named_and_not_judged(tmp_path):
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
     assert find_doubts(parse_urdf(text), tmp_path / 'toy.urdf') == ((), (FILE,))
