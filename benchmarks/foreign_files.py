@@ -27,6 +27,7 @@ from dataclasses import replace
 import json
 import multiprocessing
 from pathlib import Path
+import re
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
@@ -61,10 +62,15 @@ void run(const double *q, const double *dq, const double *ddq, double *tau) {
 def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
     """Return the terms by Pinocchio's model of the URDF, with other joints where they are held."""
     assert arm.urdf is not None
+    text = arm.urdf.text
     try:
-        whole = pin.buildModelFromXML(arm.urdf.text, mimic=True)
+        pin.buildModelFromXML(text)
+    except Exception:  # Pinocchio refuses a <material> or a <dynamics>, on which nothing depends
+        text = re.sub(r'<(material|dynamics)\b([^>]*/>|.*?</\1>)', '', text, flags=re.DOTALL)
+    try:
+        whole = pin.buildModelFromXML(text, mimic=True)
     except Exception:  # Pinocchio does not know what some mimic joints follow
-        whole = pin.buildModelFromXML(arm.urdf.text)
+        whole = pin.buildModelFromXML(text)
     data = whole.createData()
     held = {name: at for name, at in arm.urdf.held if _is_free(whole, name)}
     columns = [whole.joints[whole.getJointId(name)].idx_v for name in arm.joint_names]

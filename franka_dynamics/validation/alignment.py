@@ -64,17 +64,20 @@ def along_axes(
     arm: ArmDescription, near: Array, convention: Convention, flange: Array
 ) -> ArmDescription:
     """Return an arm in the DH rows that follow from its joint axes (`rows_along`)."""
-    frames = arm.frames(np.zeros(arm.n))
-    placements = [before for before, _ in arm.joint_placements()]
-    axes = [one @ before for one, before in zip((arm.base, *frames), placements)]
     lines = [
         Line(axis[:3, 2], axis[:3, 3], joint.kind is JointKind.PRISMATIC)
-        for axis, joint in zip(axes, arm.joints)
+        for axis, joint in zip(joint_axes(arm), arm.joints)
     ]
     base, (*rows, last) = rows_along(lines, near, flange, convention, _COINCIDENT)
     joints = tuple(replace(joint, row=row) for joint, row in zip(arm.joints, rows))
     other = replace(arm, convention=convention, joints=joints, base=base, flange=last)
     return replace(other, links=links_in_frames_of(other, arm))
+
+
+def joint_axes(arm: ArmDescription) -> list[Array]:
+    """Return frames (4, 4) whose z are the joints' axes, with all joints at zero."""
+    frames = (arm.base, *arm.frames(np.zeros(arm.n)))
+    return [one @ before for one, (before, _) in zip(frames, arm.joint_placements())]
 
 
 def links_in_frames_of(arm: ArmDescription, other: ArmDescription) -> tuple[LinkInertia, ...]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .alignment import along_axes
+from .alignment import along_axes, joint_axes
 from .effect import Difference, JointEffect, TorqueProbe
 from .parameters import (
     friction_form,
@@ -110,7 +110,9 @@ def compare_described(
     first, aligned, reversed_joints = _nearest_rows(first, second, tolerance)
     probe = TorqueProbe(first, gravity)
 
-    def told(pairs: Sequence[Pair], changed: ArmDescription | None = None) -> list[Difference]:
+    def as_differences(
+        pairs: Sequence[Pair], changed: ArmDescription | None = None
+    ) -> list[Difference]:
         """Return a Difference of each pair; `changed` is the first arm with their effect."""
         effect = probe.effect(changed).largest if pairs and changed is not None else 0.0
         return [
@@ -122,27 +124,27 @@ def compare_described(
         return _differing_pairs(parameters(first), parameters(aligned), tolerance)
 
     built, geometry, links = differing(geometry_parameters), [], []
-    geometry += told(
+    geometry += as_differences(
         [one for one in built if one[0].place == 'base'], replace(first, base=aligned.base)
     )
     # No torque depends on the flange's row: a load is part of the last link.
-    geometry += told([one for one in built if one[0].place == 'flange'])
+    geometry += as_differences([one for one in built if one[0].place == 'flange'])
     for i, name in enumerate(first.joint_names):
         if i in reversed_joints:
             sign = Parameter(name, 'joint sign', '', '+'), Parameter(name, 'joint sign', '', '-')
-            geometry += told([sign], with_joint_reversed(first, i))
+            geometry += as_differences([sign], with_joint_reversed(first, i))
         own, other = first.joints[i], aligned.joints[i]
         joint = replace(own, kind=other.kind, row=other.row, rotor_inertia=other.rotor_inertia)
         changed = replace(first, joints=(*first.joints[:i], joint, *first.joints[i + 1 :]))
-        geometry += told([one for one in built if one[0].place == name], changed)
+        geometry += as_differences([one for one in built if one[0].place == name], changed)
         changed = replace(first, links=(*first.links[:i], aligned.links[i], *first.links[i + 1 :]))
-        links += told(_differing_inertias(first, aligned, i, tolerance), changed)
+        links += as_differences(_differing_inertias(first, aligned, i, tolerance), changed)
     friction = differing(
         lambda arm: [Parameter('arm', 'friction model', '', friction_form(arm))]
     ) or differing(friction_parameters)
     others = [
-        *told(differing(limit_parameters)),
-        *told(friction, replace(first, friction=aligned.friction)),
+        *as_differences(differing(limit_parameters)),
+        *as_differences(friction, replace(first, friction=aligned.friction)),
     ]
     return Comparison(first, aligned, tuple(geometry), tuple(links), tuple(others), together)
 
@@ -166,31 +168,16 @@ def _nearest_rows(
         for arm, flange in zip((first, second), flanges)
     )
     pairs.append((one, other))
-    aligned = ((one, *_align_signs(one, other, tolerance)) for one, other in pairs)
-    return min(aligned, key=lambda found: found[-1])[:3]
-
-
-def _align_signs(
-    first: ArmDescription, second: ArmDescription, tolerance: float
-) -> tuple[ArmDescription, list[int], int]:
-    """
-    Return the second arm with joints reversed where this reduces the number of differences.
-
-    Also returns the indices of the reversed joints, and the number of differences that remain,
-    each reversal counted as one.
-    """
-    found: list[int] = []
-    count = _count(first, second, tolerance)
-    for i in range(first.n):
-        if count <= 1:
-            break
-        flipped = with_joint_reversed(second, i)
-        # A joint's reversal counts as one difference.
-        remaining = _count(first, flipped, tolerance) + len(found) + 1
-        if remaining < count:
-            second, count = flipped, remaining
-            found.append(i)
-    return second, found, count
+    axes = zip(*(joint_axes(one) for one in pairs[-1]))
+    against = [i for i, (a, b) in enumerate(axes) if a[:3, 2] @ b[:3, 2] < 0.0]
+    turned = []
+    for one, other in pairs if against else ():
+        for i in against:
+            other = with_joint_reversed(other, i)
+        turned.append((one, other))
+    found = [*((*pair, []) for pair in pairs), *((*pair, against) for pair in turned)]
+    # A joint's reversal counts as one difference.
+    return min(found, key=lambda one: _count(one[0], one[1], tolerance) + len(one[2]))
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:

@@ -21,7 +21,6 @@ from ..typing import Array
 NO_EFFECT = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
-_DIGITS = 10  # with which numbers that differ by 1e-9 are told apart
 
 
 @dataclass(frozen=True)
@@ -80,10 +79,7 @@ class Difference:
             if self.has_effect
             else 'no effect on torque'
         )
-        here, there = (
-            one if isinstance(one, str) else f'{one:.{_DIGITS}g}'
-            for one in (self.first, self.second)
-        )
+        here, there = _texts(self.first, self.second)
         return (
             f'{self.place}: {self.parameter} is {there} instead of {here}'
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}'
@@ -128,3 +124,13 @@ class TorqueProbe:
         q = np.outer(amplitude * sine, np.ones(arm.n))
         along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([rigid + arm.friction.torque(states.dq), along])
+
+
+def _texts(first: float | str, second: float | str) -> list[str]:
+    """Return two values as texts of six digits, or of as many as their difference needs."""
+    texts = [f'{first}', f'{second}']
+    for digits in range(17, 5, -1):
+        shorter = [one if isinstance(one, str) else f'{one:.{digits}g}' for one in (first, second)]
+        if shorter[0] != shorter[1]:
+            texts = shorter
+    return texts
