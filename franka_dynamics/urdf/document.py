@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 import math
 from pathlib import Path
 import re
@@ -100,8 +101,12 @@ class UrdfDocument:
     @property
     def root(self) -> str:
         """Name of the root link."""
-        children = {joint.child for joint in self.joints.values()}
-        return next(link for link in self.links if link not in children)
+        return next(link for link in self.links if link not in self._above)
+
+    @cached_property
+    def _above(self) -> dict[str, UrdfJoint]:
+        """The joint that moves each link, by the link's name."""
+        return {one.child: one for one in self.joints.values()}
 
     def error(self, problem: str) -> UrdfError:
         """Return an error whose message names the URDF."""
@@ -109,12 +114,11 @@ class UrdfDocument:
 
     def path(self, joint: str) -> list[str]:
         """Return the joints that are not fixed on the way from the root to a joint, included."""
-        above = {one.child: one for one in self.joints.values()}
         path, one = list[str](), self.joints.get(joint)
         while one is not None:
             if one.kind != 'fixed':
                 path.append(one.name)
-            one = above.get(one.parent)
+            one = self._above.get(one.parent)
         return path[::-1]
 
     def carries_mass(self, joint: str) -> bool:
