@@ -47,6 +47,7 @@ TWICE = [
         (FER[:700], ['XML', 'cut short']),
         ('<sdf version="1.9"/>', ['SDF']),
         ('<robot name="a"/>', ['no links']),
+        ('<robot><link name="a"/></robot>', ['<robot>', 'name="']),
         (XACRO, ['xacro FILE']),
         (with_elements(FER, '<link name="other"/>'), ['2 root links', 'base, other']),
         (without(FER, JOINT3, 'parent'), ["'fer_joint3'", 'parent']),

@@ -53,13 +53,11 @@ def test_a_urdf_without_any_inertial_says_that_torques_are_zero():
     assert not fd.Model(arm).mass_matrix(arm.home).any()
 
 
-@pytest.mark.parametrize('link', LINKS)
-def test_an_impossible_tensor_is_named_by_link_and_entry(link):
-    text = edited(FER, f"link[@name='{link}']/inertial/inertia", iyy='-0.5')
-    arm, (sentence, refused) = warned(text)
-    assert all(word in sentence for word in (link, '<inertia>', 'iyy="-0.5"'))
+def test_an_impossible_tensor_is_named_by_link_and_entry():
+    arm, (sentence, refused) = warned(edited(FER, f'{LINK3}/inertial/inertia', iyy='-0.5'))
+    assert all(word in sentence for word in ('fer_link3', '<inertia>', 'iyy="-0.5"'))
     assert 'refuse' in refused
-    with refuses(InertiaError, link, '<inertial>') as refusal:
+    with refuses(InertiaError, 'fer_link3', '<inertial>') as refusal:
         arm.require_physical('anything')
     assert 'repair' not in str(refusal.value)  # which a URDF has not
 
@@ -70,13 +68,6 @@ def test_warnings_are_bounded_in_number():
         text = edited(text, f"link[@name='{link}']/inertial/inertia", iyy='-0.5')
     arm, sentences = warned(text)
     assert len(sentences) < len(arm.torque_notes)
-
-
-@pytest.mark.parametrize('key', ['effort', 'velocity'])
-def test_a_limit_of_zero_is_unknown(key):
-    arm, _ = warned(edited(FER, f'{JOINT3}/limit', **{key: '0'}))
-    assert getattr(arm.joints[2].limits, key) == np.inf
-    assert any(f'{key}="0"' in note and 'fer_joint3' in note for note in arm.notes)
 
 
 def test_an_mjcf_of_unknown_efforts_loads():
@@ -119,11 +110,6 @@ def test_a_prefix_that_is_not_declared_is_read_as_pinocchio_reads_it(xml):
     reading = pin.buildModelFromXML(text)
     weight = pin.computeGeneralizedGravity(reading, reading.createData(), arm.home)
     assert_near(fd.Model(arm).gravity(arm.home), weight, 1e-9)
-
-
-def test_a_robot_without_a_name_is_refused_with_the_fix():
-    with refuses(UrdfError, '<robot>', 'name="'):
-        fd.load(FER.replace('<robot name="fer">', '<robot>'))
 
 
 def test_a_slide_without_limits_stays_a_slide():
