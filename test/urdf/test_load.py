@@ -5,7 +5,6 @@
 import warnings
 
 import mujoco
-import numpy as np
 import pinocchio as pin
 import pytest
 
