@@ -15,7 +15,7 @@ from ._say import say, say_each, show, terminal, write_json
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
-from ..errors import listed, UrdfWarning
+from ..errors import UrdfWarning
 from ..report import agreement as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
@@ -98,8 +98,9 @@ def _doubts(text: str, source: str) -> tuple[list[Doubt], set[str]]:
     doubts, unread = find_doubts(document, Path(source))
     if unread:
         say(
-            f'meshes that were not read: {listed(unread)}. They are looked for beside the URDF '
-            '(package://NAME/ in the folders above it), and read if scipy is installed.',
+            f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
+            'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
+            'installed.',
             'note',
         )
     show(*report.doubt_tables(doubts, source))
