@@ -95,7 +95,7 @@ def nearest_set(
     Return the published set nearest to the inertias of some links.
 
     The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
-    other links' distances, if these are equal in favour of the arm named `arm`.
+    other links' distances, then in favour of the arm named `arm`, then by all links' distances.
     """
 
     def judged(candidate: ArmDescription) -> NearestSet:
@@ -106,10 +106,11 @@ def nearest_set(
             tuple(_largest(a.parameters() - b.parameters()) for a, b in pairs),
         )
 
-    def rank(judgement: NearestSet) -> tuple[int, float, bool]:
+    def rank(judgement: NearestSet) -> tuple[int, float, bool, float]:
         pairs = zip(judgement.distances, judgement.matches)
         apart = round(sum(distance for distance, same in pairs if same), _DECIMALS)
-        return judgement.matches.count(False), apart, judgement.known.name != arm
+        other = judgement.known.name != arm
+        return judgement.matches.count(False), apart, other, sum(judgement.distances)
 
     return min((judged(candidate) for candidate in known), key=rank)
 

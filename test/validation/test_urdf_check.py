@@ -256,3 +256,11 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
     assert len(sets) >= 12
     for known in sets:
         assert nearest_set(known.links, sets, known.name).known is known
+
+
+def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
+    arm = load('fer', 'franka_description', hand='franka_hand')
+    links = [LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
+    found = nearest_set(links, known_sets(GAZ), 'fer')
+    assert not any(found.matches)
+    assert (found.known.inertial_set, found.known.hand) == (arm.inertial_set, arm.hand)
