@@ -101,8 +101,32 @@ def test_pieces_of_a_bag_joined_are_the_bag(messages, tmp_path, most):
     # Each piece begins with the last message of the previous piece, so that no interval is lost.
     rows = [first[0].q, *(piece.q[1:] for piece, _ in others)]
     np.testing.assert_array_equal(np.concatenate(rows), whole.q)
-    assert max(map(len, rows)) <= most
+    held = 4  # messages of 0.1 s, which wait for late ones
+    assert max(map(len, rows)) <= most + held
     assert [one.remarks for one, _ in (first, *others)][-1] == whole.remarks
+
+
+@pytest.mark.parametrize('most', [None, 7, 25])
+def test_messages_that_come_late_are_put_in_order_and_counted(messages, tmp_path, most):
+    mixed = list(messages)
+    for at, later in ((12, 1), (24, 2), (len(messages) - 3, 2)):
+        mixed.insert(at + later, mixed.pop(at))
+    late = write_joint_states(tmp_path / 'late', mixed, received_ns=range(len(mixed)))
+    pieces = [piece for piece, _ in read_pieces(late, FER, most)]
+    whole = read_recording(write_joint_states(tmp_path / 'bag', messages), FER)
+    q = np.concatenate([pieces[0].q, *(piece.q[1:] for piece in pieces[1:])])
+    np.testing.assert_array_equal(q, whole.q)
+    assert '3 of' in ' '.join(pieces[-1].remarks)
+
+
+@pytest.mark.parametrize('back_ns', [50_000_000, 95_000_000, 2_000_000_000])
+def test_a_clock_that_is_set_back_is_not_taken_for_late_messages(messages, tmp_path, back_ns):
+    half = len(messages) // 2
+    set_back = [{**one, 'stamp_ns': one['stamp_ns'] - back_ns} for one in messages[half:]]
+    both = [*messages[:half], *set_back]
+    bag = write_joint_states(tmp_path / 'bag', both, received_ns=range(len(both)))
+    with refuses(RecordingError, 'stamp', f'message {half + 1}'):
+        read_recording(bag, FER)
 
 
 def test_another_topic_whose_type_is_broken_does_not_matter(simulate, tmp_path, monkeypatch):
