@@ -98,30 +98,17 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     np.testing.assert_allclose(last.effort - gravity, 0.0, rtol=0, atol=0.5)
 
 
-def test_of_two_senders_that_began_together_none_is_followed_while_both_send(probe, start_arm):
+def test_of_two_senders_that_began_together_the_one_ahead_is_followed(probe, start_arm):
     both = [probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2)]
-    # The arm waits for no torque long, because of both it takes none.
-    waits = {'lockstep_timeout': 0.1, 'command_timeout': 1.0}
-    start_arm(gravity_compensation=True, brake_release_after=0.0, **waits)
+    start_arm(gravity_compensation=True, brake_release_after=0.0, lockstep_timeout=0.1)
     for publisher in both:
         probe.until(publisher.get_subscription_count, 'the arm listens')
-    turn, torques = cycle(both), Float64MultiArray(data=[0.0] * 7)
+    turn, torques, said = cycle(both), Float64MultiArray(data=[0.0] * 7), set()
 
-    def state_of(senders):
-        next(senders).publish(torques)
-        return probe.told('simulator', 'state')
+    def counted():
+        next(turn).publish(torques)
+        said.add(probe.told('simulator', 'state'))
+        return int(probe.told('simulator', 'refused: other publisher') or 0) > 20
 
-    probe.until(lambda: state_of(turn) == 'stopped', 'the arm stopped though both send')
-    said, refused, before = set(), 'refused: other publisher', None
-
-    def goes_on():
-        nonlocal before
-        said.add(state_of(turn))
-        count = int(probe.told('simulator', refused))
-        before = count if before is None else before
-        return count > before + 100
-
-    probe.until(goes_on, 'both refused')
-    assert said == {'stopped'}
-    alone = cycle(both[:1])
-    probe.until(lambda: state_of(alone) == 'following', 'the one that is left followed')
+    probe.until(counted, 'the other refused')
+    assert said <= {'', 'waiting', 'following'}
