@@ -31,11 +31,18 @@ from ..urdf.writer import save
 _DISCOVERY_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
 _MAX_DECAY_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
+_DISCOVERY_S = 1.0  # wait for another simulated arm to be discovered [s]
 _STEP_RATE = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
 class _NotHeldError(FrankaDynamicsError):
     """The node did not hold the simulated arm before --duration was over."""
+
+    status = 1
+
+
+class _AlreadySimulatedError(FrankaDynamicsError):
+    """Another simulated arm runs, which would take this one's torques."""
 
     status = 1
 
@@ -55,7 +62,8 @@ def run(
     """
     Run until --duration or Ctrl-C.
 
-    Exit 1 if a node ends early, the arm is not held, or the node has a fault at the end.
+    Exit 1 if another simulated arm runs, a node ends early, the arm is not held, or the node has
+    a fault at the end.
     """
     if realistic:
         refuse('--realistic', 'ideal')
@@ -63,6 +71,7 @@ def run(
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
     os.environ.setdefault(_DISCOVERY_RANGE, 'LOCALHOST')
+    _require_alone()
     model, driven = arm.node_parameters(), description
     if not ideal and description.simulated_armature is not None:
         driven = description.with_armature()
@@ -90,6 +99,22 @@ def run(
     return 0
 
 
+def _require_alone() -> None:
+    """Raise _AlreadySimulatedError if a simulated arm of this command is discovered."""
+    with Observer('sim') as observer:
+
+        def others() -> bool:
+            nodes = observer.node.get_node_names_and_namespaces()
+            return any(space == f'/{SIMULATION}' for _, space in nodes)
+
+        if observer.until(others, _DISCOVERY_S):
+            domain = os.environ.get('ROS_DOMAIN_ID', '0')
+            raise _AlreadySimulatedError(
+                f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '
+                'torques of this one: end it, or set another ROS_DOMAIN_ID for this one.'
+            )
+
+
 def _hold(
     choice: ArmChoice,
     arm: ArmDescription,
@@ -114,8 +139,8 @@ def _hold(
             feed.wait(wait)
             latest, before = feed.status(node), fault
             fault = latest is not None and latest.level == 'ERROR'
-            if fault and not before:
-                say('the node has a fault; `node state` says which', style='red')
+            if latest is not None and fault and not before:
+                say(f'the node has a fault: {latest.message}', style='red')
             if not keep_running():
                 return False
             nodes.require_all()
@@ -126,8 +151,7 @@ def _hold(
                 if not keep_running():
                     return int(fault)
                 raise _NotHeldError(
-                    f'The arm was not held within {duration:g} s; give --duration more time, '
-                    'and end other simulated arms in this ROS_DOMAIN_ID.'
+                    f'The arm was not held within {duration:g} s; give --duration more time.'
                 )
         say('The arm is held. Meanwhile, in another terminal:')
         suggest('node monitor', 'node set scale 0.5')

@@ -339,9 +339,12 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     )
 
 
+_EXCITATIONS = share_directory() / 'config' / 'excitations'
+
+
 def ready_excitation(arm: str) -> Path | None:
     """Return the file of the excitation shipped for an arm of this name, or None."""
-    path = share_directory() / 'config' / 'excitations' / f'{shipped_name(arm)}.yaml'
+    path = _EXCITATIONS / f'{shipped_name(arm)}.yaml'
     return path if path.is_file() else None
 
 
@@ -357,6 +360,12 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     shipped = ready_excitation(str(path))
     if shipped is not None and not path.exists():
         path = shipped
+    if not path.exists():
+        arms = sorted(one.stem for one in _EXCITATIONS.glob('*.yaml'))
+        raise SettingsError(
+            f'There is no file {path}; give a file of `identify plan`, or an arm with a shipped '
+            f'motion: {", ".join(arms)}.'
+        )
     try:
         content = read_mapping(path, expected=_FORM)
         points = content['points']

@@ -5,6 +5,8 @@
 from types import SimpleNamespace
 
 import pytest
+import rclpy
+from rclpy.context import Context
 
 from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
@@ -65,6 +67,18 @@ def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, ca
     said = capsys.readouterr()
     assert 'node play' not in said.out
     assert 'was not held within 0.05 s' in said.err
+
+
+def test_a_second_simulated_arm_is_refused(started, capsys):
+    context = Context()
+    rclpy.init(context=context)
+    other = rclpy.create_node('simulator', namespace='simulation', context=context)
+    try:
+        assert not started(status=1)
+    finally:
+        other.destroy_node()
+        context.try_shutdown()
+    assert 'ROS_DOMAIN_ID' in capsys.readouterr().err
 
 
 def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
