@@ -107,9 +107,8 @@ def set_parameter(parameter: str, value: str, node: str, timeout: float) -> int:
 
 
 def payload(given: str) -> list[float]:
-    """Return a payload's ten numbers; ten zeros for `none` or a list of zeros."""
-    zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
-    if zeros or given.lower() == 'none':
+    """Return a payload's ten numbers; ten zeros for `none`."""
+    if given.lower() == 'none':
         return [0.0] * 10
     # Rounded, because reading and converting a payload turns 0.1 into 0.10000000000000002.
     return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]

@@ -19,16 +19,7 @@ from ..validation.crosscheck import Agreement, QUANTITIES
 # FR3 without a hand.
 _MAX_CONDITION = 5000.0
 # Attributes of `Agreement` that JSON has under the same names.
-_COPIED = (
-    'gravity',
-    'states',
-    'seed',
-    'passed',
-    'largest',
-    'reference',
-    'differences',
-    'findings',
-)
+_COPIED = 'gravity states seed passed largest reference differences findings'.split()
 
 
 def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
