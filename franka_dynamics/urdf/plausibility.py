@@ -179,6 +179,8 @@ def _shapes(
     for kind in (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL):
         for one in pin.buildGeomFromUrdfString(model, text, kind).geometryObjects:
             shape = one.geometry
+            if not hasattr(shape, 'computeLocalAABB'):  # Pinocchio was built without coal
+                continue
             shape.computeLocalAABB()
             box = shape.aabb_local
             corners = 0.5 * (box.min_ + box.max_ + _CUBE * (box.max_ - box.min_))

@@ -163,6 +163,11 @@ def model_from_urdf(
     if geometry:
         words = f'its geometry is that of {reference.name} within rounding; its own is used.'
         limit_notes.append(words)
+    if chain.flange is None:
+        words = (
+            f'no link of it has the name of a flange: that of {chain.joints[-1].link} is taken.'
+        )
+        limit_notes.append(f'{words} A payload counts from there.')
     verdict = UrdfVerdict(
         source,
         reference.name,

@@ -203,6 +203,14 @@ def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
     assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in verdict.notes[-1]
 
 
+def test_a_urdf_without_a_flange_says_which_frame_is_taken_for_it():
+    robot = ElementTree.fromstring(FER)
+    for tag, name in (('link', 'fer_link8'), ('joint', 'fer_link8_joint')):
+        robot.remove(robot.find(f"{tag}[@name='{name}']"))
+    _, verdict = model_from_urdf(ElementTree.tostring(robot, encoding='unicode'), GAZ)
+    assert any('fer_link7' in note and 'payload' in note for note in verdict.notes)
+
+
 def test_a_tilted_mount_is_in_the_base_and_told():
     text = moved('fer_link0_joint', xyz='0 0 1', rpy='0.5 0 0')
     found, verdict = model_from_urdf(text, GAZ)
