@@ -36,15 +36,25 @@ class Unknowable:
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
     those of an undeclared mass on the flange [kg] if efforts are right. `together` are the
-    likeliest ratio and mass if both may be wrong. `asks` says whether right efforts without a
-    load, anywhere beyond the flange, are outside the ranges. `where` is the published set.
+    likeliest ratio and mass if both may be wrong. `excludes` says whether right efforts without
+    a load, anywhere beyond the flange, are outside the ranges. `where` is the published set.
     """
 
     scale: tuple[float, float]
     load: tuple[float, float]
     together: tuple[float, float]
-    asks: bool
+    excludes: bool
     where: str
+
+    @property
+    def hardly(self) -> bool:
+        """Whether the ratio may be 1 as well as 0: torques and masses hardly tell it."""
+        return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a question to the user."""
+        return self.excludes or self.hardly
 
 
 def unknowable(sums: Sums, prior: Prior) -> Unknowable:

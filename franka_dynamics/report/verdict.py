@@ -80,7 +80,13 @@ def _open(found: Unknowable) -> list[str]:
     """Return sentences on what the recordings cannot tell."""
     (low, high), (least, most), (scale, mass) = found.scale, found.load, found.together
     lines = []
-    if found.asks:
+    if found.hardly:
+        lines.append(
+            f'These torques and the masses of {found.where} hardly tell the size of the efforts: '
+            f'they could be {low:.2f} to {high:.2f} times the torques. Do not trust the '
+            'identified masses before a known mass on the flange was found.'
+        )
+    elif found.excludes:
         lines.append(
             f'Are efforts scaled, or does the flange carry something undeclared? If the masses of '
             f'{found.where} are about right, either all efforts are {low:.2f} to {high:.2f} times '

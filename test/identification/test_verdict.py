@@ -11,6 +11,7 @@ from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.contact import contact
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.unknowable import Unknowable
 from franka_dynamics.identification.verdict import Cause, of_motion, possible, Verdict
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
@@ -223,6 +224,20 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--effort-scale' in line and '--payload' in line and '--hand' in line
     assert 'gaz2019 bare' in line  # the set that the recording was compared with
+
+
+@pytest.mark.parametrize(
+    ('low', 'high', 'excludes', 'words'),
+    [
+        (0.9, 1.1, False, ()),
+        (-0.3, 1.2, False, ('hardly tell', '-0.30 to 1.20', 'known mass')),
+        (0.0, 0.2, True, ('Are efforts scaled', '0.00 to 0.20')),
+    ],
+)
+def test_a_range_that_says_nothing_or_excludes_one_asks(low, high, excludes, words):
+    found = Verdict(unknowable=Unknowable((low, high), (0.0, 1.0), (1.0, 0.0), excludes, 'urdf'))
+    line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert found.asks is bool(words) and all(word in line for word in words)
 
 
 def test_the_range_of_a_factor_contains_the_true_one(simulate):
