@@ -646,16 +646,15 @@ class Feedforward:
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
-        goal, state, terms = self._resting(), self.latest, self._in_force
-        stops = self._unseen if not self._to_zero else None
-        if stops is not None:
-            goal = self._limiter.clipped(stops.torque(now))
+        state, terms = self.latest, self._in_force
+        unseen = None if self._to_zero else self._unseen
+        goal = self._limiter.clipped(unseen.torque(now)) if unseen else self._resting()
         torque = self._sent_torque(goal, now - self._sent_at, now)
         moves = state is not None and np.abs(state.dq).max() > REST_SPEED
         falls = moves and not (
             terms.adds_gravity or self.state_problem or silence > MAX_STATE_AGE_WHILE_STOPPING_S
         )
-        if np.array_equal(torque, goal) and not (falls or (stops and not stops.over(now))):
+        if np.array_equal(torque, goal) and not (falls or (unseen and not unseen.over(now))):
             self._change(Event.END, self.why)
             self._ended_with = terms.adds_gravity, np.array(self.states.q)
         return torque

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from .braking import Brake
 from .limits import MAX_STEP_S, TorqueLimiter
+from .request import MAX_LATENESS_S
 from .settings import Settings
 from .start_up import GOOD_STATES
 from .state_check import Limits, StateCheck
@@ -29,8 +30,6 @@ from ..typing import Array
 # A message whose number is not 1 to MAX_NUMBER_STEP above the last one is another sender's: hardly
 # as many messages in a row get lost (events rival and relay of benchmarks/receivers.py).
 MAX_NUMBER_STEP = 100
-# A state may come late; a stamp further back than _SET_BACK_S [s] shows a clock that was set back.
-_SET_BACK_S = 0.1
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
 
@@ -199,7 +198,7 @@ class TorqueReceiver:
         """Return the time [s] of a stamp, which does not go back when the clock is set back."""
         if not math.isfinite(stamp):
             return self._now
-        if stamp < self._latest - _SET_BACK_S:
+        if stamp < self._latest - MAX_LATENESS_S:  # the clock was set back
             self._set_back += self._latest - stamp
             self._latest = stamp
         self._latest = max(self._latest, stamp)
