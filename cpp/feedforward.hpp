@@ -86,7 +86,7 @@ public:
     watch(dq, 0.5 * std::inner_product(dq.begin(), dq.end(), momentum.begin(), 0.0), elapsed);
     Vector pull;
     for (std::size_t i = 0; i < kJoints; ++i) {
-      const bool moved = !begun_ || (!at_rest_ && limited_[i]);
+      const bool moved = !begun_ || (!at_rest_ && held_back_[i] != 0.0);
       const double away = moved ? 0.0 : std::min(std::max(q[i] - stop_pose_[i], -yields), yields);
       stop_pose_[i] = q[i] - away;
       const double soft = 1.0 / std::max(1.0, late * kd_[i] / M[i][i]);
@@ -108,23 +108,29 @@ public:
   void compare(const Vector & asked, const Vector & sent) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
-      limited_[i] = asked[i] != sent[i];
+      held_back_[i] = asked[i] - sent[i];
     }
   }
 
 private:
   void watch(const Vector & dq, double energy, double elapsed) noexcept
   {
+    bool turning = false;
+    for (std::size_t i = 0; time_ > 0.0 && i < kJoints; ++i) {
+      const int way = (held_back_[i] > 0.0) - (held_back_[i] < 0.0);
+      turns_[i] = compared_ && turns_[i] != way ? 0 : way;
+      turning = turning || turns_[i] != 0;
+    }
+    compared_ = time_ > 0.0;
     time_ += elapsed;
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kRestSpeed;});
     resting_ = slow ? resting_ + 1 : 0;
     at_rest_ = at_rest_ || resting_ >= kRestStates;
     bool gains = at_rest_ && energy > kHeldEnergy;
-    // Where the limit of the rate holds the torque back, it may take this time to turn round.
+    // A torque that the limit of its rate has held back ever since takes this time to turn round.
     const double turn = 2.0 * *std::max_element(kEffort.begin(), kEffort.end()) / kMostRate;
-    const bool held_back = std::any_of(limited_.begin(), limited_.end(), [](bool one) {return one;});
-    const double late = held_back ? std::min(turn, kLongestBraking) : kLate;
+    const double late = turning ? std::min(turn, kLongestBraking) : kLate;
     for (std::size_t i = 0; !at_rest_ && i < kJoints; ++i) {
       const double speed = std::abs(dq[i]);
       gains = gains || (time_ >= late && speed > speed_[i] + kFaster * kVelocity[i]);
@@ -137,9 +143,10 @@ private:
   double time_ = 0.0, gaining_ = 0.0;  // [s]
   Vector speed_{}, stop_pose_{};  // largest at first [rad/s]; where the gains pull to
   Vector kp_{}, kd_{};
-  std::array<bool, kJoints> limited_{};
+  Vector held_back_{};  // by limits from the last torque [N m]
+  std::array<int, kJoints> turns_{};  // the sign of what was held back ever since, else 0
   int resting_ = 0;
-  bool pulls_ = false, begun_ = false, at_rest_ = false, driven_ = false;
+  bool pulls_ = false, begun_ = false, at_rest_ = false, driven_ = false, compared_ = false;
 };
 
 /// Settings and models that give a torque for a state and a motion.

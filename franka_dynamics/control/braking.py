@@ -38,7 +38,7 @@ SMALL = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
 # [s] on, since until then the torque before braking may still act, and longer where the limit of
-# its rate holds the torque back. FASTER was chosen on draw 0 of
+# its rate has held a torque back since. FASTER was chosen on draw 0 of
 # benchmarks/guard_misconfiguration.py, and judged on draws 6 and 9.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 MAX_BRAKING_S = 1.0  # an arm that moves longer than this is driven by something else, unless held
@@ -86,8 +86,8 @@ class Brake:
         The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
-    limited : ndarray of bool, shape (n,)
-        Where limits held back the last torque; set by the caller.
+    held_back : ndarray, shape (n,)
+        The part of the last torque that limits held back [N m]; set by the caller.
     driven : str
         Why braking cannot succeed: something drives the arm; empty while braking works.
 
@@ -115,7 +115,8 @@ class Brake:
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
         self.makes_faster = False  # whether the arm gains speed, not only goes on moving
-        self.limited = np.zeros(len(residual), dtype=bool)
+        self.held_back = np.zeros_like(residual)
+        self._turns: Array | None = None  # the sign of what was held back ever since, else 0
         self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(residual), 0
@@ -147,7 +148,7 @@ class Brake:
         elif not self.at_rest:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
-            self._stop_pose = np.where(self.limited, q, self._stop_pose)
+            self._stop_pose = np.where(self.held_back != 0.0, q, self._stop_pose)
         faded = self.residual + min(1.0, elapsed / TIME_CONSTANT_S) * (residual - self.residual)
         most, small = self._begun, self._small
         self.residual = np.clip(faded, np.minimum(-small, most), np.maximum(small, most))
@@ -168,12 +169,16 @@ class Brake:
 
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
+        if self._time > 0.0:
+            way = np.sign(self.held_back)
+            self._turns = way if self._turns is None else way * (way == self._turns)
+        turning = self._turns is not None and self._turns.any()
         self._time += elapsed
         self._resting = self._resting + 1 if speed.max() < 2.0 * REST_SPEED else 0
         self.at_rest = self.at_rest or self._resting >= REST_STATES
         if self.at_rest:
             gains, what = energy > HELD_J, f'the held arm moves with {energy:.2g} J'
-        elif self._time < (self._turn_s if self.limited.any() else LATE_S):
+        elif self._time < (self._turn_s if turning else LATE_S):
             self._speed = np.maximum(self._speed, speed)
             return
         else:

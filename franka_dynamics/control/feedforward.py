@@ -633,7 +633,7 @@ class Feedforward:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
         last = self._sent[-1] if self._sent else None
         torque = self._limiter.limit(desired, last, elapsed)
-        self._brake.limited = torque != desired
+        self._brake.held_back = desired - torque
         self._sent.append(torque)
         set_back = now < self._sent_at - CLOCK_SET_BACK_S
         self.sends, self._sent_at = True, now if set_back else max(self._sent_at, now)

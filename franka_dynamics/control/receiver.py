@@ -191,7 +191,7 @@ class TorqueReceiver:
         if self.state is ReceiverState.FAULT:
             desired = self._given = self._resting()
         self.applied = self._limiter.limit(desired, self.applied, elapsed)
-        self._brake.limited = self.applied != desired
+        self._brake.held_back = desired - self.applied
         return self.applied
 
     def _time(self, stamp: float) -> float:

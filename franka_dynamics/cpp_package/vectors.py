@@ -171,7 +171,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         slowed = brake.torque(state, terms, zero, seconds)
         desired = terms.gravity_to_command(q, state.gravity) + state.coriolis + slowed
         torque = limiter.limit(desired, torque, seconds)
-        brake.limited = torque != desired
+        brake.held_back = desired - torque
         name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING
         yield _row('cycle', seconds, *q, *dq, name.value, *torque)
 

@@ -322,7 +322,7 @@ def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     gain, limited, driven
 ):
     terms, brake = core(MUJOCO).law.terms, Brake(FER)
-    brake.limited[:] = limited
+    brake.held_back[:] = limited
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
