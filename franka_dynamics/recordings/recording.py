@@ -191,14 +191,15 @@ def read_pieces(
         chosen = choose_topic(reader, bag, topic)
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
-        pieces = 1 if most is None else max(1, ceil(expected / most))
+        pieces, number = 1 if most is None else max(1, ceil(expected / most)), 1
         messages = _Messages(str(bag), chosen, names, stamps)
         for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)
             messages.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
             if progress is not None and messages.seen % 256 == 0:
                 progress(messages.seen, expected)
-            if messages.seen < expected and len(messages) * pieces >= expected:
+            if messages.seen < expected and messages.seen * pieces >= expected * number:
+                number += 1
                 piece = messages.piece()
                 if len(piece) > 1:
                     yield piece, messages.seen / expected
@@ -231,10 +232,6 @@ class _Messages:
         self._wait_ns = MAX_LATE_NS if stamps == HEADER else 0
         self._late = 0  # number of late messages that were put in order
         self.seen = 0
-
-    def __len__(self) -> int:
-        """Return the number of messages collected for the next piece."""
-        return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
         """
