@@ -36,6 +36,7 @@ from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import weak_gains
 from .joint_trial import JointTrial
 from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
+from .receiver import COMMAND_TIMEOUT_S
 from .reference import MAX_START_DISTANCE, Reference
 from .residual_monitor import ResidualMonitor
 from .settings import Settings
@@ -155,6 +156,7 @@ class Feedforward:
             self._sent = deque[Array]()
             # Whether the target of the last torque added gravity, and where the arm was then.
             self._ended_with = False, self.zero
+            self._usable_q = self.zero  # of the latest joint state that can be used
             self.states.reset()
             self._adopt()
             self._forget()
@@ -426,7 +428,7 @@ class Feedforward:
             if wrong:
                 return self.reject_state(wrong, now, faulty=faulty)
             self._start_up.good, self.state_problem = self._start_up.good + 1, ''
-            self._unseen = None
+            self._unseen, self._usable_q = None, state.q
             late = self.states.late
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
@@ -541,7 +543,9 @@ class Feedforward:
         if self.state is State.SILENT and not self._applied_when_silent:
             # Its last torque may go on acting at the receiver, and the next one then begins there.
             added, q = self._ended_with
-            if added != terms.adds_gravity or np.abs(state.q - q).max() > MAX_START_DISTANCE:
+            over = self.states.arrival - self._sent_at > COMMAND_TIMEOUT_S
+            moved = over and np.abs(state.q - q).max() > MAX_START_DISTANCE
+            if added != terms.adds_gravity or moved:
                 self._sent.clear()  # another receiver, or the arm was moved
                 self.residuals.begin(state.stamp)
         if not self._sent:
@@ -656,7 +660,7 @@ class Feedforward:
         )
         if np.array_equal(torque, goal) and not (falls or (unseen and not unseen.over(now))):
             self._change(Event.END, self.why)
-            self._ended_with = terms.adds_gravity, np.array(self.states.q)
+            self._ended_with = terms.adds_gravity, self._usable_q
         return torque
 
     def _resting(self) -> Array:

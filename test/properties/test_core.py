@@ -8,6 +8,7 @@ import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 
 from .examples import examples
@@ -55,14 +56,18 @@ class HostileWorld(RuleBasedStateMachine):
         if carried != self.carried and not self.applied:
             self.last = None  # another receiver
         self.carried = carried
+        if self.last is not None and not self.applied:
+            _, now, _, q = self.last
+            if self.now - now > COMMAND_TIMEOUT_S and np.abs(self.q - q).max() > 0.1:
+                self.last = None  # a receiver's last torque acts no more where the arm was moved
         if self.last is not None:
-            before, now, time = self.last
+            before, now, time, _ = self.last
             if np.array_equal(torque, before):
                 return  # the rate counts from the last change
             elapsed = min(PERIOD, max(abs(self.now - now), self.time - time))
             # Differences of times of up to 500 s are rounded by 1e-13 s.
             assert (np.abs(torque - before) <= RATE * elapsed + 1e-9).all()
-        self.last = torque.copy(), self.now, self.time
+        self.last = torque.copy(), self.now, self.time, self.q
 
     def step(self, q, dq=STILL, advance=PERIOD, effort=None):
         self.time, self.now = self.time + advance, self.now + abs(advance)
