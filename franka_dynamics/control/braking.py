@@ -32,6 +32,9 @@ REST_SPEED, REST_STATES = 0.02, 20
 # Speed of a joint [rad/s] from which no residual is compensated along the motion, which it would
 # keep up.
 MAX_COMPENSATED_SPEED = 0.1
+# The residual when braking began is the largest until the observer has settled [s]: at first it
+# lags behind an arm that falls, and an FR3 mounted upside down, undeclared, was not held.
+SETTLED_S = 0.05
 # Whenever it comes, a residual of SMALL times the torque limit is compensated: without it a person
 # who pushes a held arm with 80 N moves it so far that it is let go.
 SMALL = 0.1
@@ -110,7 +113,7 @@ class Brake:
         `residual` is the present torque that the model does not explain, (n,) [N m]; `gains` are
         kp and kd of a PD torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
         """
-        self.residual = self._begun = residual
+        self.residual = self._largest = residual
         self._gains = gains or (np.zeros_like(residual), np.zeros_like(residual))
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
@@ -149,8 +152,12 @@ class Brake:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
             self._stop_pose = np.where(self.held_back != 0.0, q, self._stop_pose)
+        if self._time < SETTLED_S:
+            self._largest = np.where(
+                np.abs(residual) > np.abs(self._largest), residual, self._largest
+            )
         faded = self.residual + min(1.0, elapsed / TIME_CONSTANT_S) * (residual - self.residual)
-        most, small = self._begun, self._small
+        most, small = self._largest, self._small
         self.residual = np.clip(faded, np.minimum(-small, most), np.maximum(small, most))
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_COMPENSATED_SPEED)
         share = np.where(self.residual * dq > 0.0, along, 1.0)
@@ -165,7 +172,7 @@ class Brake:
 
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
-        self.residual, self._begun = self.residual - more, self._begun - more
+        self.residual, self._largest = self.residual - more, self._largest - more
 
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""

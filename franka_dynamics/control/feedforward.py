@@ -679,7 +679,11 @@ class Feedforward:
         """Return why the arm must be braked, or ''."""
         runs = self.state is State.RUNNING
         sends = self.state is State.STOPPING or self._applied_when_silent
-        if not runs and (self.state in ACTIVE or self._let_go or not (self._rests and sends)):
+        # An arm that moves before the first torque of a loop falls by the receiver's own gravity
+        # torque: the loop's zero torque would not stop it.
+        falls = self.enabled and np.abs(state.dq).max() > REST_SPEED
+        watched = sends and not self._let_go and (self._rests or falls)
+        if not runs and (self.state in ACTIVE or not watched):
             return ''
         residual = self.residuals.persistent_violation(state, self._last, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)

@@ -135,6 +135,19 @@ def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, m
         assert loop.controller.counts['faults'] == 0
 
 
+@pytest.mark.parametrize('measures', [True, False])
+@pytest.mark.parametrize('degrees', [60, 120, 180])
+def test_a_loop_holds_an_arm_whose_undeclared_mounting_makes_it_fall_before_the_first_torque(
+    degrees, measures
+):
+    angle = np.deg2rad(degrees)
+    gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
+    loop = AppliedLoop(Settings(target='fci'), measures=measures, gravity=gravity, **CARRIED)
+    loop.until(State.HOLDING, 1.5).run(0.5)
+    assert loop.fastest < 2.5 and loop.speed < 0.1  # 17 to 20 rad/s under zero torque
+    assert 'gravity_vector' in loop.controller.why or 'allowed' in loop.controller.why
+
+
 FIRM = {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)}
 
 
