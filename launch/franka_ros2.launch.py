@@ -19,11 +19,11 @@ from franka_dynamics.ros.launching import (
     given_file,
     launch_description,
     parameters_argument,
-    Receiver,
     receiver,
     RECEIVER_HELP,
     spawner,
     text,
+    TorqueReceiver,
 )
 
 TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
@@ -78,7 +78,9 @@ def everything(given):
         chosen = receiver(arm, given, 'fci', forward, prefix)
     else:
         # It takes whole trajectories with torques; to ~/command nobody listens.
-        chosen = Receiver(f'{prefix}{TRAJECTORY}', f'{prefix}{FORWARD}/commands', forward, [])
+        chosen = TorqueReceiver(
+            f'{prefix}{TRAJECTORY}', f'{prefix}{FORWARD}/commands', forward, []
+        )
     folder = generated_files({'controllers.yaml': chosen.parameters})
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = spawner(

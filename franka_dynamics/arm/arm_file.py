@@ -23,7 +23,7 @@ from ..resources import share_directory
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
-ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
+ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
 _FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
 
@@ -143,7 +143,7 @@ def load(
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
     spelled = shipped_name(arm)
-    alias = spelled if spelled in ALIASES else file.name
+    alias = spelled if spelled in ARM_NAME_ALIASES else file.name
     joints = (
         replace(joint, name=prefix + joint.name.replace(file.name, alias, 1))
         for joint in file.joints
@@ -224,7 +224,7 @@ def _arm_path(arm: str | Path) -> Path:
             f'"franka-dynamics arm import {text} --output arm.yaml".'
         )
     own, names, name = Path(text).expanduser(), available_arms(), shipped_name(text)
-    shipped = share_directory() / 'config' / 'arms' / f'{ALIASES.get(name, name)}.yaml'
+    shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
     path = own if is_file_name(text) else shipped
     if path.is_file():
         return path
@@ -235,8 +235,8 @@ def _arm_path(arm: str | Path) -> Path:
             f"{path} does not exist; give the path of an arm's YAML file "
             f'or one of the shipped arms: {", ".join(names)}.'
         )
-    near = nearest(name, (*names, *ALIASES))
-    also = ', '.join(f'{alias} is the {arm}' for alias, arm in ALIASES.items())
+    near = nearest(name, (*names, *ARM_NAME_ALIASES))
+    also = ', '.join(f'{alias} is the {arm}' for alias, arm in ARM_NAME_ALIASES.items())
     raise UnknownArmError(
         f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
         f'{f"Did you mean {near}? " if near else ""}'

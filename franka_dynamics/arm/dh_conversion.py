@@ -18,7 +18,7 @@ import numpy as np
 
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription
-from .friction import reversed_friction
+from .friction import friction_of_reversed_joint
 
 # A half turn of a frame about its x axis commutes with translations along and rotations about x.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
@@ -44,7 +44,7 @@ def from_modified_rows(
     rows: Sequence[DHRow], convention: Convention, remainder: DHRow
 ) -> list[DHRow]:
     """
-    Return modified rows as rows of a convention: the inverse of `modified_rows`.
+    Convert modified Denavit-Hartenberg rows to a convention; the inverse of `modified_rows`.
 
     The last standard row has a, alpha and beta of `remainder`. Standard rows have no place for
     those of the first modified row, which are left out.
@@ -104,8 +104,8 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         links=tuple(links),
         base=base,
         home=home,
-        friction=reversed_friction(description.friction, joint),
-        simulated_friction=reversed_friction(description.simulated_friction, joint),
+        friction=friction_of_reversed_joint(description.friction, joint),
+        simulated_friction=friction_of_reversed_joint(description.simulated_friction, joint),
     )
 
 

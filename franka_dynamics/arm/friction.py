@@ -253,7 +253,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     return model.torque(dq)
 
 
-def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
+def friction_of_reversed_joint(model: FrictionModel | None, joint: int) -> FrictionModel | None:
     """Return friction with one joint's offset negated, or a model of a user's class unchanged."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)

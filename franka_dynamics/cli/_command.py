@@ -151,7 +151,7 @@ def refuse(why: str, *names: str) -> None:
 
 
 def require_with(needed: str, *names: str) -> None:
-    """Raise click.UsageError if a named parameter, which needs the missing one, was given."""
+    """Raise click.UsageError if an option was given without the one that it needs."""
     for name in filter(is_given, names):
         flag = _flag(name)
         raise click.UsageError(f'{flag} needs {needed}; add it, or leave {flag} out.')

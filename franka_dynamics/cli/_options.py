@@ -126,7 +126,7 @@ json_option = option(
 force_option = flag('--force', 'overwrite an existing file')
 
 
-def require_new(output: Path | None, force: bool) -> None:
+def require_not_existing(output: Path | None, force: bool) -> None:
     """Raise OutputError if a file that users may edit exists already, unless `force` is true."""
     if output is not None and output.exists() and not force:
         raise OutputError(f'{output} exists; choose another name, or add --force.')

@@ -7,14 +7,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ._command import refuse, require_with
-from ._options import ArmChoice, require_new
+from ._options import ArmChoice, require_not_existing
 from ._say import print_or_write
 from ..urdf.xacro_writer import robot_text
 
 
 def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bool) -> int:
     """Print or write the URDF or MJCF."""
-    require_new(output, force)
+    require_not_existing(output, force)
     if output is not None and output.suffix == '.mjcf' and format != 'mjcf':
         refuse(f'{output}, whose ending says MJCF', 'format')
         format = 'mjcf'

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ._options import require_new
+from ._options import require_not_existing
 from ._say import say, say_each
 from ..arm import load
 from ..arm.arm_file_writer import arm_file_text
@@ -38,7 +38,7 @@ def run(
     If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
     only with --anyway.
     """
-    require_new(output, force)
+    require_not_existing(output, force)
     arm = import_urdf(
         read_urdf(Path(urdf)),
         source=urdf,

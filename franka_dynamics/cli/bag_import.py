@@ -14,7 +14,7 @@ from ._command import refuse
 from ._options import ArmChoice, BagReader, new_bag
 from ._say import ProgressBar, say, say_each, show
 from ..recordings.log_file import LogColumns, read_log
-from ..recordings.log_import import import_log, require_columns, TOPIC
+from ..recordings.log_import import DEFAULT_JOINT_STATE_TOPIC, import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
 from ..recordings.plausibility import require_units, suspicions
 from ..recordings.recording import write_recording
@@ -49,7 +49,7 @@ def run(
     with ProgressBar() as bar:
         bar.add_task(f'reading {log[0]}', total=None)
         names = reader.names_in_bag(description)
-        recording = import_log(log, named, names, topic=reader.topic or TOPIC)
+        recording = import_log(log, named, names, topic=reader.topic or DEFAULT_JOINT_STATE_TOPIC)
         require_units(recording, description)
         warnings = suspicions(recording, description)
         bar.add_task(f'writing {bag}', total=None)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ._next import next_command
-from ._options import ArmChoice, BagReader, require_new
+from ._options import ArmChoice, BagReader, require_not_existing
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from ..arm import available_sets
 from ..errors import ClusterError, needing
@@ -46,7 +46,7 @@ def run(
     require: float | None,
 ) -> int:
     """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
-    require_new(output, force)
+    require_not_existing(output, force)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()
     names = reader.names_in_bag(start)

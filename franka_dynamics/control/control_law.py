@@ -175,9 +175,9 @@ def damping_rate(inertia: Array, kd: Array) -> float:
 
 class Ramp:
     """
-    Lets the torque begin where it was before a start or a change of the law.
+    Ramps from the last torque to that of the control law, after a start or a change of the law.
 
-    It reaches the torque of the law in use within RAMP_S.
+    The ramp takes RAMP_S.
     """
 
     def __init__(self) -> None:

@@ -21,9 +21,10 @@ from ..typing import Array
 # are swapped: of a sound Franka arm, whose joints have rotor inertia, another joint moves at most
 # 2.5 times as far, without friction.
 MOVED, OTHERS = 2e-3, 3.0
-# The push grows by RISE of the joint's torque limit in a second, until it is SHARE times the bound
-# on unexplained torque; a joint that stands still then is clamped, or another one is pushed.
-RISE, SHARE = 0.15, 0.9
+# The push grows by RISE of the joint's torque limit in a second, until it is MAX_TRIAL_SHARE times
+# the bound on unexplained torque; a joint that stands still then is clamped, or another one is
+# pushed.
+RISE, MAX_TRIAL_SHARE = 0.15, 0.9
 # The arm is held where it is with this stiffness per inertia, as the gains may be zero [1/s^2].
 STIFFNESS = 400.0
 # Joints that are as they should be stay slower than FASTEST [rad/s]; holding a reversed one with
@@ -37,7 +38,8 @@ class JointTrial:
     """
     The trial of one arm's joints, from the first torque on.
 
-    `bound`, shape (n,), is the largest push [N m] divided by SHARE; `joints` names the joints.
+    `bound`, shape (n,), is the largest push [N m] divided by MAX_TRIAL_SHARE; `joints` names the
+    joints.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class JointTrial:
 
     def __init__(self, arm: ArmDescription, bound: Array) -> None:
         self._names, self._zero = arm.joint_names, np.zeros(arm.n)
-        self._most, self._rise = SHARE * bound, RISE * arm.limit('effort')
+        self._most, self._rise = MAX_TRIAL_SHARE * bound, RISE * arm.limit('effort')
         self._middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
         self._brake, self._begin, self._push = Brake(arm), self._zero, 0.0
         self._held: Array | None = None  # the first position, (n,)

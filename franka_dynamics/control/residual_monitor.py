@@ -183,7 +183,10 @@ class ResidualMonitor:
         motion, command = self.external_torque, self.external_torque - self.command_residual
         if self._pick_up is not None:
             lifted = self._pick_up[1]
-            motion, command = less_load(motion, lifted), less_load(command, lifted)
+            motion, command = (
+                subtract_load_torque(motion, lifted),
+                subtract_load_torque(command, lifted),
+            )
         return motion, command
 
     def persistent_violation(self, state: StateTerms, sent: Array, elapsed: float) -> str:
@@ -295,7 +298,7 @@ def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Ar
     return MAX_RESIDUAL_AT_START * given * effort, wide * given * effort
 
 
-def less_load(difference: Array, lifted: Array) -> Array:
+def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     """
     Return a torque difference, (n,) [N m], less the part of a load that is not lifted yet.
 

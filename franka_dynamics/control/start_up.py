@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What stands against a first torque, and which torque is first."""
+"""Checks that must pass before the first torque is sent, and the choice of that torque."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class BodyTree(ByValue):
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
-    def outward(self, inverse: Array, own: Array, base: Array | None = None) -> Array:
+    def sweep_outward(self, inverse: Array, own: Array, base: Array | None = None) -> Array:
         """
         Return columns X_i = Ad_i^-1 X_parent + own_i of every body i, from the base to the tips.
 
@@ -207,7 +207,8 @@ class BodyTree(ByValue):
         """
         Return columns Y_i = own_i + sum over i's children c of Ad_c^-T Y_c, from the tips inwards.
 
-        Shapes are those of `outward`, `own` is changed, too; columns are wrenches or like them.
+        Shapes are those of `sweep_outward`, `own` is changed, too; columns are wrenches or like
+        them.
         """
         for body in reversed(range(self.n)):
             if self.parents[body] != BASE:

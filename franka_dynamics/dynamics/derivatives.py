@@ -197,10 +197,10 @@ class _Recursion:
         upwards = np.concatenate((-gravity_vector(gravity), np.zeros(3)))
         rates = self.dq[..., None] * tree.twists  # A_i dq_i
         self.ad_rates = ad(rates)
-        self.V = tree.outward(self.inverse, rates[..., None])[..., 0]  # (2)
+        self.V = tree.sweep_outward(self.inverse, rates[..., None])[..., 0]  # (2)
         # (3), with ad_V (A dq) = -ad_{A dq} V
         driven = self.ddq[..., None] * tree.twists - apply(self.ad_rates, self.V)
-        self.dV = tree.outward(self.inverse, driven[..., None], upwards[:, None])[..., 0]
+        self.dV = tree.sweep_outward(self.inverse, driven[..., None], upwards[:, None])[..., 0]
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
@@ -271,8 +271,8 @@ class _Recursion:
             Q[..., i, :, eta] = again[..., i, :, :]
             Q[..., i, :, q] = -apply(ad_A[i], carried[..., i, :])  # line 11
             Q[..., i, :, dq], Q[..., i, :, ddq] = turned[..., i, :], A[i]  # line 13
-        D, P = (self.tree.outward(self.inverse, one) for one in (D, P))
-        return D, P, self.tree.outward(self.inverse, Q - self.ad_rates @ P)  # line 19
+        D, P = (self.tree.sweep_outward(self.inverse, one) for one in (D, P))
+        return D, P, self.tree.sweep_outward(self.inverse, Q - self.ad_rates @ P)  # line 19
 
     def _inwards(self, P: Array, Q: Array) -> Array:
         """Return the wrenches' derivatives by [eta, q, dq, ddq] (Algorithm 1, lines 21 to 31)."""

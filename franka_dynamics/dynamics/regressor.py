@@ -184,7 +184,7 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
     own[:, np.arange(tree.n), :, np.arange(tree.n)] = tree.twists[:, None, :]
     # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body i's
     # frame, times body i's wrench.
-    seen = np.swapaxes(tree.outward(adjoint_inverse(motion.transforms), own), -1, -2)
+    seen = np.swapaxes(tree.sweep_outward(adjoint_inverse(motion.transforms), own), -1, -2)
     out[..., : PER_LINK * tree.n] = np.moveaxis(seen @ wrenches, 1, 2).reshape(
         len(q), tree.n, PER_LINK * tree.n
     )

@@ -235,7 +235,7 @@ class BaseParameters:
 
     def confirmed(self) -> tuple[int, float]:
         """
-        Return the regressor's rank, and its error after regrouping, at other random states.
+        Check the base parameters at new random states: return the rank and the regrouping error.
 
         The rank is the number of significant singular values of the regressor H, and should be the
         number of base parameters. The error is the largest absolute entry of H - H[:, columns] @

@@ -359,7 +359,7 @@ def judge(
     each: Sequence[tuple[Array, Array, str]],
 ) -> Verdict:
     """
-    Return the verdict on recordings.
+    Judge whether recordings can be trusted: name a fault, ask about one, or find them sound.
 
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the

@@ -17,7 +17,7 @@ from .recording import effort_scales, Recording, require_sound
 from ..errors import RecordingError
 from ..typing import Array
 
-TOPIC = '/joint_states'
+DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 # Names that logs often give the first joint's column, without its number, and the time.
 _USUAL = {
     'position': ('q', 'position', 'pos', 'joint_position'),
@@ -38,7 +38,7 @@ def recording_from_arrays(
     stamp: ArrayLike | None = None,
     rate: float | None = None,
     source: str = 'arrays',
-    topic: str = TOPIC,
+    topic: str = DEFAULT_JOINT_STATE_TOPIC,
 ) -> Recording:
     """
     Return a recording made from arrays in SI units.
@@ -129,7 +129,7 @@ def import_log(
     columns: ColumnMap,
     joint_names: Sequence[str],
     *,
-    topic: str = TOPIC,
+    topic: str = DEFAULT_JOINT_STATE_TOPIC,
 ) -> Recording:
     """
     Return the recording in a log file, or in several files side by side, that `read_log` reads.

@@ -77,7 +77,7 @@ def doubt_tables(doubts: Sequence[Doubt], source: str) -> list[Table]:
 
 
 def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
-    """Return two tables: differences from the reference formulation; the links' consistency."""
+    """Return two tables: differences from the reference formulation, and unphysical links."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
         f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '

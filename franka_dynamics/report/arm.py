@@ -25,12 +25,12 @@ from ..spatial import JointKind
 @dataclass(frozen=True)
 class InertiaRow:
     """
-    One link: mass [kg], centre of mass [m], two inertias (xx, xy, xz, yy, yz, zz) [kg m^2].
+    One link: mass [kg], centre of mass [m], inertia about two points [kg m^2].
 
-    `inertia` is about the origin of the link's frame, `inertia_at_center_of_mass` about the centre
-    of mass. Centre of mass and inertias are expressed in the link's frame or, for a table at a
-    pose, in the axes of the space frame {S}; the centre of mass is then measured from the origin
-    of {S}.
+    Inertias are xx, xy, xz, yy, yz, zz: `inertia` is about the origin of the link's frame,
+    `inertia_at_center_of_mass` about the centre of mass. Centre of mass and inertias are expressed
+    in the link's frame or, for a table at a pose, in the axes of the space frame {S}; the centre
+    of mass is then measured from the origin of {S}.
     """
 
     link: str

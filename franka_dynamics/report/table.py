@@ -72,7 +72,7 @@ class Table:
     heads: Sequence[Head | str]
     rows: Sequence[Sequence[Any]]
 
-    def texts(self) -> list[list[str]]:
+    def cell_texts(self) -> list[list[str]]:
         """Return the text of every cell, row by row."""
         heads = self._heads()
         return [
@@ -89,7 +89,7 @@ class Table:
                 f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in zip(row, texts)
             )
             + '</tr>'
-            for row, texts in zip(self._cells(), self.texts())
+            for row, texts in zip(self._cells(), self.cell_texts())
         )
         return (
             f'<table><caption>{escape(self.title)}</caption><thead><tr>{heads}</tr></thead>'
@@ -105,7 +105,7 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        texts, cells = self.texts(), self._cells()
+        texts, cells = self.cell_texts(), self._cells()
         widths = [max(map(len, column)) for column in zip(*texts)]
         narrow = sum(widths) + _COLUMN_PADDING * len(widths) + 1 > options.max_width
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.

@@ -85,7 +85,7 @@ _TWICE_WITHIN = 2000
 
 
 class PublisherCounts:
-    """Detects two publishers by the numbers that each publisher gives its own messages."""
+    """Detects two publishers by the sequence numbers of their messages."""
 
     def __init__(self) -> None:
         self._last, self._since_fall = 0, _TWICE_WITHIN

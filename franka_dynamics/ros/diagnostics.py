@@ -110,7 +110,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         )
         self.latency = Durations()
 
-    def use(self, controller: Feedforward, terms: TermPublishers, residual: float) -> None:
+    def report_on(self, controller: Feedforward, terms: TermPublishers, residual: float) -> None:
         """Report on a controller from now on; `residual` is that of its cross-check."""
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name

@@ -143,7 +143,7 @@ class FeedforwardNode(LifecycleNode):
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._terms.use(controller, frame, parameters['tool_center'])
-        self._diagnostics.use(controller, self._terms, residual)
+        self._diagnostics.report_on(controller, self._terms, residual)
         derive = parameters['derive_velocity']
         if derive and parameters['target'] == DEFAULT_TARGET:
             raise SettingsError(

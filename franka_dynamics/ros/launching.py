@@ -46,10 +46,11 @@ def launch_description(
     arguments: Mapping[str, Argument], function: Callable[[SimpleNamespace], Sequence[Any]]
 ) -> LaunchDescription:
     """
-    Return a launch description with arguments, by name, and the actions that a function returns.
+    Return a launch description of named arguments and of the actions that depend on them.
 
-    The function receives the arguments' values, all strings, as attributes of one object. Unlike
-    launch's substitutions, a function can omit a parameter whose argument was not given.
+    `function` returns the actions. It receives the arguments' values, all strings, as attributes
+    of one object, and can omit a parameter whose argument was not given, unlike launch's
+    substitutions.
     """
 
     def start(context: Any) -> Sequence[Any]:
@@ -241,7 +242,7 @@ def spawner(namespace: str, *words: str, file: str, **given: Any) -> Node:
     )
 
 
-class Receiver(NamedTuple):
+class TorqueReceiver(NamedTuple):
     """A ros2_control controller that receives torques."""
 
     controller: str  # its name in the controller manager
@@ -263,7 +264,7 @@ def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') ->
 
 def receiver(
     arm: ArmDescription, given: SimpleNamespace, target: str, forward: str, prefix: str = ''
-) -> Receiver:
+) -> TorqueReceiver:
     """
     Return the controller that receives an arm's torques, by the launch argument receiver.
 
@@ -277,7 +278,7 @@ def receiver(
     if name == FORWARD:
         controller = f'{prefix}{FORWARD}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        return Receiver(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
+        return TorqueReceiver(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
     files = {
         package: file
         for package, folder in sorted(get_packages_with_prefixes().items())
@@ -306,7 +307,7 @@ def receiver(
     values.update(joints=list(arm.joint_names), target=target)
     note = f'{name} takes the torques, and brakes the arm when they cease.'
     text, topic = yaml.safe_dump(table), f'{controller}/reference'
-    return Receiver(controller, topic, text, [LogInfo(msg=note)])
+    return TorqueReceiver(controller, topic, text, [LogInfo(msg=note)])
 
 
 def simulated_hardware(

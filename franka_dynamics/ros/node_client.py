@@ -71,7 +71,7 @@ class NodeClient(Observer):
 
     def get(self, parameter: str) -> Any:
         """Return the value of a parameter."""
-        return self.values([parameter])[0]
+        return self.parameter_values([parameter])[0]
 
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
@@ -92,7 +92,7 @@ class NodeClient(Observer):
         self.set_all({parameter: value})
         return value
 
-    def values(self, parameters: Sequence[str]) -> list[Any]:
+    def parameter_values(self, parameters: Sequence[str]) -> list[Any]:
         """Return parameters' values, arrays as lists."""
         answer = self.ask(
             GetParameters, 'get_parameters', GetParameters.Request(names=list(parameters))

@@ -77,7 +77,7 @@ def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     return first, second, third
 
 
-def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
+def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """
     Return the links' inertia tensors about their centres of mass in the links' axes, (3, 3).
 
@@ -96,7 +96,7 @@ def closed_forms() -> EquationsOfMotion:
     """Return the equations of motion by Lagrange (Busellato 2023, sections 2 and 3, corrected)."""
     kinetic = sp.Integer(0)
     for mass, center, pose, tensor in zip(
-        MASSES, centers_of_mass(), poses()[1:], central_tensors()
+        MASSES, centers_of_mass(), poses()[1:], central_inertias()
     ):
         v, turning = _rate(center), pose[:3, :3].T * _rate(pose[:3, :3])  # R' dR/dt = [omega]
         omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_short)

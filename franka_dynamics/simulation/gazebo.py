@@ -41,7 +41,7 @@ def start_of(description: ArmDescription) -> GazeboStart:
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 
-def with_zero_at(description: ArmDescription, position: ArrayLike) -> ArmDescription:
+def shift_joint_zeros(description: ArmDescription, position: ArrayLike) -> ArmDescription:
     """Return the same arm with its joint positions counted from `position`, shape (n,)."""
     start = description.joint_vector(position, 'position')
     joints = tuple(_shifted(joint, at) for joint, at in zip(description.joints, start))
@@ -69,7 +69,7 @@ def direct_urdf(
     m], which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its
     number.
     """
-    text = urdf_text(with_zero_at(description, position), root='world', shapes=shapes)
+    text = urdf_text(shift_joint_zeros(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
     systems = [(_STATE_SYSTEM, None), *((_FORCE_SYSTEM, name) for name in description.joint_names)]
     for (filename, name), joint in systems:

@@ -267,7 +267,7 @@ def _rpr_kinematics() -> list[Section]:
 
 def _rpr_dynamics() -> list[Section]:
     forms = rpr.closed_forms()
-    centers, tensors = rpr.centers_of_mass(), rpr.central_tensors()
+    centers, tensors = rpr.centers_of_mass(), rpr.central_inertias()
     return [
         Section(
             '2 centres of mass and tensors about them',

@@ -15,7 +15,7 @@ from .document import parse_urdf, read_urdf, UrdfDocument
 from .joint_choice import choose_joints, find_chains, gripper_joints
 from .plausibility import find_doubts
 from .serial_chain import read_chain, require_moving, SerialChain
-from ..arm.arm_file import ALIASES, available_arms, is_urdf_text, load
+from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.plausibility import effort_questions
@@ -184,7 +184,7 @@ def arms_with_joints(
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """
     found = []
-    shipped = ((name, load(name)) for name in (*available_arms(), *ALIASES))
+    shipped = ((name, load(name)) for name in (*available_arms(), *ARM_NAME_ALIASES))
     for called, description in shipped if arm is None else ((arm.name, arm),):
         requested = description.joint_names
         first = requested[0]

@@ -98,7 +98,7 @@ class Comparison:
 def compare_described(
     first: ArmDescription, second: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> Comparison:
-    """Compare two arms that are already read, as `validation.source.compare` describes."""
+    """Compare geometry, inertias, limits and friction of two loaded arms."""
     if first.n != second.n:
         raise DescriptionError(
             f'{first.file or first.name} has {first.n} joints and '

@@ -120,7 +120,7 @@ def test_what_record_prints_has_the_load_that_a_running_node_has(run, loaded, mo
         def __exit__(self, *_):
             pass
 
-        def values(self, keys):
+        def parameter_values(self, keys):
             payload = np.zeros(10)
             payload[:4] = [float(one) for one in LOAD.split(',')]
             node = {'robot_type': 'fr3', 'hand': 'none', 'payload': payload.tolist()}

@@ -34,7 +34,7 @@ class Publishers:
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.use(controller)
         self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/command')
-        self.diagnostics.use(controller, self.terms, 0.0)
+        self.diagnostics.report_on(controller, self.terms, 0.0)
 
     def _publisher(self, _, topic, *__):
         self.by_topic[topic] = Mock()
