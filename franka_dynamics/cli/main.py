@@ -202,6 +202,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         context = getattr(error, 'ctx', None)
         message = error.format_message().rstrip('.').replace('\n', ' ')
         where = context.command_path if context else NAME
+        if isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit():
+            message += '; a list has commas and no spaces, as 0,0,-9.81'
         return _report(f'{message} (see {where} --help)', INPUT_AT_FAULT)
     except FrankaDynamicsError as error:
         return _report(f'{error}', error.status)

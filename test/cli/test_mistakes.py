@@ -81,6 +81,7 @@ MISTAKES = [
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
     (f'{PLAN} --start 0,0 --output x.yaml', ('start', '(2,)', '(7,)')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),
+    ('arm show --arm fer --gravity 0 0 -9.81', ('commas', '0,0,-9.81')),
 ]
 
 
