@@ -20,6 +20,16 @@ from .parameter_tables import constraints
 from ..errors import SettingsError
 from ..parameter_schema import check, ParameterSpec
 
+# How a value of each type is written.
+_WRITTEN = {
+    'bool': 'true',
+    'integer': '1',
+    'double': '1.0',
+    'string': 'fr3',
+    'double_array': '[1.0, 2.0]',
+    'string_array': '[a, b]',
+}
+
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
@@ -37,7 +47,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             parameter = node.declare_parameter(spec.name, default)
         except InvalidParameterTypeException as error:
             raise SettingsError(
-                f'{spec.name} must be of type {spec.kind} (default {spec.default!r}).'
+                f'{spec.name} must be of type {spec.kind}, written as {_WRITTEN[spec.kind]} '
+                f'(default {spec.default!r}).'
             ) from error
         if parameter.value is None:
             # If one parameter had no value, `ros2 param dump` would print none of them.
@@ -154,7 +165,7 @@ def check_changes(
         if change.type_ is not Parameter.Type[spec.kind.upper()]:
             raise SettingsError(
                 f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
-                f'{spec.kind}.'
+                f'{spec.kind}, written as {_WRITTEN[spec.kind]}.'
             )
         check(spec, change.value)
         before = node.get_parameter(change.name).value

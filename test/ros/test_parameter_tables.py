@@ -107,7 +107,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     [
         ({'use_sim_time': 'true', 'publish_clock': 'true'}, ('use_sim_time', 'publish_clock')),
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:',)),
-        ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double')),
+        ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double', '1.0')),
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
         ({'position_noise': '.inf'}, ('position_noise', 'inf')),
         ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity_vector', '(3,)')),
