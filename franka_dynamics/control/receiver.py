@@ -124,9 +124,10 @@ class TorqueReceiver:
         Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
 
         After a refused torque the last accepted torque stays until the time-out. A second sender
-        is followed only once the followed sender has been silent for the time-out; of two whose
-        numbers are near, the one that is ahead is followed. `number` counts the messages of a
-        sender, None if the middleware does not number messages; then every sender is followed.
+        is followed only once the followed sender has been silent for the time-out; if the numbers
+        of two senders are near, the sender of the larger ones is followed. `number` counts the
+        messages of a sender, None if the middleware does not number messages; then every sender
+        is followed.
         """
         given, refusal = np.array(torque, dtype=float), None
         last = self._number if self.state is ReceiverState.FOLLOWING else None

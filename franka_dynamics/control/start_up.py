@@ -35,7 +35,7 @@ class StartUp:
         """
         Return why torques of a law may not begin yet, or ''; none of it is a fault.
 
-        `held`: the arm is held by the brake's torques, so that its residual is known.
+        `held`: whether the brake holds the arm; then the residual is known.
         """
         if not self.usable:
             return f'{self.good} of {GOOD_STATES} good joint states have come'

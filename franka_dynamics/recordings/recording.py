@@ -315,7 +315,7 @@ class _Messages:
             self._late += int(late.sum())
 
     def remarks(self) -> Iterator[str]:
-        """Yield a sentence on late messages, and on those that name none of the arm's joints."""
+        """Yield a sentence on late messages, and one on messages without joints of this arm."""
         if self._late:
             yield (
                 f'{self._late} of {self.seen} messages on {self._topic} came late, and were put '

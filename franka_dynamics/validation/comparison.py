@@ -6,8 +6,9 @@ Compares two arms by number, and by the effect on torque of what differs at each
 A joint with reversed direction is reported as one difference, although up to nine numbers of a
 FER change. A link's ten inertial parameters are compared in the form (about the frame's origin or
 the centre of mass) in which the fewest differ.
-DH rows are not unique: both arms are compared in their own rows, if these are of one convention,
-or in those that follow from their joint axes (`alignment`), whichever differ in fewer numbers.
+DH rows are not unique. If both arms have one convention, their own rows are compared; rows
+computed from the joint axes (`alignment`) are compared, too. The result is the comparison in which
+fewer numbers differ.
 """
 
 from __future__ import annotations

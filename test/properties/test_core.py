@@ -42,7 +42,7 @@ class HostileWorld(RuleBasedStateMachine):
             ARM, 'mujoco', limits=Limits(max_state_age=0.0), applied_when_silent=applied
         )
         self.time, self.now, self.q = 10.0, 10.0, HOME
-        self.newest = self.time  # largest stamp so far; one that is not newer is dropped as late
+        self.newest = self.time  # largest stamp so far; the core drops states of other stamps
         self.last = None  # the last torque, and when it came by both clocks
         self.carried = False  # whether the receiver of the last torque carries the arm
         self.good_states(25)  # so that torques are sent
