@@ -50,7 +50,7 @@ HELD_J = 1.5
 # Time constant with which an arm whose motion is not seen is brought to rest, and time after which
 # that is over [s]. On draw 73 of benchmarks/guard_misconfiguration.py an FR3 with firm gains, all
 # joints frozen in motion, reached 7.6 rad/s with a time constant of 0.06, and 2.5 with 0.1, each
-# over after 0.3 s; with the values below 2.2.
+# over after 0.3 s; with the values below 1.6.
 UNSEEN_TIME_CONSTANT_S = 0.1
 UNSEEN_STOP_S = 2.5 * UNSEEN_TIME_CONSTANT_S
 

@@ -25,7 +25,8 @@ silent ones included: torques of other settings begin only once the arm's motion
 torque agree with them, and a torque that then departs from what the model explains, or a joint
 that is too fast, makes the core brake and hold the arm. So a loop, to which the resting torque
 goes out also in SILENT, gets none before it was compared where a torque is measured, and after a
-change of settings in silence goes on with that of the last ones until then.
+change of settings in silence goes on with that of the last ones until then. If an arm falls
+meanwhile, as under a mounting that nobody declared, a loop brakes and holds it.
 """
 
 from __future__ import annotations
