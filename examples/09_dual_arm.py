@@ -121,7 +121,7 @@ def main() -> None:
 
     compared('recursion of the tree', tree_motion(tree, *states).tau)
     found = base_parameters(tree)
-    rank, _ = found.confirmed()
+    rank, _ = found.check_at_random_states()
     print(f'base parameters: {len(found)} of {10 * tree.n}; rank at other states {rank}')
     compared('base parameters', found.regressor(*states) @ found.values())
     equations = customised_equations(tree, Quantity.INVERSE_DYNAMICS, GRAVITY)

@@ -13,7 +13,7 @@ from ._command import refuse
 from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, say_each, show, write_json
 from ..arm.dh_conversion import in_modified_convention
-from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
+from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..identification.symbolic_parameters import symbolic_base_parameters
 from ..names import DIRECTIONS, GRAVITY
 from ..report import base_parameters as report
@@ -21,7 +21,7 @@ from ..report import base_parameters as report
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
 # unit length.
 _MAX_REGROUPING_ERROR = 1e-9
-_GRAVITY = dict(zip(DIRECTIONS, ([GRAVITY], ANY_GRAVITY, [NO_GRAVITY])))
+_GRAVITY = dict(zip(DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
 
 
 def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
@@ -45,7 +45,10 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
     """Print the base parameters; return 1 if random states contradict them."""
     arm = choice.load()
     parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
-    data, (rank, lost) = report.base_parameters_as_data(arm, parameters), parameters.confirmed()
+    data, (rank, lost) = (
+        report.base_parameters_as_data(arm, parameters),
+        parameters.check_at_random_states(),
+    )
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     show(report.base_parameter_table(data, title))
     say_each(report.base_parameter_sentences(data))

@@ -44,14 +44,14 @@ from ..errors import BaseParameterError
 from ..typing import Array
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
-# Base parameters for the three gravity vectors ANY_GRAVITY hold for every direction of gravity,
-# thus for any mounting of the arm.
-ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
+# Base parameters for the three gravity vectors GRAVITY_BASIS_M_S2 hold for every direction of
+# gravity, thus for any mounting of the arm.
+GRAVITY_BASIS_M_S2 = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # Order in which a body's parameters are eliminated if there is a choice. Gautier and Khalil
 # eliminate YY, mZ and m of a revolute joint's link, and the whole inertia tensor of a prismatic
 # joint's link. The other parameters are ordered so that near the base the same parameters are kept
 # as by Gautier and Khalil.
-_FIRST_TO_GO = {
+_ELIMINATION_ORDER = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
@@ -60,15 +60,17 @@ _FIRST_TO_GO = {
 _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
-_STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
+_STATES_PER_JOINT = 8
+_MIN_STATE_COUNT = 20
+_MAX_STATE = 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# A coefficient is rounded if it is nearer to an integer than _WHOLE times the condition number of
-# the kept columns.
-_WHOLE = 1e-14
-_NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
+# A coefficient is rounded if it is nearer to an integer than _ROUNDING_RATIO times the condition
+# number of the kept columns.
+_ROUNDING_RATIO = 1e-14
+_MIN_LENGTH_M = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of other gravity vectors.
 _SPAN_TOLERANCE = 1e-9
 
@@ -76,7 +78,7 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    How clearly kept columns of the regressor differ from removed columns.
+    Margin between kept and removed columns of the regressor in the rank decision.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
@@ -133,19 +135,19 @@ class BaseParameters:
         return tuple(relation.name for relation in self.relations)
 
     @cached_property
-    def no_effect(self) -> tuple[int, ...]:
+    def unidentifiable_indices(self) -> tuple[int, ...]:
         """Indices of standard parameters without effect on torques (Gautier, Khalil, eq. 13)."""
         return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
 
     @cached_property
-    def regrouped(self) -> tuple[int, ...]:
+    def eliminated_indices(self) -> tuple[int, ...]:
         """Indices of eliminated parameters, added to others (Gautier, Khalil, eq. 14 and 15)."""
-        others = {*self.columns, *self.no_effect}
+        others = {*self.columns, *self.unidentifiable_indices}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
-    def covered(self, gravity: ArrayLike | None) -> ArrayLike:
+    def checked_gravity(self, gravity: ArrayLike | None) -> ArrayLike:
         """
-        Return `gravity`, or for None the only gravity vector for which the parameters hold.
+        Return the gravity vector to use: `gravity`, or for None the only valid vector.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
         or if `gravity` is outside the span of the vectors for which the parameters hold.
@@ -189,9 +191,9 @@ class BaseParameters:
             )
         return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
-    def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
+    def regrouped_arm(self, values: ArrayLike | None = None) -> ArmDescription:
         """
-        Return the arm with base parameters as inertias, and zeros for all other parameters.
+        Return the arm whose links have the base parameters as inertias, all others zero.
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm to generate customised equations or in
@@ -228,12 +230,12 @@ class BaseParameters:
             q,
             dq,
             ddq,
-            self.covered(gravity),
+            self.checked_gravity(gravity),
             rotor_inertia=self.rotor_inertia,
             columns=self.columns,
         )
 
-    def confirmed(self) -> tuple[int, float]:
+    def check_at_random_states(self) -> tuple[int, float]:
         """
         Check the base parameters at new random states: return the rank and the regrouping error.
 
@@ -293,7 +295,9 @@ def base_parameters(
     rotors = parameter_vector(description, rotor_inertia=True)[PER_LINK * description.n :]
     with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
     tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
-    columns, shares, gap = independent_columns(stacked, _places(tree, rotor_inertia=with_rotors))
+    columns, shares, gap = independent_columns(
+        stacked, _column_order(tree, rotor_inertia=with_rotors)
+    )
     units = _scales(description, rotor_inertia=with_rotors)
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
@@ -312,22 +316,22 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     """
     lengths = np.linalg.norm(stacked, axis=0)
     longest = lengths.max(initial=0.0)
-    places = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
-    triangle = np.asarray(np.linalg.qr(stacked[:, places] / lengths[places], mode='r'))
+    indices = np.array([k for k in order if lengths[k] > _RANK_TOLERANCE * longest], int)
+    triangle = np.asarray(np.linalg.qr(stacked[:, indices] / lengths[indices], mode='r'))
     own = np.abs(np.diag(triangle))
     stays = own > _RANK_TOLERANCE
-    sizes = own * lengths[places] / longest
+    sizes = own * lengths[indices] / longest
     gap = RankGap(float(sizes[stays].min(initial=1.0)), float(own[~stays].max(initial=0.0)))
     solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
-    rounding = _WHOLE * float(np.linalg.cond(triangle[:, stays])) if stays.any() else 0.0
+    rounding = _ROUNDING_RATIO * float(np.linalg.cond(triangle[:, stays])) if stays.any() else 0.0
     solution[np.abs(solution) < rounding] = 0.0
-    solution *= lengths[places] / lengths[places[stays]][:, None]
+    solution *= lengths[indices] / lengths[indices[stays]][:, None]
     whole = np.round(solution)
     solution = np.where(np.abs(solution - whole) < rounding, whole, solution)
-    sorting = np.argsort(places[stays])
+    sorting = np.argsort(indices[stays])
     shares = np.zeros((len(sorting), stacked.shape[1]))
-    shares[:, places] = solution[sorting]
-    return [int(k) for k in places[stays][sorting]], shares, gap
+    shares[:, indices] = solution[sorting]
+    return [int(k) for k in indices[stays][sorting]], shares, gap
 
 
 def _unit(description: ArmDescription | BodyTree) -> float:
@@ -337,7 +341,7 @@ def _unit(description: ArmDescription | BodyTree) -> float:
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
     turning = tree.twists[:, 3:].any(axis=1)
     largest = float(max(lengths, np.abs(tree.twists[turning, :3]).max(initial=0.0)))
-    return largest if largest > _NO_LENGTH else 1.0
+    return largest if largest > _MIN_LENGTH_M else 1.0
 
 
 def _stacked_regressor(
@@ -354,8 +358,8 @@ def _stacked_regressor(
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
     directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
-    count = max(_FEWEST_STATES, _STATES_PER_JOINT * tree.n)
-    q, dq, ddq = np.random.default_rng(seed).uniform(-_REACH, _REACH, (3, count, tree.n))
+    count = max(_MIN_STATE_COUNT, _STATES_PER_JOINT * tree.n)
+    q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_STATE, _MAX_STATE, (3, count, tree.n))
     rows = np.concatenate(
         [
             torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
@@ -373,39 +377,40 @@ def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> A
     return np.concatenate([links, rotors]) if rotor_inertia else links
 
 
-def _places(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    """Return indices of standard parameters, body by body from the base, in `keep_order`."""
-    places = []
+def _column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
+    """Return indices of standard parameters, body by body from the base, in `column_order`."""
+    indices = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()
         axis = twist[3:] if turns else twist[:3]
         kind = JointKind.REVOLUTE if turns else JointKind.PRISMATIC
-        along_y = bool(abs(axis[1]) > abs(axis[2]))
-        for k in keep_order(kind, rotor_inertia=rotor_inertia, along_y=along_y):
-            places.append(PER_LINK * i + k if k < PER_LINK else PER_LINK * tree.n + i)
-    return places
+        axis_along_y = bool(abs(axis[1]) > abs(axis[2]))
+        for k in column_order(kind, rotor_inertia=rotor_inertia, axis_along_y=axis_along_y):
+            indices.append(PER_LINK * i + k if k < PER_LINK else PER_LINK * tree.n + i)
+    return indices
 
 
-def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -> list[int]:
+def column_order(kind: JointKind, *, rotor_inertia: bool, axis_along_y: bool = False) -> list[int]:
     """
-    Return the indices of a body's ten parameters, in the reverse order of elimination.
+    Return a body's parameter indices in the order of the test for independent columns.
 
-    With `rotor_inertia`, index 10, the joint's rotor inertia, comes last. `along_y` says whether
-    the joint axis is nearer to the body's y than to its z.
+    The order is the reverse of the elimination order. With `rotor_inertia`, index 10, the joint's
+    rotor inertia, comes last. `axis_along_y` says whether the joint axis is nearer to the body's y
+    than to its z.
     """
-    symbols = reversed(_FIRST_TO_GO[kind])
-    named = [_Y_FOR_Z.get(symbol, symbol) if along_y else symbol for symbol in symbols]
+    symbols = reversed(_ELIMINATION_ORDER[kind])
+    named = [_Y_FOR_Z.get(symbol, symbol) if axis_along_y else symbol for symbol in symbols]
     return [PARAMETER_SYMBOLS.index(name) for name in named] + [PER_LINK] * rotor_inertia
 
 
 def gravity_vectors(gravity: ArrayLike) -> Array:
     """
-    Return one or several gravity vectors as a new array, (k, 3); 'any' stands for ANY_GRAVITY.
+    Return one or several gravity vectors as a new array, (k, 3), for 'any' three along the axes.
 
     Raises BaseParameterError for a shape other than (3,) or (k, 3) and for values not finite.
     """
     if isinstance(gravity, str) and gravity == 'any':
-        return np.array(ANY_GRAVITY)
+        return np.array(GRAVITY_BASIS_M_S2)
     vectors = np.array(np.nan if isinstance(gravity, str) else gravity, dtype=float)
     if (
         vectors.shape[-1:] != (3,)
@@ -420,9 +425,9 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     return np.atleast_2d(vectors)
 
 
-def upper_bound(description: ArmDescription) -> int:
+def max_base_parameter_count(description: ArmDescription) -> int:
     """
-    Return the upper bound on an arm's number of base parameters, without rotor inertias.
+    Return the largest possible number of an arm's base parameters, without rotor inertias.
 
     Gautier and Khalil 1990, theorem 7, with eq. 23 corrected: 7 n_r + 4 n_t - 3 for n_r revolute
     and n_t prismatic joints, and one less if joint 1 is revolute.

@@ -29,16 +29,16 @@ from ..typing import Array
 _MASS = PER_LINK - 1
 # Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
 # stay within it; without it the solver fails on torques that no arm has.
-MASS_FACTOR = 3.0
+MAX_MASS_RATIO = 3.0
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
-_LEAST_REGULARIZATION = 1e-2
-# The pseudo-inertia of the last link without the hand must exceed _LEAST_REST times its value in
-# the starting set (the difference must be positive semidefinite).
-_LEAST_REST = 1e-3
-# Friction parameters of magnitude below _NO_FRICTION times their prior standard deviation are
-# within the solver's accuracy and are set to zero.
-_NO_FRICTION = 1e-6
+_MIN_REGULARIZATION = 1e-2
+# The pseudo-inertia of the last link without the hand must exceed _MIN_REST_RATIO times
+# its value in the starting set (the difference must be positive semidefinite).
+_MIN_REST_RATIO = 1e-3
+# Friction parameters of magnitude below _MIN_FRICTION_RATIO times their prior standard deviation
+# are within the solver's accuracy and are set to zero.
+_MIN_FRICTION_RATIO = 1e-6
 
 
 def fit_consistent(
@@ -62,7 +62,7 @@ def fit_consistent(
     with needing('The physically consistent fit needs cvxpy', 'identify'):
         import cvxpy
     cp: Any = cvxpy
-    applied = max(regularization, _LEAST_REGULARIZATION)
+    applied = max(regularization, _MIN_REGULARIZATION)
     triangle, effort = equations
     b, f = len(prior.model.base), len(prior.friction_deviations)
     # The unknowns are differences from the prior's mean in units of its standard deviations, so
@@ -92,15 +92,15 @@ def fit_consistent(
     else:
         raise IdentificationError(
             'The consistent fit found no physical arm with masses within a factor of '
-            f'{MASS_FACTOR:g} of the starting set: the measured torques may be far from those of '
-            'this set; choose another set, or a larger --prior.'
+            f'{MAX_MASS_RATIO:g} of the starting set: the measured torques may be far from those '
+            'of this set; choose another set, or a larger --prior.'
         )
     mean = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
     arm = with_parameter_vector(start, mean + root @ change.value)
     # The solver may return a small negative rotor inertia in place of zero.
     joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
-    in_deviations = np.where(np.abs(friction.value) > _NO_FRICTION, friction.value, 0.0)
+    in_deviations = np.where(np.abs(friction.value) > _MIN_FRICTION_RATIO, friction.value, 0.0)
     in_deviations[braking] = np.maximum(in_deviations[braking], 0.0)
     friction_values = in_deviations * prior.friction_deviations
     theta = np.concatenate([prior.model.base.values(arm), friction_values])
@@ -124,10 +124,10 @@ def _links(
         constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
         mass = link.mass + root[block, block][_MASS] @ change[block]
-        constraints += [mass >= own.mass / MASS_FACTOR, mass <= own.mass * MASS_FACTOR]
+        constraints += [mass >= own.mass / MAX_MASS_RATIO, mass <= own.mass * MAX_MASS_RATIO]
     if start.hand != NO_HAND:
         hand = load_hand(start.hand).expressed_in(start.flange_transform())
-        least = _LEAST_REST * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
+        least = _MIN_REST_RATIO * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
         last = slice(PER_LINK * (start.n - 1), PER_LINK * start.n)
         moved = np.einsum('ka,kij->ija', root[last, last], basis).reshape(16, -1) @ change[last]
         rest = cp.Variable((4, 4), PSD=True)

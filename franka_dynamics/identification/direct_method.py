@@ -31,9 +31,9 @@ from numpy.typing import ArrayLike
 
 from .base_parameters import (
     BaseParameters,
+    column_order,
     gravity_vectors,
     independent_columns,
-    keep_order,
     RankGap,
 )
 from ..arm import ArmDescription, Convention, JointKind
@@ -47,12 +47,15 @@ from ..typing import Array
 
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of
-# `movable_combinations`, and per s].
-_STATES, _MOTIONS, _REACH = 20, 2, 2.0
-_ROUNDING = 1e-14  # smaller coefficients, relative to the largest in the row, are set to zero
+# `regroupable_combinations`, and per s].
+_STATE_COUNT = 20
+_MOTION_COUNT = 2
+_MAX_STATE = 2.0
+# Smaller coefficients, relative to the largest in the row, are set to zero.
+_ROUNDING_RATIO = 1e-14
 
 
-class Row(NamedTuple):
+class ModifiedRow(NamedTuple):
     """A modified DH row (Gautier and Khalil): cos, sin of alpha; d; cos, sin of theta; r."""
 
     ca: Any
@@ -63,8 +66,12 @@ class Row(NamedTuple):
     r: Any
 
 
-def lambda_(row: Row) -> Array:
-    """Return lambda^j of the paper's appendix, (10, 10), of floats or symbols as in `row`."""
+def energy_transform(row: ModifiedRow) -> Array:
+    """
+    Return the matrix that transforms energies from frame j - 1 to frame j, (10, 10).
+
+    It is lambda^j of the paper's appendix, of floats or symbols as in `row`.
+    """
     C, S, d, c, s, r = row
     CS, CC, SS, cs, cc, ss = C * S, C * C, S * S, c * s, c * c, s * s
     dj1 = [
@@ -90,17 +97,19 @@ def lambda_(row: Row) -> Array:
     return np.array([[*a, *b] for a, b in zip(left, right)])
 
 
-def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Array:
+def energy_increment(
+    row: ModifiedRow, omega: Array, velocity: Array, dq: float, is_revolute: bool
+) -> Array:
     """
-    Return the vector f^j of the paper's appendix, shape (10,).
+    Return the part of DE^j that the velocity of joint j adds, shape (10,).
 
-    `row` is row j at the joint's position, `rate` the joint's velocity, and `turns` is True for a
-    revolute joint. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1
-    in its own axes.
+    It is f^j of the paper's appendix. `row` is row j at the joint's position, `dq` the
+    joint's velocity. `omega` and `velocity` (3,) are the angular and linear velocity of frame
+    j - 1 in its own axes.
     """
     C, S, d, c, s, r = row
     out = np.zeros(10)
-    if turns:
+    if is_revolute:
         out[[2, 4, 5]] = np.array([[c, s * C, s * S], [-s, c * C, c * S], [0, -S, C]]) @ omega
         ds3 = [
             [-c * r, -c * S * d - s * C * r, c * C * d - s * S * r],
@@ -111,23 +120,23 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
     else:
         out[6:8] = np.array([[s, -c * C, -c * S], [c, s * C, s * S]]) @ omega
         out[9] = np.array([0, -C * d, -S * d]) @ omega + np.array([0, -S, C]) @ velocity
-    out *= rate
-    out[5 if turns else 9] += 0.5 * rate * rate
+    out *= dq
+    out[5 if is_revolute else 9] += 0.5 * dq**2
     return out
 
 
-class MovableCombinations(NamedTuple):
+class RegroupableCombinations(NamedTuple):
     """
-    Combinations of a link's parameters whose energy does not depend on q_j and dq_j.
+    Combinations of a link's parameters that can be added to those of the previous link.
 
-    `places` are the indices of the link's parameters (and of its joint's rotor inertia, if
-    included) in the standard vector, `gone` the indices of the eliminated parameters. Each column
-    of `combinations`, shape (len(places), len(gone)), is one combination x, with coefficient 1 for
-    the eliminated parameter.
+    Their energy does not depend on q_j and dq_j. `indices` are those of the link's parameters (and
+    of its joint's rotor inertia, if included) in the standard vector, `eliminated` those of the
+    eliminated parameters. Each column of `combinations`, shape (len(indices), len(eliminated)), is
+    one combination x, with coefficient 1 for the eliminated parameter.
     """
 
-    places: list[int]
-    gone: list[int]
+    indices: list[int]
+    eliminated: list[int]
     combinations: Array
 
 
@@ -149,20 +158,20 @@ def direct_base_parameters(
     Raises BaseParameterError if gravity has another shape or is not finite.
     """
     arm = in_modified_convention(described(arm))
-    steps, gap = movable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    columns, found = cascade(arm, rows_of(arm), steps)
+    steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    columns, found = regroup_parameters(arm, modified_dh_rows(arm), steps)
     matrix = found.astype(float)
-    matrix[np.abs(matrix) <= _ROUNDING * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
+    matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
     rotors = matrix.shape[1] > PER_LINK * arm.n
     return BaseParameters(arm, gravity_vectors(gravity), rotors, columns, matrix, gap)
 
 
-def cascade(
-    arm: ArmDescription, rows: Sequence[Row], steps: Sequence[MovableCombinations]
+def regroup_parameters(
+    arm: ArmDescription, rows: Sequence[ModifiedRow], steps: Sequence[RegroupableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """
-    Return the kept parameters and the map from the standard parameters to the base parameters.
+    Regroup parameters from tip to base: return kept parameters, and the map to base parameters.
 
     Step b of Gautier and Khalil: from the last link to the first, each combination in `steps[j]`,
     times its eliminated parameter, is subtracted from link j's parameters and, multiplied by the
@@ -173,23 +182,23 @@ def cascade(
     The kept parameters are b indices of standard parameters. The map (b, p) has entries of the
     type of the rows' entries (floats or symbols).
     """
-    size = sum(len(step.places) for step in steps)
+    size = sum(len(step.indices) for step in steps)
     holds = np.eye(size, dtype=int).astype(object)  # row: regrouped, column: standard parameter
     for j in reversed(range(arm.n)):
-        gone = holds[steps[j].gone]
-        holds[steps[j].places] -= steps[j].combinations @ gone
+        eliminated = holds[steps[j].eliminated]
+        holds[steps[j].indices] -= steps[j].combinations @ eliminated
         if j:
-            turns = arm.joints[j].kind is JointKind.REVOLUTE
-            row = rows[j]._replace(ct=1, st=0) if turns else rows[j]._replace(r=0)
-            onto = lambda_(row).T @ steps[j].combinations[:PER_LINK]
-            holds[PER_LINK * (j - 1) : PER_LINK * j] += onto @ gone
-    eliminated = {place for step in steps for place in step.gone}
-    columns = tuple(place for place in range(size) if place not in eliminated)
+            revolute = arm.joints[j].kind is JointKind.REVOLUTE
+            row = rows[j]._replace(ct=1, st=0) if revolute else rows[j]._replace(r=0)
+            onto = energy_transform(row).T @ steps[j].combinations[:PER_LINK]
+            holds[PER_LINK * (j - 1) : PER_LINK * j] += onto @ eliminated
+    lost = {index for step in steps for index in step.eliminated}
+    columns = tuple(index for index in range(size) if index not in lost)
     return columns, holds[list(columns)]
 
 
-def rows_of(arm: ArmDescription) -> list[Row]:
-    """Return an arm's DH rows as Row; raise BaseParameterError for other rows."""
+def modified_dh_rows(arm: ArmDescription) -> list[ModifiedRow]:
+    """Return an arm's modified DH rows; raise BaseParameterError for another convention."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: use '
@@ -202,22 +211,22 @@ def rows_of(arm: ArmDescription) -> list[Row]:
             f'{arm.name} has nearly parallel axes, for which the direct method has no rules '
             '(beta): use base_parameters(arm).'
         )
-    return [Row(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
+    return [ModifiedRow(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
 
 
-def movable_combinations(
+def regroupable_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
-) -> tuple[list[MovableCombinations], RankGap]:
+) -> tuple[list[RegroupableCombinations], RankGap]:
     """
-    Return links' combinations by conditions (13) to (15), and one rank gap for all links.
+    Return each link's combinations that can be regrouped, and the smallest rank gap.
 
-    The rank gap has the links' smallest `smallest_kept` and largest `largest_dropped`. These are
-    steps a and c of Gautier and Khalil, done numerically: the energy regressors DE and DU are
-    evaluated at random states, with the arm's largest length as unit of length. Gautier and Khalil
-    check the conditions only near the base, because later joints have no relations but eq. (20)
-    and (21).
+    The combinations fulfil conditions (13) to (15). The rank gap has the links' smallest
+    `smallest_kept` and largest `largest_dropped`. These are steps a and c of Gautier and Khalil,
+    done numerically: the energy regressors DE and DU are evaluated at random states, with the
+    arm's largest length as unit of length. Gautier and Khalil check the conditions only near the
+    base, because later joints have no relations but eq. (20) and (21).
     """
-    rows, vectors = rows_of(arm), gravity_vectors(gravity)
+    rows, vectors = modified_dh_rows(arm), gravity_vectors(gravity)
     if rotor_inertia is None:
         rotor_inertia = any(joint.rotor_inertia for joint in arm.joints)
     # The position of frame 1 relative to the base does not affect torques.
@@ -225,27 +234,29 @@ def movable_combinations(
     rows = [row._replace(d=row.d / unit, r=row.r / unit) for row in rows]
     steps, gaps = [], []
     for j, changes in enumerate(_changes(arm, rows, vectors)):
-        turns = arm.joints[j].kind is JointKind.REVOLUTE
-        places = list(range(PER_LINK * j, PER_LINK * (j + 1)))
+        revolute = arm.joints[j].kind is JointKind.REVOLUTE
+        indices = list(range(PER_LINK * j, PER_LINK * (j + 1)))
         units = [unit**2] * 6 + [unit] * 3 + [1.0]
         if rotor_inertia:
-            places.append(PER_LINK * arm.n + j)
-            units.append(unit**2 if turns else 1.0)
-        order = keep_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
-        kept, shares, gap = independent_columns(changes[:, : len(places)], order)
-        gone = [k for k in range(len(places)) if k not in kept]
-        combinations = np.zeros((len(places), len(gone)))
-        combinations[gone, range(len(gone))] = 1.0
+            indices.append(PER_LINK * arm.n + j)
+            units.append(unit**2 if revolute else 1.0)
+        order = column_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
+        kept, shares, gap = independent_columns(changes[:, : len(indices)], order)
+        eliminated = [k for k in range(len(indices)) if k not in kept]
+        combinations = np.zeros((len(indices), len(eliminated)))
+        combinations[eliminated, range(len(eliminated))] = 1.0
         scale = np.array(units)
-        combinations[kept] = 0.0 - shares[:, gone] * scale[kept][:, None] / scale[gone]
-        steps.append(MovableCombinations(places, [places[k] for k in gone], combinations))
+        combinations[kept] = 0.0 - shares[:, eliminated] * scale[kept][:, None] / scale[eliminated]
+        steps.append(
+            RegroupableCombinations(indices, [indices[k] for k in eliminated], combinations)
+        )
         gaps.append(gap)
     return steps, RankGap(
         min(gap.smallest_kept for gap in gaps), max(gap.largest_dropped for gap in gaps)
     )
 
 
-def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[Array]:
+def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -> list[Array]:
     """
     Return for each joint j how DE^j, DU^j and the rotor's energy change with q_j and dq_j.
 
@@ -258,15 +269,17 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
     base[:, 6:9] = -gravity[sizes > 0.0] / sizes[sizes > 0.0, None] @ arm.base[:3, :3]  # DU^0
     rng = np.random.default_rng(0)
     found: list[list[Array]] = [[] for _ in rows]
-    for _ in range(_STATES):
+    for _ in range(_STATE_COUNT):
         DE, DU, omega, velocity = np.zeros(10), base, np.zeros(3), np.zeros(3)
         for j, (row, joint) in enumerate(zip(rows, arm.joints)):
-            turns = joint.kind is JointKind.REVOLUTE
-            motions = [(0.0, 0.0), *rng.uniform(-_REACH, _REACH, (_MOTIONS, 2))]
-            steps = [lambda_(_at(row, q, turns)) for q, _ in motions]
+            revolute = joint.kind is JointKind.REVOLUTE
+            motions = [(0.0, 0.0), *rng.uniform(-_MAX_STATE, _MAX_STATE, (_MOTION_COUNT, 2))]
+            steps = [energy_transform(_at(row, q, revolute)) for q, _ in motions]
             DEs = [
                 np.append(
-                    step @ DE + f_(_at(row, q, turns), omega, velocity, dq, turns), 0.5 * dq * dq
+                    step @ DE
+                    + energy_increment(_at(row, q, revolute), omega, velocity, dq, revolute),
+                    0.5 * dq * dq,
                 )
                 for step, (q, dq) in zip(steps, motions)
             ]
@@ -278,13 +291,13 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
             # and position P'.
             turn, offset = step[6:9, 6:9], step[9, 6:9]
             moving = np.array([0.0, 0.0, dq])
-            velocity = turn @ (velocity + np.cross(omega, offset)) + (0.0 if turns else moving)
-            omega = turn @ omega + (moving if turns else 0.0)
+            velocity = turn @ (velocity + np.cross(omega, offset)) + (0.0 if revolute else moving)
+            omega = turn @ omega + (moving if revolute else 0.0)
     return [np.array(each) for each in found]
 
 
-def _at(row: Row, q: float, turns: bool) -> Row:
-    if not turns:
+def _at(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
+    if not revolute:
         return row._replace(r=row.r + q)
     c, s = math.cos(q), math.sin(q)
     return row._replace(ct=row.ct * c - row.st * s, st=row.st * c + row.ct * s)

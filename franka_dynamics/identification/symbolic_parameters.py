@@ -5,12 +5,12 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990 (t
 
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
-The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
-for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as they do in
-numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols, CA2
-and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. The numeric
-coefficients of `movable_combinations` are replaced by integers or by symbols of equal value; near
-the base some have no such symbol and stay numbers. Needs sympy.
+The direct method (`regroup_parameters`) is evaluated with symbols: D3 for the paper's d_3 (`a` of
+row 3), RL4 for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as
+they do in numbers. Cosines and sines of quarter turns are integers; those of other angles are
+symbols, CA2 and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. The
+numeric coefficients of `regroupable_combinations` are replaced by integers or by symbols of equal
+value; near the base some have no such symbol and stay numbers. Needs sympy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .direct_method import cascade, direct_base_parameters, movable_combinations, Row, rows_of
+from .direct_method import (
+    direct_base_parameters,
+    modified_dh_rows,
+    ModifiedRow,
+    regroup_parameters,
+    regroupable_combinations,
+)
 from ..arm import ArmDescription
 from ..arm.source import described
 from ..dynamics.model import GRAVITY
@@ -103,11 +109,11 @@ def symbolic_base_parameters(
     """
     arm = described(arm)
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
-    steps, _ = movable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    rows, values = _symbols(rows_of(arm))
+    steps, _ = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    rows, values = _symbols(modified_dh_rows(arm))
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
-    columns, matrix = cascade(arm, rows, steps)
+    columns, matrix = regroup_parameters(arm, rows, steps)
     relations = {}
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
         # Terms with sines and cosines may cancel only numerically, so the numeric map decides
@@ -131,7 +137,7 @@ def symbolic_base_parameters(
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 
-def _symbols(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
+def _symbols(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Symbol, float]]:
     """Return the rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
@@ -155,7 +161,7 @@ def _symbols(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
     found = []
     for i, row in enumerate(rows, start=1):
         alpha, theta = turn(f'A{i}', row.ca, row.sa), turn(f'T{i}', row.ct, row.st)
-        found.append(Row(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
+        found.append(ModifiedRow(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
     return found, values
 
 

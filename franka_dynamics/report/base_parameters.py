@@ -9,7 +9,7 @@ from typing import Any
 
 from .table import Head, Table
 from ..arm import ArmDescription
-from ..identification.base_parameters import BaseParameters, upper_bound
+from ..identification.base_parameters import BaseParameters, max_base_parameter_count
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
@@ -35,8 +35,8 @@ def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[s
             }
             for relation, value, column in values
         ],
-        'no_effect': [names[k] for k in base.no_effect],
-        'regrouped': [names[k] for k in base.regrouped],
+        'no_effect': [names[k] for k in base.unidentifiable_indices],
+        'regrouped': [names[k] for k in base.eliminated_indices],
         'standard_parameters': names,
         'matrix': base.matrix,
     }
@@ -60,7 +60,11 @@ def base_parameter_sentences(data: dict[str, Any]) -> Iterator[str]:
 
 def count_sentence(arm: ArmDescription, base: BaseParameters, rank: int, lost: float) -> str:
     """Return a sentence: how many there are, and the result of random states."""
-    bound = '' if base.rotor_inertia else f'; at most {upper_bound(arm)} by Gautier and Khalil'
+    bound = (
+        ''
+        if base.rotor_inertia
+        else f'; at most {max_base_parameter_count(arm)} by Gautier and Khalil'
+    )
     return (
         f'{len(base)} base parameters of {len(base.standard_names)} standard ones{bound}; '
         f'random states: rank of the regressor {rank}, torques changed by regrouping {lost:.1e}'

@@ -129,7 +129,7 @@ def test_the_json_files_map_gives_its_values(figures):
 @pytest.mark.parametrize('confirmed', [(42, 1e-14), (43, 1e-3)])
 def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, confirmed):
     # No arm is known that other states do not confirm, hence the stand-in.
-    monkeypatch.setattr(BaseParameters, 'confirmed', lambda _: confirmed)
+    monkeypatch.setattr(BaseParameters, 'check_at_random_states', lambda _: confirmed)
     status, said = answered(f'{BASE} fer')
     assert status == 1 and 'MISMATCH' in said
 

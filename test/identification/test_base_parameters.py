@@ -17,10 +17,10 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.dynamics.tree_frames import with_axes_along_z
 from franka_dynamics.errors import BaseParameterError
 from franka_dynamics.identification.base_parameters import (
-    ANY_GRAVITY,
     base_parameters,
+    GRAVITY_BASIS_M_S2,
+    max_base_parameter_count,
     NO_GRAVITY,
-    upper_bound,
 )
 from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
 
@@ -80,7 +80,7 @@ def test_a_random_trees_base_parameters_keep_its_torques(seed):
     tree = random_tree_of_rows(seed, special=(0.6, 0.85, 0.95)[seed % 3])
     gravity = GRAVITIES[seed % 4]
     found = base_parameters(tree, gravity)
-    rank, lost = found.confirmed()
+    rank, lost = found.check_at_random_states()
     assert rank == len(found)
     assert lost < ATOL_COEFFICIENT
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 12, tree.n))
@@ -116,13 +116,15 @@ def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     for gravity in GRAVITIES:
         found = base_parameters(arm, gravity)
         # Parameters for any gravity need the vector; others have their own.
-        given, vector = ((TILTED,), TILTED) if gravity is ANY_GRAVITY else ((), gravity)
-        rank, lost = found.confirmed()
+        given, vector = ((TILTED,), TILTED) if gravity is GRAVITY_BASIS_M_S2 else ((), gravity)
+        rank, lost = found.check_at_random_states()
         assert rank == len(found) and lost < ATOL_COEFFICIENT
-        assert rotors or len(found) <= upper_bound(arm)
+        assert rotors or len(found) <= max_base_parameter_count(arm)
         expected = NewtonEulerModel(arm, vector).inverse_dynamics(*states)
         assert_close(found.regressor(*states, *given) @ found.values(), expected)
-        assert_close(NewtonEulerModel(found.grouped(), vector).inverse_dynamics(*states), expected)
+        assert_close(
+            NewtonEulerModel(found.regrouped_arm(), vector).inverse_dynamics(*states), expected
+        )
 
 
 def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
@@ -188,7 +190,7 @@ def test_theorem_1_as_printed_misses_an_idle_combination():
     assert (np.abs(columns).max(axis=0) > 0.01).all()
     found = base_parameters(arm)
     assert len([name for name in found.names if name.endswith('_3')]) == 3
-    assert len(found) == found.confirmed()[0]
+    assert len(found) == found.check_at_random_states()[0]
 
 
 def test_values_with_a_payload_predict_the_loaded_arm():
@@ -233,7 +235,7 @@ def test_scemi_in_symbols_is_the_papers_section_9():
 KNOWN = [
     (load(name), gravity, True)
     for name in ('fer', 'stanford', 'scemi')
-    for gravity in (VERTICAL, ANY_GRAVITY, NO_GRAVITY)
+    for gravity in (VERTICAL, GRAVITY_BASIS_M_S2, NO_GRAVITY)
 ]
 RANDOM = [
     (make_random_arm(seed, n=5, special=(0.0, 0.5, 0.9)[seed]), gravity, None)

@@ -95,7 +95,7 @@ def test_without_information_the_fit_is_the_reference(simulate):
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
 def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypatch, hand):
-    monkeypatch.setattr(consistent_fit, 'MASS_FACTOR', 20.0)
+    monkeypatch.setattr(consistent_fit, 'MAX_MASS_RATIO', 20.0)
     start = load('fer', hand=hand)
     # These torques belong to a last link that is lighter than the hand alone.
     own = load_hand(hand).expressed_in(FER.flange_transform())

@@ -12,9 +12,9 @@ from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.identification.direct_method import (
     direct_base_parameters,
-    f_,
-    lambda_,
-    rows_of,
+    energy_increment,
+    energy_transform,
+    modified_dh_rows,
 )
 from franka_dynamics.identification.energy_regressors import energy_regressors
 
@@ -45,12 +45,14 @@ def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
     found = np.zeros((2, 10))
     found[1, 6:] = -np.asarray(TILTED) @ arm.base[:3]
     omega, velocity = np.zeros(3), np.zeros(3)
-    for j, (joint, row, pose) in enumerate(zip(arm.joints, rows_of(arm), arm.joint_transforms(q))):
+    for j, (joint, row, pose) in enumerate(
+        zip(arm.joints, modified_dh_rows(arm), arm.joint_transforms(q))
+    ):
         turns, rates = joint.kind is JointKind.REVOLUTE, np.array([0.0, 0.0, dq[j]])
         angle = joint.row.theta + q[j] * turns
         at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))
-        found = found @ lambda_(at).T
-        found[0] += f_(at, omega, velocity, dq[j], turns)
+        found = found @ energy_transform(at).T
+        found[0] += energy_increment(at, omega, velocity, dq[j], turns)
         velocity = pose[:3, :3].T @ (velocity + np.cross(omega, pose[:3, 3])) + rates * (not turns)
         omega = pose[:3, :3].T @ omega + rates * turns
         np.testing.assert_allclose(found, expected[:, j], rtol=0.0, atol=ATOL_ENERGY)
@@ -108,5 +110,5 @@ def test_an_arm_in_standard_rows_has_the_parameters_of_its_modified_rows():
     found = direct_base_parameters('rpr')
     assert found.description.convention is Convention.MODIFIED
     # At random states the regressor of that arm has this rank, and regrouping keeps its torques.
-    rank, lost = found.confirmed()
+    rank, lost = found.check_at_random_states()
     assert len(found) == rank == 11 and lost < 1e-12

@@ -8,12 +8,12 @@ import numpy as np
 
 from franka_dynamics.arm import Convention, JointKind
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.identification.base_parameters import ANY_GRAVITY, NO_GRAVITY
+from franka_dynamics.identification.base_parameters import GRAVITY_BASIS_M_S2, NO_GRAVITY
 
 from ..arms import make_random_arm
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
-GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, ANY_GRAVITY)
+GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, GRAVITY_BASIS_M_S2)
 
 
 def random_tree_of_rows(seed, *, special=0.6, branching=0.5):

@@ -8,8 +8,15 @@ from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointK
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
-from franka_dynamics.identification.base_parameters import base_parameters, upper_bound
-from franka_dynamics.identification.direct_method import f_, lambda_, rows_of
+from franka_dynamics.identification.base_parameters import (
+    base_parameters,
+    max_base_parameter_count,
+)
+from franka_dynamics.identification.direct_method import (
+    energy_increment,
+    energy_transform,
+    modified_dh_rows,
+)
 from franka_dynamics.identification.energy_regressors import energy_regressors
 
 TILTED = (3.0, -5.0, -7.0)
@@ -42,12 +49,14 @@ def energies(arm):
 def gautier_khalil():
     turns, slides = askew(JointKind.REVOLUTE), askew(JointKind.PRISMATIC)
     (before, behind), ((velocity_4, omega_4), (v, w)) = energies(turns)
-    row = rows_of(turns)[4]
+    row = modified_dh_rows(turns)[4]
     angle = turns.joints[4].row.theta + Q[4]
     at = row._replace(ct=np.cos(angle), st=np.sin(angle))
     # dq_5 multiplies both brackets of f; in print only the first.
-    still, both = np.zeros(3), f_(at, omega_4, velocity_4, DQ[4], True)
-    second = f_(at, still, velocity_4, 1.0, True) - f_(at, still, still, 1.0, True)
+    still, both = np.zeros(3), energy_increment(at, omega_4, velocity_4, DQ[4], True)
+    second = energy_increment(at, still, velocity_4, 1.0, True) - energy_increment(
+        at, still, still, 1.0, True
+    )
     position = slides.joints[4].row.theta, slides.joints[4].row.d + Q[4]
     pose = slides.joint_transforms(Q)[4]
     found = {
@@ -76,7 +85,7 @@ def gautier_khalil():
     # d of the row: the origin's component along z, to which a does not contribute.
     along = float(pose[:3, 3] @ pose[:3, 2])
     rates = [w[2] * v[1], w[0] * v[2], w[1] * v[0]], [w[1] * v[2], w[2] * v[0], w[0] * v[1]]
-    rest = behind - lambda_(at) @ before
+    rest = behind - energy_transform(at) @ before
     xx = [part('turn', name, 'XX_5') for name in ('XXR_5', 'XXR_4')]
     slides_xx = [part('slide', name, 'XX_5') for name in ('XYR_4', 'XZR_4', 'YZR_4')]
     printed_21 = [c * s * sa, -c * s * sa, -(s**2) * ca * sa]
@@ -93,6 +102,12 @@ def gautier_khalil():
         ('(21), XYR, XZR and YZR', printed_21, true_21, slides_xx, 0.7108, 1e-12),
         ('(22)', *tensors, 0.008572),
         # 7 n_r + 4 n_t - 3 - sigma_1, with sigma = 1 for a prismatic joint.
-        ('(23) of one slide', 4 - 3 - 1, upper_bound(one), len(base_parameters(one)), 1.0),
+        (
+            '(23) of one slide',
+            4 - 3 - 1,
+            max_base_parameter_count(one),
+            len(base_parameters(one)),
+            1.0,
+        ),
         ('section 9, link 2', printed_9, true_9, found_9, 0.05765, 1e-13),
     ]
