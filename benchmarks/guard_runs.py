@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
-from franka_dynamics.control.default_gains import default_gains, weak_gains
-from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.default_gains import default_gains, low_gains
+from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.control.start_up import StartUp
@@ -84,7 +84,7 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
     if arm.n == 7 and name in _FRANKA_GAINS:
         return _FRANKA_GAINS[name]
     chosen = {
-        'gentle': lambda: weak_gains(arm, 20.0),
+        'gentle': lambda: low_gains(arm, 20.0),
         'firm': lambda: default_gains(arm, 0.02),
         'default': lambda: default_gains(arm, COMMAND_TIMEOUT_S),
     }
@@ -98,9 +98,9 @@ class Unguarded(Feedforward):
         super().__init__(*arguments, **options)
         start_up: Any = self._start_up
         states: Any = self.states
-        start_up.blocker = lambda *_, **__: '' if self.usable else 'not yet'
-        start_up.resting_blocker = lambda *_, **__: ''
-        states.stands_still = lambda *_: ''
+        start_up.blocker = lambda *_, **__: '' if self.has_usable_states else 'not yet'
+        start_up.resting_torque_blocker = lambda *_, **__: ''
+        states.frozen_joint = lambda *_: ''
 
     def _violation(self, *_: Any) -> str:
         return ''
@@ -108,8 +108,8 @@ class Unguarded(Feedforward):
 
 # A part of the guard that is renamed must be renamed here.
 assert '_violation' in vars(Feedforward)
-assert {'blocker', 'resting_blocker'} <= vars(StartUp).keys()
-assert 'stands_still' in vars(StateCheck)
+assert {'blocker', 'resting_torque_blocker'} <= vars(StartUp).keys()
+assert 'frozen_joint' in vars(StateCheck)
 
 
 @dataclass
@@ -212,7 +212,7 @@ def simulate(
         core = kind(
             known,
             period=case.every * STEP_S,
-            limits=Limits(**case.limits),
+            limits=StateLimits(**case.limits),
             applied_when_silent=case.loop,
             **{**gains_of(known, gains), **case.settings},
         )

@@ -58,7 +58,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     firm, wrist = load('fr3').limit('effort')[[0, -1]]
     feedforward, simulator = defaults('feedforward'), defaults('simulator')
     filters = SignalOptions()
-    deviations = external_wrench.torque_deviation(load('fr3'))[[0, -1]]
+    deviations = external_wrench.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
         100.0 * torque_model._LARGE_LIMIT_SHARE,
         torque_model._LARGE_NM,
@@ -76,7 +76,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
                 'at most {} 1/rad and {} s/rad times',
-                (settings.MAX_STIFFNESS, settings.MAX_DAMPING),
+                (settings.MAX_KP_RATIO, settings.MAX_KD_RATIO),
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
@@ -90,11 +90,20 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/reference/reliability.md': [
             (
                 'at most {} times within {} s',
-                (state_check.MAX_RESTARTS, state_check.RESTART_WINDOW_S),
+                (state_check.MAX_RESTART_COUNT, state_check.RESTART_WINDOW_S),
             ),
-            ('positions more than {} rad beyond the limits', (state_check.POSITION_SLACK,)),
-            ('an effort of more than {} times the limit', (state_check.EFFORT_SLACK,)),
-            ('a velocity beyond {} times the velocity limit', (state_check.SPEED_SLACK,)),
+            (
+                'positions more than {} rad beyond the limits',
+                (state_check.POSITION_TOLERANCE_RAD,),
+            ),
+            (
+                'an effort of more than {} times the limit',
+                (state_check.MAX_POSSIBLE_EFFORT_RATIO,),
+            ),
+            (
+                'a velocity beyond {} times the velocity limit',
+                (state_check.MAX_POSSIBLE_SPEED_RATIO,),
+            ),
             ('needs states of at most {} ms', (1e3 * start_up.MAX_AGE_AT_START_S,)),
             ('first point at time zero, more than {} rad away', (reference.MAX_START_DISTANCE,)),
             (
@@ -124,8 +133,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (braking.FASTER, braking.HELD_J),
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE,)),
-            ('more than {} stops within a minute', (state_check.MAX_RESTARTS,)),
-            ('after {} good states in a row', (start_up.GOOD_STATES,)),
+            ('more than {} stops within a minute', (state_check.MAX_RESTART_COUNT,)),
+            ('after {} good states in a row', (start_up.MIN_GOOD_STATE_COUNT,)),
         ],
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
@@ -144,13 +153,13 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
-                (external_torque.BANDWIDTH, external_torque.DAMPING),
+                (external_torque.OBSERVER_BANDWIDTH_RAD_S, external_torque.OBSERVER_DAMPING_RATIO),
             ),
             (
                 'whose standard deviation exceeds {} N or {} N m',
                 (
-                    external_wrench.SINGULAR_FORCE,
-                    external_wrench.SINGULAR_FORCE * external_wrench.LENGTH,
+                    external_wrench.MAX_FORCE_STD_N,
+                    external_wrench.MAX_FORCE_STD_N * external_wrench.CHARACTERISTIC_LENGTH_M,
                 ),
             ),
             (
@@ -160,7 +169,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('under SCHED_FIFO at priority {}', (REALTIME_PRIORITY,)),
         ],
         'docs/howto/policies.md': [
-            ('For the first {} states', (start_up.GOOD_STATES,)),
+            ('For the first {} states', (start_up.MIN_GOOD_STATE_COUNT,)),
             ('After {} states without a first torque', (core.LONG_WAIT,)),
             ('two of its periods and {} ms late', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
             ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE,)),
@@ -173,7 +182,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/howto/cpp.md': [
             ('changed settings (`configure`) are ramps of {} s', (control_law.RAMP_S,)),
-            ("{} rad beyond the joint's range", (state_check.POSITION_SLACK,)),
+            ("{} rad beyond the joint's range", (state_check.POSITION_TOLERANCE_RAD,)),
             ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE,)),
             ("motion's torque begins by a ramp of {} s", (control_law.RAMP_S,)),
             ('is braked for longer than {} s', (braking.MAX_BRAKING_S,)),
@@ -222,10 +231,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/theory/friction.md': [
             ('a gap of more than {} ms', (1e3 * MAX_GAP_S,)),
-            ('reduced by {} `deviations`', (terms.DEVIATIONS_LEFT,)),
+            ('reduced by {} `deviations`', (terms.FRICTION_MARGIN_STD_COUNT,)),
             (
                 'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',
-                (terms.NO_FRICTION_BELOW, terms.FULL_FRICTION_FROM),
+                (terms.MIN_FRICTION_SPEED_RAD_S, terms.FULL_FRICTION_SPEED_RAD_S),
             ),
         ],
         'docs/theory/identification.md': [

@@ -21,7 +21,7 @@ import numpy as np
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.external_wrench import WrenchEstimator
-from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -98,7 +98,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             seed=seed,
         ),
     )
-    limits = Limits(joint_factors=(5.0,), effort_friction='included')
+    limits = StateLimits(joint_factors=(5.0,), effort_friction='included')
     controller = Feedforward(ARM, limits=limits, **vars(settings))
 
     releaser = Releaser(WrenchEstimator(controller.law.terms.true, offset=settings.payload[1:4]))

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from franka_dynamics import crosscheck, load
-from franka_dynamics.control.feedforward import Feedforward, Limits, State
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 
 LEAD_S = 1.0  # time at rest before the motion, and after it [s]
 MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         replace(arm, joints=joints),
         'fci',
         soft_gains=MOST_DAMPING_RATE,
-        limits=Limits(state_timeout=0.2),
+        limits=StateLimits(state_timeout=0.2),
     )
     try:
         robot = library.Robot(options.address, library.RealtimeConfig.kIgnore)

@@ -19,7 +19,7 @@ from ._say import say, suggest
 from ._signals import running
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
-from ..control.default_gains import weak_gains
+from ..control.default_gains import low_gains
 from ..demo.model_trial import draw_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION
@@ -75,7 +75,7 @@ def run(
     model, driven = arm.node_parameters(), description
     if not ideal and description.simulated_armature is not None:
         driven = description.with_armature()
-    gains = {} if no_gains else dict(zip(('kp', 'kd'), weak_gains(driven, _MAX_DECAY_RATE)))
+    gains = {} if no_gains else dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DECAY_RATE)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if output is None else output
         folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .limits import MAX_STEP_S, MAX_TORQUE_RATE
-from .terms import StateTerms, TermModel
+from .terms import StateTerms, TorqueTermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -63,7 +63,7 @@ class UnseenStop:
     velocity is to decay exponentially.
     """
 
-    def __init__(self, terms: TermModel, q: Array, dq: Array, begun: float) -> None:
+    def __init__(self, terms: TorqueTermModel, q: Array, dq: Array, begun: float) -> None:
         self._terms, self._q, self._dq, self._begun = terms, q, dq, begun
 
     def torque(self, now: float) -> Array:
@@ -72,7 +72,7 @@ class UnseenStop:
         left = float(np.exp(-max(0.0, now - self._begun) / decay))
         q, dq = self._q + (1.0 - left) * decay * self._dq, left * self._dq
         gravity = terms.gravity_to_command(q, terms.gravity(q))
-        return gravity + terms.coriolis(q, dq) - terms.inertia(q, dq / decay)
+        return gravity + terms.coriolis(q, dq) - terms.inertia_torque(q, dq / decay)
 
     def over(self, now: float) -> bool:
         """Return whether the arm probably rests at a time [s]."""
@@ -127,7 +127,7 @@ class Brake:
     def torque(
         self,
         state: StateTerms,
-        terms: TermModel,
+        terms: TorqueTermModel,
         residual: Array,
         elapsed: float,
         age: float = 0.0,

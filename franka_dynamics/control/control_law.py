@@ -13,24 +13,26 @@ import numpy as np
 
 from .limits import MAX_STEP_S, MAX_TORQUE_RATE
 from .settings import Settings
-from .terms import StateTerms, TermModel
+from .terms import StateTerms, TorqueTermModel
 from .trajectory import at_rest, ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
-# [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
-FRICTION_DAMPING, MAX_PHASE = 0.2, 0.5 * np.pi
-# `require_stable` assumes states PERIOD_MARGIN times as far apart as now, so that the period that
-# is measured later, which varies a little, does not refuse or brake gains that were accepted.
-PERIOD_MARGIN = 1.05
-# Running gains bear somewhat older states, because friction damps, too. States are too old for
-# them if they would swing even with states TOO_OLD times younger and more frequent. Chosen on FER
-# and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/guard_misconfiguration.py,
+# kp that acts T seconds late takes kp T from the damping; a joint has
+# ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3). kd alone oscillates
+# if its phase lag, rate times T, exceeds pi / 2.
+ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
+MAX_PHASE_LAG_RAD = 0.5 * np.pi
+# `require_stable` assumes states PERIOD_MARGIN_RATIO times as far apart as now, so that the period
+# that is measured later, which varies a little, does not refuse or brake gains that were accepted.
+PERIOD_MARGIN_RATIO = 1.05
+# Gains in use bear somewhat older states, because friction damps, too. States are too old for them
+# if the loop would oscillate even with a delay divided by MAX_DELAY_TO_STABLE_DELAY_RATIO. Chosen
+# on FER and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/guard_misconfiguration.py,
 # judged on draws 14 and 15.
-TOO_OLD = 2.0
-RAMP_S = 0.2  # in which the torque goes to that of another law [s]
+MAX_DELAY_TO_STABLE_DELAY_RATIO = 2.0
+RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
 _NO_ACCELERATION = 1e-6  # tolerance for an acceleration of zero [rad/s^2]
 
 
@@ -53,31 +55,31 @@ class ControlLaw:
     ) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
-        self.terms = TermModel(description, settings)
+        self.terms = TorqueTermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
-        own = FRICTION_DAMPING, settings.profile.rotor_inertia
+        own = ASSUMED_FRICTION_DAMPING_NMS_RAD, settings.profile.rotor_inertia
         self._damping, rotors = (0.0, 0.0) if as_given else own
         if as_given and description.friction is not None:
-            self._damping = FRICTION_DAMPING
+            self._damping = ASSUMED_FRICTION_DAMPING_NMS_RAD
         mass = self.terms.true.mass_matrix(description.home_pose) + rotors * np.eye(description.n)
         # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
         self.damping_rate = damping_rate(mass, self.kd) if self.kd.any() else 0.0
-        # How late torques may be [s], for kp of each joint, (n,), and for all gains.
+        # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains.
         damped, unlimited = self.kd + self._damping, np.full(description.n, np.inf)
-        self._max_late_kp = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
-        by_kd = MAX_PHASE / self.damping_rate if self.damping_rate else np.inf
-        self._max_late = min(by_kd, self._max_late_kp.min())
+        self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
+        by_kd = MAX_PHASE_LAG_RAD / self.damping_rate if self.damping_rate else np.inf
+        self._max_delay = min(by_kd, self._max_kp_delay.min())
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
 
-    def swings(self, period: float, age: float) -> str:
-        """Return why the gains swing with states of a period and age [s], or ''."""
+    def instability_reason(self, period: float, age: float) -> str:
+        """Return why the closed loop oscillates with states of this period and age [s], or ''."""
         late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
-        if late <= self._max_late:
+        if late <= self._max_delay:
             return ''
-        wrong = np.flatnonzero(self._max_late_kp < late)
+        wrong = np.flatnonzero(self._max_kp_delay < late)
         delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
         if wrong.size:
             joint = int(wrong[0])
@@ -88,20 +90,22 @@ class ControlLaw:
             )
         return (
             f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
-            f'{MAX_PHASE / (self.damping_rate * late):.2g} of this kd, or take joint states '
-            "at a higher rate; a simulated arm bears more if its description has the drives' "
-            'inertia'
+            f'{MAX_PHASE_LAG_RAD / (self.damping_rate * late):.2g} of this kd, or take joint '
+            'states at a higher rate; a simulated arm bears more if its description has the '
+            "drives' inertia"
         )
 
     def require_stable(self, period: float, age: float) -> None:
-        """Raise SettingsError if the gains swing with states of a period and age [s]."""
-        swings = self.swings(PERIOD_MARGIN * period, age)
-        if swings:
-            raise SettingsError(f'{swings}.')
+        """Raise SettingsError if the loop is unstable with states of this period and age [s]."""
+        unstable = self.instability_reason(PERIOD_MARGIN_RATIO * period, age)
+        if unstable:
+            raise SettingsError(f'{unstable}.')
 
-    def too_old(self, period: float, age: float) -> str:
-        """Return why states of a period and age [s] are too old for running gains, or ''."""
-        return self.swings(period / TOO_OLD, age / TOO_OLD) and self.swings(period, age)
+    def staleness_reason(self, period: float, age: float) -> str:
+        """Return why states of this period and age [s] are too old for gains in use, or ''."""
+        ratio = MAX_DELAY_TO_STABLE_DELAY_RATIO
+        unstable = self.instability_reason(period / ratio, age / ratio)
+        return unstable and self.instability_reason(period, age)
 
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """
@@ -175,7 +179,7 @@ def damping_rate(inertia: Array, kd: Array) -> float:
 
 class Ramp:
     """
-    Ramps from the last torque to that of the control law, after a start or a change of the law.
+    Ramps the torque to that of the control law, after a start or a change of the law.
 
     The ramp takes RAMP_S.
     """
@@ -183,33 +187,33 @@ class Ramp:
     def __init__(self) -> None:
         self.begin()
 
-    def begin(self, at: Array | None = None) -> None:
-        """Let the next torque be `at`, (n,) [N m]; None: the one that was sent last."""
-        self._at = at
-        self._beside: Array | None = None  # the torque beside the law's [N m]
+    def begin(self, start_torque: Array | None = None) -> None:
+        """Start a ramp from a torque, (n,) [N m]; None: from the torque sent last."""
+        self._start_torque = start_torque
+        self._offset: Array | None = None  # from the law's torque [N m]
         self._since = 0.0  # stamp at which the ramp began
-        self._before: ControlLaw | None = None  # in use at the last state, if it was changed since
+        self._previous: ControlLaw | None = None  # at the last state, if changed since
 
-    def change(self, before: ControlLaw) -> None:
-        """Let the next torque be that of the law `before`, in use until now, and its ramp."""
-        self._before = self._before or before
+    def change_law(self, previous: ControlLaw) -> None:
+        """Start a ramp from the torque of the previous law and of its unfinished ramp."""
+        self._previous = self._previous or previous
 
-    def in_use(self, law: ControlLaw) -> ControlLaw:
-        """Return the law in use at the last state, if `law` is the present one."""
-        return self._before or law
+    def law_at_last_state(self, law: ControlLaw) -> ControlLaw:
+        """Return the law that gave the last torque: `law`, or the law before an unused change."""
+        return self._previous or law
 
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
-        """Return the torque of a law and the ramp; `last`, (n,) [N m], was sent last."""
-        desired, old, self._before = law.torque(state, reference), self._before, None
+        """Return the law's torque plus the ramp's offset; `last`, (n,) [N m], was sent last."""
+        desired, old, self._previous = law.torque(state, reference), self._previous, None
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
-        if self._beside is None:
-            torque = last if self._at is None else self._at
+        if self._offset is None:
+            torque = last if self._start_torque is None else self._start_torque
         elif old is not None:
             terms = old.terms.at(state.stamp, state.q, state.dq, reference)
-            torque = old.torque(terms, reference) + left * self._beside
+            torque = old.torque(terms, reference) + left * self._offset
         else:
-            return desired + left * self._beside
-        self._beside, self._since = torque - desired, state.stamp
+            return desired + left * self._offset
+        self._offset, self._since = torque - desired, state.stamp
         return torque

@@ -21,46 +21,51 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Gains for torques held for T have kd = r m and kp = 0.375 r kd with a rate r = HELD_RATE / T and
-# m = 1 / (M^-1)_ii, the effective inertia of each joint at home while the other joints are free.
-# With T = 0.21 s, r is 4 1/s; with 5 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
-HELD_RATE, STIFFNESS_RATIO = 0.84, 0.375
-MAX_HELD_S = 0.21
-# Upper bounds of kp and kd from `weak_gains` as fractions of the torque limit [1/rad, s/rad]:
+# Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with a rate
+# r = DAMPING_RATE_TIMES_HOLD_TIME / T and m = 1 / (M^-1)_ii, the effective inertia of each joint
+# at home while the other joints are free. With T = 0.21 s, r is 4 1/s; with 5 1/s torques may be
+# held for 0.18 s, with 6 1/s for 0.15 s.
+DAMPING_RATE_TIMES_HOLD_TIME = 0.84
+DAMPING_RATIO = np.sqrt(2.0 / 3.0)
+MAX_TORQUE_HOLD_TIME_S = 0.21
+# Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
-_STIFFNESS, _DAMPING = 0.7, 0.07
+_MAX_KP_RATIO, _MAX_KD_RATIO = 0.7, 0.07
 
 
-def default_gains(arm: ArmDescription, held: float = MAX_HELD_S) -> tuple[Array, Array]:
-    """
-    Return gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
-
-    They are stable with torques held for `held` [s], but for at most MAX_HELD_S, and as firm
-    as that allows. They are in proportion to the inertia that each joint has at the arm's home
-    pose while the other joints are free: a single joint has a damping ratio of 0.82. On simulated
-    arms with friction and inertias 10 % off they follow motions at 90 % of the limits with errors
-    of up to 1.1 rad at the wrist if torques may be held for 0.21 s, and of 0.4 rad for 0.05 s.
-    """
-    rate = HELD_RATE / min(held, MAX_HELD_S)
-    kd = rate * _inertia_at_home(arm)
-    return STIFFNESS_RATIO * rate * kd, kd
-
-
-def weak_gains(
-    arm: ArmDescription, most_rate: float, least_inertia: float = 0.0
+def default_gains(
+    arm: ArmDescription, hold_time: float = MAX_TORQUE_HOLD_TIME_S
 ) -> tuple[Array, Array]:
     """
-    Return kp [N m/rad] and kd [N m s/rad] for states at most some milliseconds old, (n,) each.
+    Return the highest gains kp and kd that are stable with torques held for `hold_time` [s].
+
+    kp [N m/rad or N/m] and kd [N m s/rad or N s/m] have shape (n,). `hold_time` counts as at most
+    MAX_TORQUE_HOLD_TIME_S. The gains are in proportion to the inertia that each joint has at the
+    arm's home pose while the other joints are free: a single joint has the damping ratio
+    DAMPING_RATIO. On simulated arms with friction and inertias 10 % off they follow motions at
+    90 % of the limits with errors of up to 1.1 rad at the wrist if torques may be held for 0.21 s,
+    and of 0.4 rad for 0.05 s.
+    """
+    rate = DAMPING_RATE_TIMES_HOLD_TIME / min(hold_time, MAX_TORQUE_HOLD_TIME_S)
+    kd = rate * _inertia_at_home(arm)
+    return rate * kd / (4.0 * DAMPING_RATIO**2), kd
+
+
+def low_gains(
+    arm: ArmDescription, max_damping_rate: float, min_inertia: float = 0.0
+) -> tuple[Array, Array]:
+    """
+    Return low gains kp [N m/rad] and kd [N m s/rad] for a given damping rate, (n,) each.
 
     kd is a fraction of the torque limit, less where the joint's velocity would decay faster than
-    `most_rate` [1/s], which is unstable with late torques. kp gives a damping ratio of 0.7, and is
-    at most a fraction of the torque limit. A joint with less than `least_inertia` [kg m^2] gets
-    the gains of a joint with that much.
+    `max_damping_rate` [1/s]; late torques need a low one. kp gives a damping ratio of 0.7, and is
+    at most a fraction of the torque limit. A joint with less than `min_inertia` [kg m^2] gets the
+    gains of a joint with `min_inertia`.
     """
-    inertia = np.maximum(_inertia_at_home(arm), least_inertia)
+    inertia = np.maximum(_inertia_at_home(arm), min_inertia)
     effort = arm.limit('effort')
-    kd = np.minimum(_DAMPING * effort, most_rate * inertia)
-    return np.minimum(_STIFFNESS * effort, 0.5 * kd * kd / inertia), kd
+    kd = np.minimum(_MAX_KD_RATIO * effort, max_damping_rate * inertia)
+    return np.minimum(_MAX_KP_RATIO * effort, 0.5 * kd * kd / inertia), kd
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:

@@ -1,13 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""External joint torque, from measured torque and the model, by a momentum observer."""
+"""Estimates external joint torques from measured torques by a momentum observer."""
 
 from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
 
-from .settings import TargetProfile
+from .settings import ReceiverProfile
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..arm.friction_state import MAX_GAP_S
@@ -15,34 +15,35 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bandwidth [rad/s] and damping ratio of the momentum observer. At 1 kHz the estimate reaches 91 %
-# of a step of the external torque after 24 ms.
-BANDWIDTH, DAMPING = 120.0, 0.71
+# At 1 kHz the estimate reaches 91 % of a step of the external torque after 24 ms.
+OBSERVER_BANDWIDTH_RAD_S = 120.0
+OBSERVER_DAMPING_RATIO = 0.71
 
 
-def friction_in_effort(
-    choice: str, description: ArmDescription, profile: TargetProfile
+def friction_in_measured_effort(
+    effort_friction: str, description: ArmDescription, profile: ReceiverProfile
 ) -> FrictionModel | None:
     """
     Return the friction model to subtract from measured efforts; None: subtract no friction.
 
-    `choice` is included, excluded or auto. A real arm's measured efforts contain joint friction,
-    those of a simulator without joint friction do not: `auto` means included if the receiver
-    compensates joint friction, else excluded. If the arm file has no friction model, `auto` gives
-    None, and `included` raises SettingsError.
+    `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
+    friction, those of a simulator without joint friction do not: `auto` means included if the
+    receiver compensates joint friction, else excluded. If the arm file has no friction model,
+    `auto` gives None, and `included` raises SettingsError.
     """
-    if choice == 'included' and description.friction is None:
+    if effort_friction == 'included' and description.friction is None:
         raise SettingsError(
             f'effort_friction is included, but {description.file or description.name} has no '
             'friction model; add one to the arm file (identify writes it) or choose auto.'
         )
-    included = profile.receiver_adds_friction if choice == 'auto' else choice == 'included'
+    automatic = effort_friction == 'auto' and profile.receiver_adds_friction
+    included = automatic or effort_friction == 'included'
     return description.friction if included else None
 
 
 class MomentumObserver:
     """
-    External joint torque from the generalised momentum p = M dq, without accelerations.
+    Estimates external joint torques from the generalised momentum p = M dq, without accelerations.
 
     The estimate is the torque missing in the momentum balance (De Luca, Albu-Schaeffer, Haddadin,
     Hirzinger 2006, "Collision Detection and Safe Reaction with the DLR-III Lightweight Manipulator
@@ -53,7 +54,7 @@ class MomentumObserver:
     Control", IEEE T-ASE 15(2)); it passes less of the gears' vibration than an equally fast
     first-order filter.
 
-    The estimate is in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
+    The sign is that of FCI: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
 
     `model` is the arm with its payload, under the gravity that acts on the arm.
     """
@@ -65,24 +66,24 @@ class MomentumObserver:
         self._external = self._slope = self._still
         self._changed = False
 
-    def forget_torque(self) -> None:
+    def reset_estimate(self) -> None:
         """Reset the estimated external torque to zero."""
         self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
 
-    def go_on_from(self, other: MomentumObserver, change: Array) -> None:
+    def continue_from(self, previous: MomentumObserver, torque_change: Array) -> None:
         """
-        Continue from the estimate of `other`, the observer before a change of the model.
+        Continue from the estimate of the observer before a change of the model.
 
-        `change` is that of the estimate, in its shape [N m].
+        `torque_change` is added to that estimate, in its shape [N m].
         """
-        self._external, self._slope = other._external + change, other._slope
-        self._changed = other._last is not None
+        self._external, self._slope = previous._external + torque_change, previous._slope
+        self._changed = previous._last is not None
 
     def update(
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
     ) -> Array:
         """
-        Return the external torque in FCI's sign [N m], in the shape of `torque`.
+        Return the external torque, signed as FCI's tau_ext_hat_filtered, in the shape of `torque`.
 
         `torque`, shape (n,) or (k, n), is the joint torque [N m], gravity included, friction
         subtracted. Each of the k rows of `torque`, for instance measured and commanded torque,
@@ -107,8 +108,10 @@ class MomentumObserver:
             self._external, self._slope = rate, np.zeros_like(rate)
             return self._external
         # Implicit integration makes the filter stable for any time step.
-        step = BANDWIDTH * elapsed
+        step = OBSERVER_BANDWIDTH_RAD_S * elapsed
         lacks = elapsed * (rate - self._external) - (momentum - last[1])
-        self._slope = (self._slope + BANDWIDTH**2 * lacks) / (1.0 + 2.0 * DAMPING * step + step**2)
+        self._slope = (self._slope + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
+            1.0 + 2.0 * OBSERVER_DAMPING_RATIO * step + step**2
+        )
         self._external = self._external + elapsed * self._slope
         return self._external

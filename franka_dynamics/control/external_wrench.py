@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The wrench between arm and surroundings, from external joint torques.
+Estimates the wrench of an arm on its surroundings from external joint torques.
 
 Sign and axes are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
 publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
@@ -27,23 +27,23 @@ from ..typing import Array
 # the arm [N m]. The momentum observer's estimates had standard deviations of 0.5 to 0.9 N m on
 # recordings of two real FERs that moved at up to 85 % and 53 % of their velocity limits. The
 # standard deviation of weaker joints shrinks with the cube root of the torque limit.
-TORQUE_DEVIATION = 0.5
-# Length that makes moments comparable to forces [m]: of the order of the distance of a Franka's
-# flange from joint axis 6, 0.14 m.
-LENGTH = 0.2
+EXTERNAL_TORQUE_STD_NM = 0.5
+# Makes moments comparable to forces: of the order of the distance of a Franka's flange from joint
+# axis 6, 0.14 m.
+CHARACTERISTIC_LENGTH_M = 0.2
 # A direction is singular, and its estimate damped, if one standard deviation of the joint torques
-# corresponds to a force above SINGULAR_FORCE [N], or a moment above SINGULAR_FORCE times LENGTH.
-SINGULAR_FORCE = 20.0
-_FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
-# Singular values of the weighted J^T below _MIN_SIZE [1/N] count as _MIN_SIZE in the
-# covariance. A standard deviation of a million newtons means that the direction is not observable.
-_MIN_SIZE = 1e-6
+# corresponds to a force above this, or to a moment above this times CHARACTERISTIC_LENGTH_M.
+MAX_FORCE_STD_N = 20.0
+_MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
+# Smaller singular values of the weighted J^T [1/N] count as this one in the covariance. A standard
+# deviation of a million newtons means that the direction is not observable.
+_MIN_SINGULAR_VALUE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class ExternalWrench:
     """
-    A wrench (force, moment) with its covariance.
+    An estimated wrench (force, moment) with its covariance.
 
     Attributes
     ----------
@@ -56,38 +56,39 @@ class ExternalWrench:
     unexplained : float
         Norm of the joint torques that `wrench` does not explain [N m], because of damping, a
         contact elsewhere or errors of the model.
-    worst : float
-        Largest standard deviation of any direction [N]; a moment is divided by LENGTH.
+    max_std : float
+        Largest standard deviation of any direction [N]; a moment is divided by
+        CHARACTERISTIC_LENGTH_M.
 
     """
 
     wrench: Array
     covariance: Array
     unexplained: float
-    worst: float
+    max_std: float
 
     @property
     def singular(self) -> bool:
         """Whether some direction of the wrench is singular and therefore damped."""
-        return self.worst > SINGULAR_FORCE
+        return self.max_std > MAX_FORCE_STD_N
 
-    def sentence(self) -> str:
-        """Return a sentence about the accuracy of the wrench."""
+    def accuracy_text(self) -> str:
+        """Return a text about the accuracy of the wrench."""
         if self.singular:
             return 'singular pose: some directions of the wrench are unobservable and damped'
-        return f'standard deviation at most {self.worst:.1f} N in every direction'
+        return f'standard deviation at most {self.max_std:.1f} N in every direction'
 
 
 class WrenchEstimator:
     """
     Damped, weighted pseudo-inverse of a frame's transposed Jacobian.
 
-    Joint torques are divided by their standard deviations, moments by LENGTH. Along a singular
-    vector of the weighted J^T with singular value s, the inverse is s / (s^2 + d^2). The damping d
-    is zero unless the standard deviation 1 / s exceeds SINGULAR_FORCE (numerical filtering:
-    Maciejewski and Klein 1988, "Numerical filtering for the operation of robotic manipulators
-    through kinematically singular configurations", Journal of Robotic Systems 5(6)); d then grows
-    from zero, so that the wrench does not jump.
+    Joint torques are divided by their standard deviations, moments by CHARACTERISTIC_LENGTH_M.
+    Along a singular vector of the weighted J^T with singular value s, the inverse is s / (s^2 +
+    d^2). The damping d is zero unless the standard deviation 1 / s exceeds MAX_FORCE_STD_N
+    (numerical filtering: Maciejewski and Klein 1988, "Numerical filtering for the operation of
+    robotic manipulators through kinematically singular configurations", Journal of Robotic Systems
+    5(6)); d then grows from zero, so that the wrench does not jump.
 
     `frame` is a frame as `Model.jacobian` takes it. `offset`, shape (3,), is the point in
     `frame` at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame`
@@ -98,36 +99,36 @@ class WrenchEstimator:
         self, model: PinocchioModel, frame: int | str = FLANGE, offset: ArrayLike | None = None
     ) -> None:
         self.model, self._frame = model, frame
-        self._place = frame_index(frame, model.description)
+        self._frame_index = frame_index(frame, model.description)
         self._offset = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
-        if self._offset.shape != (3,) or not (np.abs(self._offset) <= _FARTHEST).all():
+        if self._offset.shape != (3,) or not (np.abs(self._offset) <= _MAX_TOOL_DISTANCE_M).all():
             raise SettingsError(
                 f'tool_center is {shortened(str(offset))}; give three numbers, x y z within '
-                f'{_FARTHEST:g} m of the frame.'
+                f'{_MAX_TOOL_DISTANCE_M:g} m of the frame.'
             )
-        self.deviation = torque_deviation(model.description)
+        self.torque_std = external_torque_std(model.description)
         # Factors that turn all components of a wrench into newtons.
-        self._scale = np.array([1.0] * 3 + [1.0 / LENGTH] * 3)
+        self._scale = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
     def jacobian(self, q: Array) -> Array:
         """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""
         jacobian = self.model.jacobian(q, self._frame)
         if not self._offset.any():
             return jacobian
-        arm = self.model.frames(q)[self._place][:3, :3] @ self._offset
+        arm = self.model.frames(q)[self._frame_index][:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
-        """Return the wrench that best explains the external `torque`, (n,) in FCI's sign [N m]."""
+        """Return the wrench that explains external torques best, (n,) [N m], signed as FCI's."""
         jacobian = self.jacobian(q)
         # In `weighed`, torques are in units of their standard deviations, wrench components in
         # newtons.
-        weighed = (jacobian / self._scale[:, None]).T / self.deviation[:, None]
+        weighed = (jacobian / self._scale[:, None]).T / self.torque_std[:, None]
         squares, directions = np.linalg.eigh(weighed.T @ weighed)
-        damped = np.maximum(squares, SINGULAR_FORCE**-2)
-        seen = directions.T @ (weighed.T @ (torque / self.deviation))
+        damped = np.maximum(squares, MAX_FORCE_STD_N**-2)
+        seen = directions.T @ (weighed.T @ (torque / self.torque_std))
         wrench = directions @ (seen / damped) / self._scale
-        known = np.maximum(squares, _MIN_SIZE**2) ** -0.5
+        known = np.maximum(squares, _MIN_SINGULAR_VALUE**2) ** -0.5
         spread = directions * known / self._scale[:, None]
         return ExternalWrench(
             wrench,
@@ -137,25 +138,26 @@ class WrenchEstimator:
         )
 
 
-def wrenches_along(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple[Array, Array]:
+def estimate_wrenches(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple[Array, Array]:
     """
     Return the wrench of each state and its standard deviations, (N, 6) each [N, N m].
 
-    `q` are positions [rad], `torque` external torques in FCI's sign [N m], (N, n) each.
+    `q` are positions [rad], `torque` external torques signed as FCI's [N m], (N, n) each.
     """
-    found = [estimator.estimate(*rows) for rows in zip(q, torque)]
-    deviations = [np.sqrt(np.diagonal(one.covariance)) for one in found]
-    return np.array([one.wrench for one in found]), np.array(deviations)
+    estimates = [estimator.estimate(*rows) for rows in zip(q, torque)]
+    deviations = [np.sqrt(np.diagonal(one.covariance)) for one in estimates]
+    return np.array([one.wrench for one in estimates]), np.array(deviations)
 
 
-def torque_deviation(description: ArmDescription) -> Array:
+def external_torque_std(description: ArmDescription) -> Array:
     """
-    Return the standard deviations of external joint torques without contact (n,) [N m].
+    Return the standard deviations of estimated external torques without contact, (n,) [N m].
 
     A joint with 1/k of the strongest joints' torque limit has a standard deviation of
-    TORQUE_DEVIATION / cbrt(k). If no torque limit is known, all joints have TORQUE_DEVIATION.
+    EXTERNAL_TORQUE_STD_NM / cbrt(k). If no torque limit is known, all joints have
+    EXTERNAL_TORQUE_STD_NM.
     """
     effort = description.limit('effort')
     strongest = effort.max(where=np.isfinite(effort), initial=0.0) or 1.0
     shares = np.where(np.isfinite(effort), effort, strongest) / strongest
-    return TORQUE_DEVIATION * np.cbrt(shares)
+    return EXTERNAL_TORQUE_STD_NM * np.cbrt(shares)

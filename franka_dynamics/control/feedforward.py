@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from .braking import Brake, REST_SPEED, UnseenStop
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
-from .default_gains import weak_gains
+from .default_gains import low_gains
 from .joint_trial import JointTrial
 from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
 from .receiver import COMMAND_TIMEOUT_S
@@ -41,8 +41,8 @@ from .reference import MAX_START_DISTANCE, Reference
 from .residual_monitor import ResidualMonitor
 from .settings import Settings
 from .start_up import StartUp
-from .state_check import CLOCK_SET_BACK_S, Limits, seconds, StateCheck
-from .terms import StateTerms, TermModel
+from .state_check import MIN_CLOCK_SET_BACK_S, seconds, StateCheck, StateLimits
+from .terms import StateTerms, TorqueTermModel
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..arm.source import described
@@ -75,7 +75,7 @@ class Feedforward:
     applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a node
     publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
     each new torque (n,) [N m] before parts 5 and 6, and must not change it. With `soft_gains`, kp
-    and kd that settings do not give are the `weak_gains` of this rate [1/s]. `settings` are the
+    and kd that settings do not give are the `low_gains` of this rate [1/s]. `settings` are the
     other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError
     for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
 
@@ -93,7 +93,7 @@ class Feedforward:
         target: str = 'fci',
         *,
         period: float = 1e-3,
-        limits: Limits | None = None,
+        limits: StateLimits | None = None,
         applied_when_silent: bool = True,
         send: Callable[[Array], object] | None = None,
         soft_gains: float | None = None,
@@ -101,8 +101,8 @@ class Feedforward:
     ) -> None:
         self.description = arm = described(arm)
         if soft_gains is not None:
-            settings = dict(zip(('kp', 'kd'), weak_gains(arm, soft_gains))) | settings
-        self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
+            settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
+        self.limits, self._applied_when_silent = limits or StateLimits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._speed = arm.limit('effort'), SpeedLimit(arm)
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
@@ -115,7 +115,7 @@ class Feedforward:
         self._start_up = StartUp(self.limits, self.states, self.residuals)
         self.reference, self._brake = Reference(arm), Brake(arm)
         # The terms by which torques go out: those of `law`, or of the one before in silence.
-        self._in_force: TermModel = self.law.terms
+        self._in_force: TorqueTermModel = self.law.terms
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
@@ -160,11 +160,11 @@ class Feedforward:
             self.states.reset()
             self._adopt()
             self._forget()
-            self.law.terms.restart()
+            self.law.terms.reset_friction()
 
     def _forget(self) -> None:
         """Forget all joint states."""
-        self.states.forget()
+        self.states.reset_except_position()
         self.residuals.forget()
         self._start_up.good = 0
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
@@ -191,7 +191,7 @@ class Feedforward:
                 raise NotStartedError(f'Not started: {blocker}. Correct that, or stop.')
             self._wanted = True
             self.faulty = self._hold = self._to_zero = self._let_go = False
-            self.states.forget_losses()
+            self.states.reset_losses()
             self.counts.clear()
             self.largest_share[:] = self.residuals.largest[:] = 0.0
             if held:
@@ -236,11 +236,11 @@ class Feedforward:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
                 self._require_usable_now(law)
-                used = self._ramp.in_use(before)
+                used = self._ramp.law_at_last_state(before)
                 if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.law = law
-                self._ramp.change(before)
+                self._ramp.change_law(before)
                 silent = self.state is State.SILENT
                 rests = self._compared and (not silent or self._applied_when_silent)
                 if self.state in ACTIVE or not rests:
@@ -279,7 +279,7 @@ class Feedforward:
     def _pulled(self, law: ControlLaw) -> Array:
         """Return at which joints, (n,), kp grows by a law though the reference is far away."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE
-        return np.asarray(far & (law.kp > self._ramp.in_use(self.law).kp))
+        return np.asarray(far & (law.kp > self._ramp.law_at_last_state(self.law).kp))
 
     def _made(self, settings: Settings) -> ControlLaw:
         # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
@@ -346,9 +346,9 @@ class Feedforward:
         return self.state is State.SILENT and not (self.enabled or self._hold)
 
     @property
-    def usable(self) -> bool:
+    def has_usable_states(self) -> bool:
         """Whether enough usable joint states came in a row."""
-        return self._start_up.usable
+        return self._start_up.has_usable_states
 
     @property
     def torque(self) -> Array:
@@ -389,17 +389,17 @@ class Feedforward:
             self._waited = self._waited + 1 if waits else 0
             if self._waited == LONG_WAIT:
                 _LOG.warning('%s', self.status)
-            order = self.states.order(time)  # part 1
-            if order == 'late':  # it is dropped; the last state counts
+            error = self.states.stamp_error(time)  # part 1
+            if error == 'late':  # it is dropped; the last state counts
                 if waits and self.enabled:
                     self.why = self.state_problem = (
                         f'the time of joint states does not go on ({time:g} s again)'
                     )
-                return self.tick(*self.states.since(time, age, now))
+                return self.tick(*self.states.tick_times(time, age, now))
             now = time if now is None else now
-            if order == 'set back':
+            if error == 'set back':
                 if now < self.states.arrival:
-                    self.states.forget_losses()  # how long ago they were is not known any more
+                    self.states.reset_losses()  # how long ago they were is not known any more
                 torque = self.reject_state('the clock of the joint states was set back', now)
                 self._forget()
                 self._sent_at = now  # a further torque of this instant must not differ
@@ -410,17 +410,17 @@ class Feedforward:
                     self.states.refuse_degrees(q)
                 self.latest = None
                 return self.reject_state(wrong, now, faulty=faulty)
-            wrong, faulty = self.states.take(time, q, dq, age, now)
+            wrong, faulty = self.states.update(time, q, dq, age, now)
             reference, terms = self.reference.at(time), self._in_force
             acts = self.state in ACTIVE
             if not wrong:
                 silent = self.state is State.SILENT
                 desired = self.zero if reference is None else reference.dq
-                wrong = self.states.stands_still(None if silent else self._last, desired)
+                wrong = self.states.frozen_joint(None if silent else self._last, desired)
                 faulty = bool(wrong)
                 if wrong and acts:
-                    self._unseen = UnseenStop(terms, *self.states.unseen_motion(), now)
-                elif self.states.repeats:
+                    self._unseen = UnseenStop(terms, *self.states.extrapolated_motion(), now)
+                elif self.states.is_repeated:
                     return self._stopping_or_last(now, 0.0)
             if terms.friction is not None:
                 terms.friction.follow(time, q)
@@ -429,7 +429,7 @@ class Feedforward:
                 return self.reject_state(wrong, now, faulty=faulty)
             self._start_up.good, self.state_problem = self._start_up.good + 1, ''
             self._unseen, self._usable_q = None, state.q
-            late = self.states.late
+            late = self.states.age_in_periods
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
             sent_before = [] if silent else list(self._sent)
@@ -461,9 +461,9 @@ class Feedforward:
         now = seconds('now', now, finite=False)
         silence = None if silence is None else seconds('silence', silence, finite=False)
         with self._lock:
-            patience = self.states.patience(by_stamps=silence is not None)
+            timeout = self.states.silence_timeout(from_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
-            if self.state in ACTIVE and not abs(silence) <= patience:  # NaN, or a clock set back
+            if self.state in ACTIVE and not abs(silence) <= timeout:  # NaN, or a clock set back
                 return self.reject_state(
                     f'no new joint state for {1e3 * abs(silence):.0f} ms', now
                 )
@@ -479,11 +479,11 @@ class Feedforward:
         now = seconds('now', now, finite=False)
         with self._lock:
             self._start_up.good, self.state_problem = 0, why
-            self.states.forget_drift()
+            self.states.reset_drift()
             self.counts['unusable states'] += 1
             if self.state in ACTIVE:
                 self.counts['stops'] += 1
-                too_often = self.states.lost(now)
+                too_often = self.states.record_loss(now)
                 faulty = faulty or bool(too_often)
                 why = self._with_reason(too_often + why)
                 self.faulty = self.faulty or faulty
@@ -506,7 +506,7 @@ class Feedforward:
     def _try_start(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
         blocker = self._compare(state)
-        if self._hold and self.usable:
+        if self._hold and self.has_usable_states:
             self._set_initial_torque(state)
             self._change(Event.BACK, self.why)
         elif self.enabled:
@@ -523,7 +523,7 @@ class Feedforward:
         terms, first = self.law.terms, not self._compared
         if self._in_force is terms and not first:
             return ''
-        blocker = self._start_up.resting_blocker(terms, state, first=first)
+        blocker = self._start_up.resting_torque_blocker(terms, state, first=first)
         if not blocker:
             self._compared = True
             self._adopt()
@@ -549,7 +549,7 @@ class Feedforward:
                 self._sent.clear()  # another receiver, or the arm was moved
                 self.residuals.begin(state.stamp)
         if not self._sent:
-            self._sent.append(self._limiter.clipped(self._start_up.first_torque(terms, state)))
+            self._sent.append(self._limiter.clipped(self._start_up.initial_torque(terms, state)))
         if self.state is not State.SILENT or not terms.adds_gravity:
             return None
         return terms.gravity_to_command(state.q, terms.gravity(state.q))
@@ -639,7 +639,7 @@ class Feedforward:
         torque = self._limiter.limit(desired, last, elapsed)
         self._brake.held_back = desired - torque
         self._sent.append(torque)
-        set_back = now < self._sent_at - CLOCK_SET_BACK_S
+        set_back = now < self._sent_at - MIN_CLOCK_SET_BACK_S
         self.sends, self._sent_at = True, now if set_back else max(self._sent_at, now)
         if self._send is not None:
             self._send(torque)
@@ -690,4 +690,4 @@ class Feedforward:
         if too_fast:
             too_fast = self.residuals.gravity_cause or too_fast
         period, age = self.states.period, self.states.median_age
-        return residual or too_fast or (self.law.too_old(period, age) if runs else '')
+        return residual or too_fast or (self.law.staleness_reason(period, age) if runs else '')

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .braking import Brake
-from .terms import StateTerms, TermModel
+from .terms import StateTerms, TorqueTermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -59,7 +59,9 @@ class JointTrial:
         self._waited, self._pushes = -BEGIN_S, False
         self.joint, self.wrong = 0, ''
 
-    def torque(self, state: StateTerms, terms: TermModel, elapsed: float, age: float) -> Array:
+    def torque(
+        self, state: StateTerms, terms: TorqueTermModel, elapsed: float, age: float
+    ) -> Array:
         """
         Return the push and the torque that holds the arm, (n,) [N m], both beside the model's.
 
@@ -67,7 +69,7 @@ class JointTrial:
         """
         self._held = state.q if self._held is None else self._held
         holding = self._brake.torque(state, terms, self._zero, elapsed, age)
-        holding = holding + terms.inertia(state.q, STIFFNESS * (self._held - state.q))
+        holding = holding + terms.inertia_torque(state.q, STIFFNESS * (self._held - state.q))
         self._waited += elapsed
         fastest = int(np.abs(state.dq).argmax())
         if np.abs(state.dq[fastest]) > FASTEST:

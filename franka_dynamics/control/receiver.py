@@ -20,9 +20,9 @@ from .braking import Brake
 from .limits import MAX_STEP_S, TorqueLimiter
 from .request import MAX_LATENESS_S
 from .settings import Settings
-from .start_up import GOOD_STATES
-from .state_check import Limits, StateCheck
-from .terms import TermModel
+from .start_up import MIN_GOOD_STATE_COUNT
+from .state_check import StateCheck, StateLimits
+from .terms import TorqueTermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -76,7 +76,7 @@ class TorqueReceiver:
     is not finite, an impossible one (`StateCheck.impossible`), or an arm that gets faster in spite
     of braking. Until a sender comes, the torque then goes to zero or, if nothing else compensates
     gravity, to the gravity torque at the last possible position. After states that were not
-    finite the arm is braked again once GOOD_STATES possible states have come in a row.
+    finite the arm is braked again once MIN_GOOD_STATE_COUNT possible states have come in a row.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
@@ -104,13 +104,13 @@ class TorqueReceiver:
         self.timeouts = 0  # how often a followed sender was silent for the time-out
         self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
-        self._terms = TermModel(description, settings)
+        self._terms = TorqueTermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._brake, self._zero = Brake(description), np.zeros(description.n)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
-        self._check = StateCheck(description, Limits(), MAX_STEP_S)
+        self._check = StateCheck(description, StateLimits(), MAX_STEP_S)
         self._possible: Array | None = None  # the last possible position
         self._good = 0  # number of possible states in a row
         self._latched = False  # whether only a sender ends the fault
@@ -176,7 +176,7 @@ class TorqueReceiver:
         if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
             self.timeouts += 1
             self._begin_braking()
-        clears = not self._latched and self._good >= GOOD_STATES
+        clears = not self._latched and self._good >= MIN_GOOD_STATE_COUNT
         if self.state is ReceiverState.FAULT and clears:
             self._begin_braking()
         desired = self._given

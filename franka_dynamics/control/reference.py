@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S
 from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require_on_time
-from .state_check import MIN_DEGREES
+from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
 from ..errors import BeyondLimitError, ReferenceRefusedError
@@ -262,7 +262,7 @@ class Reference:
         distance = np.abs(q - other)
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE:
-            hint = ' (are these degrees?)' if distance[i] > MIN_DEGREES else ''
+            hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
             raise ReferenceRefusedError(
                 f'{what}: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away ({q[i]:.4g} '
                 f'instead of {other[i]:.4g}), more than {MAX_START_DISTANCE:g} rad{hint}; give '

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .braking import REST_SPEED
-from .external_torque import friction_in_effort, MomentumObserver
+from .external_torque import friction_in_measured_effort, MomentumObserver
 from .settings import per_joint
-from .state_check import Limits
-from .terms import StateTerms, TermModel
+from .state_check import StateLimits
+from .terms import StateTerms, TorqueTermModel
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..errors import SettingsError
@@ -79,7 +79,7 @@ class ResidualMonitor:
 
     """
 
-    def __init__(self, arm: ArmDescription, limits: Limits, terms: TermModel) -> None:
+    def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TorqueTermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
         self.start_bound, self.running_bound = bounds(arm, limits.joint_factors)
@@ -100,11 +100,11 @@ class ResidualMonitor:
 
     def begin(self, stamp: float) -> None:
         """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
-        self._observer.forget_torque()
+        self._observer.reset_estimate()
         self.command_residual = self.external_torque = self._zero
         self._over_s, self._start_deadline = -BRAKE_OPENING_S, stamp + MAX_RECEIVER_START_S
 
-    def use(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
+    def use(self, terms: TorqueTermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
         Go on from a state with other terms; return by how much their gravity torque is larger.
 
@@ -115,7 +115,7 @@ class ResidualMonitor:
         self.command_residual = self.command_residual + change[0]
         self.external_torque = self.external_torque + change[1]
         observer = MomentumObserver(terms.true)
-        observer.go_on_from(self._observer, change)
+        observer.continue_from(self._observer, change)
         self._observer, self._terms = observer, terms
         self._friction = self._friction_model()
         if loaded and state is not None:
@@ -123,7 +123,9 @@ class ResidualMonitor:
             self._pick_up = state.stamp, before + lifted
         return more
 
-    def _more_gravity(self, terms: TermModel, state: StateTerms | None) -> tuple[Array, Array]:
+    def _more_gravity(
+        self, terms: TorqueTermModel, state: StateTerms | None
+    ) -> tuple[Array, Array]:
         """Return by how much other terms' g(q), and its commanded part, is larger, (n,) each."""
         if state is None:
             return self._zero, self._zero
@@ -133,7 +135,9 @@ class ResidualMonitor:
 
     def _friction_model(self) -> FrictionState:
         profile = self._terms.profile
-        return FrictionState(friction_in_effort(self._friction_choice, self._arm, profile))
+        return FrictionState(
+            friction_in_measured_effort(self._friction_choice, self._arm, profile)
+        )
 
     @property
     def idle(self) -> bool:
@@ -225,7 +229,7 @@ class ResidualMonitor:
         """Return which residual exceeds a bound, (n,) [N m], or ''."""
         return self._sentence(bound, *self._differences(), self._terms)
 
-    def violation_under(self, terms: TermModel, state: StateTerms) -> str:
+    def violation_under(self, terms: TorqueTermModel, state: StateTerms) -> str:
         """
         Return which residual would exceed `start_bound` under other terms, or ''.
 
@@ -236,7 +240,9 @@ class ResidualMonitor:
         command = motion - (self.command_residual - more)
         return self._sentence(self.start_bound, motion, command, terms)
 
-    def _sentence(self, bound: Array, motion: Array, command: Array, terms: TermModel) -> str:
+    def _sentence(
+        self, bound: Array, motion: Array, command: Array, terms: TorqueTermModel
+    ) -> str:
         """Return which of the `_differences` exceeds a bound under some terms, and why; or ''."""
         shares = np.abs((motion, command)) / bound
         joint = int(shares.max(axis=0).argmax())
@@ -263,7 +269,7 @@ class ResidualMonitor:
         """Why the joints get g(q) twice or not at all, '' if they get it once."""
         return self._gravity_cause(self.command_residual, self._terms)
 
-    def _gravity_cause(self, residual: Array, terms: TermModel) -> str:
+    def _gravity_cause(self, residual: Array, terms: TorqueTermModel) -> str:
         """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
         weighted = self._gravity / self.start_bound**2
         size = float(weighted @ self._gravity)

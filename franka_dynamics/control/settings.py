@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The live parameters of the feedforward, validated together, and the torque targets."""
+"""Validates the live parameters together, and describes the receivers of torques (targets)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..typing import Array
 
 
 @dataclass(frozen=True)
-class TargetProfile:
+class ReceiverProfile:
     """
-    What a torque target (the receiver) adds to the torques, its brakes and its rotor inertia.
+    A receiver of torques: which torques it adds itself, and the rotor inertia of its joints.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -39,39 +39,40 @@ class TargetProfile:
 
 
 _PROFILES = (
-    TargetProfile('fci', True, True, rotor_inertia=0.05),
-    TargetProfile('franka_gazebo', True, False),
-    TargetProfile('gz_ros2_control', False, False),
-    TargetProfile('mujoco', False, False, rotor_inertia=0.05),
+    ReceiverProfile('fci', True, True, rotor_inertia=0.05),
+    ReceiverProfile('franka_gazebo', True, False),
+    ReceiverProfile('gz_ros2_control', False, False),
+    ReceiverProfile('mujoco', False, False, rotor_inertia=0.05),
 )
-TARGETS = {profile.name: profile for profile in _PROFILES}
+RECEIVER_PROFILES = {profile.name: profile for profile in _PROFILES}
 DEFAULT_TARGET = 'fci'
 
 
-# Largest gravity component [m/s^2]: any planet an arm stands on, with a margin for a moving base.
-MAX_GRAVITY = 30.0
-# Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
-# the Earth.
-EARTH = (9.7, 9.9)
-ROTATED = 1e-6  # [rad]; a base or a mount that is turned less is level
-# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. _MOST_GAIN also keeps every
-# torque far from overflow.
-_MOST_GAIN = 1e4
+# Largest gravity component: any planet an arm stands on, with a margin for a moving base.
+MAX_GRAVITY_M_S2 = 30.0
+# Norm of gravity for a robot that compensates gravity itself, which stands on the Earth.
+MIN_EARTH_GRAVITY_M_S2 = 9.7
+MAX_EARTH_GRAVITY_M_S2 = 9.9
+MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
+# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]; it also keeps every torque
+# far from overflow.
+_MAX_GAIN = 1e4
 # Largest kp and kd relative to the torque limit [1/rad, s/rad]. With the largest gains, a tracking
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
 # m.
-MAX_STIFFNESS, MAX_DAMPING = 25.0, 3.0
+MAX_KP_RATIO = 25.0
+MAX_KD_RATIO = 3.0
 _PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
 
 
-# Largest difference of direction [rad] of gravity_vector and the mount of a URDF.
-_SAME_DIRECTION = 5e-3
+# Largest angle between gravity_vector and the gravity that the mount of a URDF implies.
+_MAX_DIRECTION_ERROR_RAD = 5e-3
 
 
 def is_tilted(description: ArmDescription) -> bool:
     """Return whether the URDF that an arm was read from mounts it tilted."""
-    return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > ROTATED)
+    return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > MIN_ROTATION_RAD)
 
 
 def _base_on_mount(description: ArmDescription) -> Array:
@@ -83,7 +84,7 @@ def _base_on_mount(description: ArmDescription) -> Array:
 
 @dataclass(frozen=True)
 class Terms:
-    """Which terms go into the command, beside the gravity that the target does not add."""
+    """Selects the torque terms to command in addition to the gravity torque."""
 
     coriolis: bool = True
     inertia: bool = True
@@ -114,7 +115,7 @@ class Settings:
     scale: float = 1.0
 
     def changed(self, **others: Any) -> Settings:
-        """Return these settings with others; raises SettingsError for an unknown one."""
+        """Return a copy with the given values replaced; SettingsError for an unknown name."""
         known = [one.name for one in fields(self)]
         unknown = next((name for name in others if name not in known), None)
         if unknown is not None:
@@ -139,12 +140,12 @@ class Settings:
         object.__setattr__(self, 'payload', tuple(numbers.tolist()))
 
     @property
-    def profile(self) -> TargetProfile:
+    def profile(self) -> ReceiverProfile:
         """The profile of the target, which is the receiver of the torques."""
-        if not isinstance(self.target, str) or self.target not in TARGETS:
-            choices = ', '.join(TARGETS)
+        if not isinstance(self.target, str) or self.target not in RECEIVER_PROFILES:
+            choices = ', '.join(RECEIVER_PROFILES)
             raise SettingsError(f'There is no target {self.target!r}; the choices are {choices}.')
-        return TARGETS[self.target]
+        return RECEIVER_PROFILES[self.target]
 
     def gains(self, n: int) -> tuple[Array, Array]:
         """Return kp and kd as arrays of shape (n,); a single number applies to all joints."""
@@ -152,7 +153,7 @@ class Settings:
 
     def payload_inertia(self) -> LinkInertia:
         """
-        Return the payload about the flange's origin, in the flange frame.
+        Return the payload's spatial inertia about the flange's origin, in the flange frame.
 
         Raises SettingsError unless the payload is ten finite numbers, and InertiaError unless
         `payload_body` accepts them: a physical body (or zeros), neither too heavy nor too far from
@@ -180,7 +181,10 @@ class Settings:
         if tuple(self.gravity_vector) == GRAVITY:
             return given
         turned = mount @ given
-        if np.linalg.norm(turned[:2]) > _SAME_DIRECTION * np.linalg.norm(given) or turned[2] > 0.0:
+        if (
+            np.linalg.norm(turned[:2]) > _MAX_DIRECTION_ERROR_RAD * np.linalg.norm(given)
+            or turned[2] > 0.0
+        ):
             down = (mount.T @ GRAVITY).round(4) + 0.0
             raise SettingsError(
                 f'gravity_vector is {given.tolist()}, and the URDF {description.file} mounts the '
@@ -189,8 +193,8 @@ class Settings:
             )
         return turned
 
-    def gravity_of_receiver(self, description: ArmDescription) -> Array:
-        """Return the gravity in {S} that a robot compensates which adds g itself, shape (3,)."""
+    def gravity_assumed_by_receiver(self, description: ArmDescription) -> Array:
+        """Return the gravity in {S} that the receiver compensates, if any, (3,) [m/s^2]."""
         if self.mount_tilt_compensated_by == 'robot':
             return self.gravity_in_space(description)
         return np.asarray(description.mount[:3, :3] @ GRAVITY)
@@ -203,12 +207,13 @@ class Settings:
         except InertiaError as error:
             raise SettingsError(str(error)) from error
         gravity = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
-        low, high = EARTH if profile.receiver_adds_gravity else (0.0, np.inf)
-        if not low <= np.linalg.norm(gravity) <= high or np.abs(gravity).max() > MAX_GRAVITY:
+        low, high = MIN_EARTH_GRAVITY_M_S2, MAX_EARTH_GRAVITY_M_S2
+        off_earth = profile.receiver_adds_gravity and not low <= np.linalg.norm(gravity) <= high
+        if off_earth or np.abs(gravity).max() > MAX_GRAVITY_M_S2:
             raise SettingsError(
                 f'gravity_vector is {gravity.tolist()}, of length {np.linalg.norm(gravity):.4g}; '
                 f'it must be gravity in the base frame, such as {list(GRAVITY)}: each at most '
-                f'{MAX_GRAVITY} m/s^2, and of length {EARTH[0]} to {EARTH[1]} m/s^2 for a target '
+                f'{MAX_GRAVITY_M_S2} m/s^2, and of length {low} to {high} m/s^2 for a target '
                 'that compensates gravity itself, as fci does.'
             )
         self.gravity_in_space(description)
@@ -226,7 +231,7 @@ class Settings:
                     'mount_tilt_compensated_by to robot if this tilt is set there, or to node '
                     'if Desk says upright.'
                 )
-        off = np.abs(_base_on_mount(description) - np.eye(3)) > ROTATED
+        off = np.abs(_base_on_mount(description) - np.eye(3)) > MIN_ROTATION_RAD
         if (off[2].any() and profile.receiver_adds_gravity) or (off.any() and gravity[:2].any()):
             # The model takes the gravity vector in the space frame, the robot in the base frame.
             raise SettingsError(
@@ -253,9 +258,9 @@ class Settings:
 
     def _require_gains(self, description: ArmDescription) -> None:
         effort, names = description.limit('effort'), description.joint_names
-        shares = MAX_STIFFNESS, MAX_DAMPING
+        shares = MAX_KP_RATIO, MAX_KD_RATIO
         for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
-            most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
+            most = np.where(np.isfinite(effort), share * effort, _MAX_GAIN)
             for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:
                 raise SettingsError(
                     f'{name} must be within 0 and {most[joint]:g} at {names[joint]} ({share:g} '

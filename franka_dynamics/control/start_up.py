@@ -1,44 +1,47 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that must pass before the first torque is sent, and the choice of that torque."""
+"""Conditions for sending the first torque, and the torque from which the ramp starts."""
 
 from __future__ import annotations
 
 from .control_law import ControlLaw
 from .residual_monitor import ResidualMonitor
-from .state_check import Limits, StateCheck, WINDOW
-from .terms import StateTerms, TermModel
+from .state_check import MEDIAN_STATE_COUNT, StateCheck, StateLimits
+from .terms import StateTerms, TorqueTermModel
 from ..typing import Array
 
-# Torques begin after GOOD_STATES usable joint states in a row, as many as their median period and
-# age are of; the age is at most MAX_AGE_AT_START_S [s]: feedback from older ones may oscillate.
-GOOD_STATES, MAX_AGE_AT_START_S = WINDOW, 0.015
+# Torques begin after MIN_GOOD_STATE_COUNT usable joint states in a row, as many as the median of
+# period and age needs; feedback from states older than MAX_AGE_AT_START_S may oscillate.
+MIN_GOOD_STATE_COUNT = MEDIAN_STATE_COUNT
+MAX_AGE_AT_START_S = 0.015
 
 
 class StartUp:
     """
-    The conditions of a first torque of one arm.
+    Conditions for sending the first torque to one arm.
 
     `good` is the number of usable joint states in a row.
     """
 
-    def __init__(self, limits: Limits, states: StateCheck, residuals: ResidualMonitor) -> None:
+    def __init__(
+        self, limits: StateLimits, states: StateCheck, residuals: ResidualMonitor
+    ) -> None:
         self._limits, self._states, self._residuals = limits, states, residuals
         self.good = 0
 
     @property
-    def usable(self) -> bool:
-        """Whether GOOD_STATES usable joint states came in a row."""
-        return self.good >= GOOD_STATES
+    def has_usable_states(self) -> bool:
+        """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
+        return self.good >= MIN_GOOD_STATE_COUNT
 
     def blocker(self, law: ControlLaw, *, held: bool) -> str:
         """
-        Return why torques of a law may not begin yet, or ''; none of it is a fault.
+        Return why the torques of a control law may not begin yet, or ''; no reason is a fault.
 
         `held`: whether the brake holds the arm; then the residual is known.
         """
-        if not self.usable:
-            return f'{self.good} of {GOOD_STATES} good joint states have come'
+        if not self.has_usable_states:
+            return f'{self.good} of {MIN_GOOD_STATE_COUNT} good joint states have come'
         age = self._states.median_age
         if age > MAX_AGE_AT_START_S:
             return (
@@ -46,25 +49,27 @@ class StartUp:
                 f'of at most {1e3 * MAX_AGE_AT_START_S:.0f} ms; set max_state_age to 0 if the '
                 'clocks differ'
             )
-        swings = law.swings(self._states.period, age)
-        if swings or not (held or self._compares(law.terms)):
-            return swings
+        unstable = law.instability_reason(self._states.period, age)
+        if unstable or not (held or self._compares(law.terms)):
+            return unstable
         return self._residuals.violation(self._residuals.start_bound)
 
-    def resting_blocker(self, terms: TermModel, state: StateTerms, *, first: bool) -> str:
+    def resting_torque_blocker(
+        self, terms: TorqueTermModel, state: StateTerms, *, first: bool
+    ) -> str:
         """
-        Return why the resting torque of some terms may not go out, or ''.
+        Return why the torque that holds the arm at rest under `terms` may not be sent, or ''.
 
-        `first`: nothing has gone out before. Then an arm without measured torque may stand on its
+        `first`: no torque was sent before. Then an arm without measured torque may stand on its
         brakes; later it moves or rests under the last torque, which is compared.
         """
         if first and not self._compares(terms):
             return ''
         return self._residuals.violation_under(terms, state)
 
-    def _compares(self, terms: TermModel) -> bool:
+    def _compares(self, terms: TorqueTermModel) -> bool:
         """
-        Return whether the measured torque says anything before the first torque.
+        Return whether the measured torque before the first torque tests the model.
 
         Motor brakes hold an arm that does not carry itself until a torque comes: no torque is
         measured then, or one that says nothing.
@@ -72,11 +77,11 @@ class StartUp:
         motor_brakes = self._residuals.idle or self._limits.held_until_commanded
         return self._residuals.measured and not (motor_brakes and not terms.adds_gravity)
 
-    def first_torque(self, terms: TermModel, state: StateTerms) -> Array:
+    def initial_torque(self, terms: TorqueTermModel, state: StateTerms) -> Array:
         """
-        Return the torque from which an arm goes on to which none was sent, (n,) [N m].
+        Return the torque from which the ramp starts before any torque is sent, (n,) [N m].
 
-        It is zero if the target adds gravity; else the measured torque or, without it, g(q).
+        The torque is zero if the target adds gravity, else the measured one or, without, g(q).
         """
         if terms.adds_gravity:
             return 0.0 * state.q

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether joint states can be used: possible, in time, and in agreement with the last one."""
+"""Checks whether joint states are possible, on time and consistent with the state before."""
 
 from __future__ import annotations
 
@@ -18,19 +18,25 @@ from ..arrays import checked
 from ..errors import JointVectorError, SettingsError
 from ..typing import Array
 
-# A position may be POSITION_SLACK [rad] beyond its limit, a velocity SPEED_SLACK times its limit,
-# a step of position JUMP_SLACK [rad] more than that velocity allows. Position and integrated
-# velocity may differ by DRIFT [rad] and the way of DRIFT_DELAY_S [s]; the difference fades with
-# DRIFT_FADES_S [s]. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
-POSITION_SLACK, SPEED_SLACK, JUMP_SLACK = 0.2, 2.0, 1e-2
-DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
-# Positions of which one is beyond MIN_DEGREES [rad], and none as degrees, are degrees.
-MIN_DEGREES = 10.0
-EFFORT_SLACK = 10.0  # a measured effort beyond this many torque limits is not in N m
-WINDOW = 20  # number of latest states whose median period and age are taken
-# A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
-# WINDOW-th in a row: then the clock was set back.
-CLOCK_SET_BACK_S = 1.0
+# A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO times
+# its limit, a step of position POSITION_STEP_TOLERANCE_RAD more than that speed allows. Position
+# and integrated velocity may differ by MAX_DRIFT_RAD and what a velocity MAX_VELOCITY_DELAY_S late
+# explains; this drift decays with DRIFT_TIME_CONSTANT_S. On real FERs it was at most 7 mrad at
+# 1 kHz, 33 mrad at 30 Hz.
+POSITION_TOLERANCE_RAD = 0.2
+MAX_POSSIBLE_SPEED_RATIO = 2.0
+POSITION_STEP_TOLERANCE_RAD = 1e-2
+MAX_DRIFT_RAD = 0.02
+MAX_VELOCITY_DELAY_S = 0.005
+DRIFT_TIME_CONSTANT_S = 0.2
+# Positions of which one is beyond this [rad], and none is out of its limits as degrees, are
+# degrees.
+MAX_PLAUSIBLE_POSITION_RAD = 10.0
+MAX_POSSIBLE_EFFORT_RATIO = 10.0  # a measured effort beyond this many torque limits is not in N m
+MEDIAN_STATE_COUNT = 20  # number of latest states whose median period and age are taken
+# A state older than the last one is a late message, unless it is MIN_CLOCK_SET_BACK_S older or the
+# MEDIAN_STATE_COUNT-th in a row: then the clock was set back.
+MIN_CLOCK_SET_BACK_S = 1.0
 # What a position, a velocity and an effort beyond the bounds of a joint are.
 _IMPOSSIBLE = (
     'is at {:.4g} rad, which this arm cannot reach; check its driver, the order of the joints, '
@@ -40,24 +46,27 @@ _IMPOSSIBLE = (
 )
 # A position that repeats bit for bit longer than states may be missing stands still. So does a
 # simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
-# is stopped between two counts of an encoder of 0.1 mrad that was faster than MIN_UNSEEN_SPEED
-# [rad/s], which takes 50 rad/s^2. And one moves that is desired to, once its torque has changed by
-# MAX_TORQUE_AT_REST of its limit: that is the friction of Franka's wrists (MuJoCo Menagerie), and
-# more than that of other joints.
-MIN_UNSEEN_SPEED, MAX_TORQUE_AT_REST = 0.1, 0.02
+# is stopped between two counts of an encoder of 0.1 mrad that was faster than
+# MIN_FROZEN_SPEED_RAD_S, which takes 50 rad/s^2. And one moves that is desired to, once its
+# torque has changed by MAX_STICTION_TORQUE_RATIO of its limit: that is the friction of Franka's
+# wrists (MuJoCo Menagerie), and more than that of other joints.
+MIN_FROZEN_SPEED_RAD_S = 0.1
+MAX_STICTION_TORQUE_RATIO = 0.02
 # How long the same state may come again, as in simulated time that is slow [s]. It is no measured
 # figure: it allows a thousandth of real time at 1 kHz.
-FROZEN_S = 1.0
+MAX_REPEATED_STATE_TIME_S = 1.0
 # Range of the time between two states that a caller may state [s].
-MIN_PERIOD_S, MAX_PERIOD_S = 0.5e-3, 0.01
-# States lost more than MAX_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
-MAX_RESTARTS, RESTART_WINDOW_S = 5, 60.0
+MIN_PERIOD_S = 0.5e-3
+MAX_PERIOD_S = 0.01
+# States lost more than MAX_RESTART_COUNT times within RESTART_WINDOW_S [s] are a fault.
+MAX_RESTART_COUNT = 5
+RESTART_WINDOW_S = 60.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class StateLimits:
     """
-    What the core asks of joint states and efforts.
+    Bounds that joint states and measured efforts must keep, and what efforts contain.
 
     `min_input_rate` is the lowest rate of states [Hz], `state_timeout` the longest time between
     two [s], `max_state_age` their largest age [s] (0: ages are not used). `joint_factors` multiply
@@ -79,7 +88,7 @@ class Limits:
 
 class StateCheck:
     """
-    Judges the joint states of one arm, one after the other; `limits` says what is asked of them.
+    Checks the joint states of one arm, one after the other, against `limits`.
 
     `period` is the time between two states that is assumed until some have come [s]. Raises
     SettingsError if it is out of range.
@@ -97,7 +106,7 @@ class StateCheck:
 
     """
 
-    def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
+    def __init__(self, arm: ArmDescription, limits: StateLimits, period: float) -> None:
         if not MIN_PERIOD_S <= period <= MAX_PERIOD_S:
             steps = math.ceil(period / MAX_PERIOD_S) if MAX_PERIOD_S < period < 10.0 else 1
             slower = (
@@ -111,23 +120,24 @@ class StateCheck:
             )
         self._limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
-        most = np.concatenate((SPEED_SLACK * self._velocity, EFFORT_SLACK * arm.limit('effort')))
+        effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
+        most = np.concatenate((MAX_POSSIBLE_SPEED_RATIO * self._velocity, effort))
         # Bounds of position, velocity and effort, (3 n,).
-        self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
-        self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))
+        self._lowest = np.concatenate((arm.limit('lower') - POSITION_TOLERANCE_RAD, -most))
+        self._highest = np.concatenate((arm.limit('upper') + POSITION_TOLERANCE_RAD, most))
         self._zero = np.zeros(arm.n)
         self._effort = arm.limit('effort')
         self.reset()
 
     def reset(self) -> None:
-        """Forget all joint states, and when states were lost."""
+        """Reset to no joint state and no losses of joint states."""
         self.q: Array | None = None
         self.dq = self._zero
-        self.forget_losses()
-        self.forget()
+        self.reset_losses()
+        self.reset_except_position()
 
-    def forget(self) -> None:
-        """Forget all joint states but the last position."""
+    def reset_except_position(self) -> None:
+        """Reset to no joint state, but keep the last position and the losses of states."""
         self.stamp: float | None = None
         self._drift = self._zero
         self._same: Array | None = None  # which positions are the last ones, bit for bit
@@ -139,47 +149,47 @@ class StateCheck:
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
         self._behind = 0
-        self._periods = deque[float](maxlen=WINDOW)
-        self._ages = deque[float](maxlen=WINDOW)
+        self._periods = deque[float](maxlen=MEDIAN_STATE_COUNT)
+        self._ages = deque[float](maxlen=MEDIAN_STATE_COUNT)
 
-    def forget_losses(self) -> None:
-        """Forget when states were lost."""
-        self._lost_at = deque[float](maxlen=MAX_RESTARTS + 1)
+    def reset_losses(self) -> None:
+        """Reset the record of when joint states were lost."""
+        self._lost_at = deque[float](maxlen=MAX_RESTART_COUNT + 1)
 
-    def lost(self, now: float) -> str:
-        """Note that states are lost at a time [s]; return that it is too often, or ''."""
+    def record_loss(self, now: float) -> str:
+        """Record a loss of joint states at `now` [s]; return a text if too frequent, or ''."""
         self._lost_at.append(now)
-        often = len(self._lost_at) > MAX_RESTARTS
+        often = len(self._lost_at) > MAX_RESTART_COUNT
         if not (often and now - self._lost_at[0] < RESTART_WINDOW_S):
             return ''
         return f'stopped {len(self._lost_at)} times within a minute: '
 
-    def since(
+    def tick_times(
         self, stamp: float, age: float | None, now: float | None
     ) -> tuple[float, float | None]:
         """
-        Return the present time, and the time without a new state as `tick` takes it [s].
+        Return the arguments `now` and `silence` of `Feedforward.tick` after an old state [s].
 
-        `stamp` and `age` are those of a late state; without its age the clock of `now` counts,
+        `stamp` and `age` are those of the old state; without its age the clock of `now` counts,
         and if `now` is None this computer's. This computer's counts also with an age, from
-        FROZEN_S on: an age that is always the same hides that states stand still.
+        MAX_REPEATED_STATE_TIME_S on: a constant age hides that the same state comes again.
         """
         by_stamps, here = self._came
         silence = None if age is None else stamp + age - by_stamps  # in simulated time
         if now is None:
             waited = monotonic() - here
-            if silence is not None and waited > FROZEN_S:
+            if silence is not None and waited > MAX_REPEATED_STATE_TIME_S:
                 silence = waited
             now = self.arrival + (waited if silence is None else silence)
         return now, silence
 
-    def forget_drift(self) -> None:
-        """Take position and integrated velocity for equal, as after a state is missing."""
+    def reset_drift(self) -> None:
+        """Reset the drift between position and integrated velocity to zero."""
         self._drift = self._zero
 
     @property
     def period(self) -> float:
-        """Median time between the latest states [s]; before any, the period that was given."""
+        """Median time between the latest states [s]; the expected period before any."""
         return _median(self._periods) or self._period
 
     @property
@@ -187,27 +197,27 @@ class StateCheck:
         """Median age of the latest states [s]; 0 if unknown."""
         return _median(self._ages)
 
-    def patience(self, *, by_stamps: bool) -> float:
+    def silence_timeout(self, *, from_stamps: bool) -> float:
         """
-        Return the longest silence after which states have not ceased [s].
+        Return the time without a new state after which states count as lost [s].
 
-        If silence is counted `by_stamps`, as in simulated time, it is shorter after an old state,
-        whose torque was late already.
+        If silence is measured `from_stamps`, as in simulated time, the time-out is shorter after
+        an old state, whose torque was late already.
         """
-        share, most = 1.0, self._limits.max_state_age
-        if by_stamps and most > 0.0:
-            share = max(0.0, 1.0 - self.age / most)
-        return max(share * self._limits.state_timeout, 3.0 * self.period)
+        ratio, max_age = 1.0, self._limits.max_state_age
+        if from_stamps and max_age > 0.0:
+            ratio = max(0.0, 1.0 - self.age / max_age)
+        return max(ratio * self._limits.state_timeout, 3.0 * self.period)
 
     @property
-    def late(self) -> int:
-        """Number of states, in the time between the last two, by which the latest is old."""
+    def age_in_periods(self) -> int:
+        """Age of the latest state in multiples of the last period, rounded."""
         return round(self.age / self.elapsed) if self.elapsed > 0.0 else 0
 
     def vectors(
         self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None
     ) -> tuple[Array, Array, Array | None]:
-        """Return a state as arrays (n,), or raise JointVectorError; an effort of NaN is none."""
+        """Return a state as arrays (n,); effort is None if all NaN. Raises JointVectorError."""
         shape, error = self._zero.shape, JointVectorError
         q = checked(q, shape, 'q', error, finite=False)
         dq = checked(dq, shape, 'dq', error, finite=False)
@@ -216,17 +226,17 @@ class StateCheck:
         measured = checked(effort, shape, 'effort', error, finite=False)
         return q, dq, None if np.isnan(measured).all() else measured
 
-    def order(self, stamp: float) -> str:
-        """Return 'late' for a state no newer than the last, 'set back' if the clock was; or ''."""
+    def stamp_error(self, stamp: float) -> str:
+        """Return 'late' for an old stamp [s], 'set back' for a clock set back, else ''."""
         if self.stamp is None or stamp > self.stamp:
             self._behind = 0
             return ''
         self._behind += stamp < self.stamp
-        late = self._behind < WINDOW and self.stamp - stamp <= CLOCK_SET_BACK_S
+        late = self._behind < MEDIAN_STATE_COUNT and self.stamp - stamp <= MIN_CLOCK_SET_BACK_S
         return 'late' if late else 'set back'
 
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
-        """Return which value no state of this arm can have, or '', and whether it is a fault."""
+        """Return which value is impossible for this arm, or '', and whether this is a fault."""
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         unknown = ~np.isfinite(every)  # also where a joint has no limits
         wrong = unknown | (every < self._lowest) | (every > self._highest)
@@ -240,23 +250,23 @@ class StateCheck:
         return f'{self._names[joint]} {_IMPOSSIBLE[what].format(every[first])}', True
 
     def refuse_degrees(self, q: Array) -> None:
-        """Raise JointVectorError if positions q, (n,), are possible only as degrees."""
+        """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
         if not np.isfinite(q).all():
             return
         n, radians = len(self._names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
-        if possible.all() and np.abs(q).max() > MIN_DEGREES:
+        if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
             joint = int(np.abs(q).argmax())
             raise JointVectorError(
                 f'q is in degrees: {self._names[joint]} is at {q[joint]:.4g}; give radians '
                 f'({radians[joint]:.4g}).'
             )
 
-    def stands_still(self, torque: Array | None, desired_dq: Array) -> str:
+    def frozen_joint(self, torque: Array | None, desired_dq: Array) -> str:
         """
-        Return which joint's position repeats bit for bit though the joint must move, or ''.
+        Return which moving joint's measured position repeats bit for bit, or ''.
 
-        To be called after each `take`. `torque` was sent last, (n,) [N m]; None: none acts, and
+        To be called after each `update`. `torque` was sent last, (n,) [N m]; None: none acts, and
         nothing is judged. `desired_dq` is the desired velocity, (n,) [rad/s]. A real encoder's
         position never repeats for long. A simulator's without noise does, of an arm at rest.
         """
@@ -267,11 +277,11 @@ class StateCheck:
         self._torque = np.where(self._still_s > 0.0, self._torque, torque)
         self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
-        changed = np.abs(torque - self._torque) > MAX_TORQUE_AT_REST * self._effort
-        moved = np.abs(self._dq_before) > MIN_UNSEEN_SPEED
+        changed = np.abs(torque - self._torque) > MAX_STICTION_TORQUE_RATIO * self._effort
+        moved = np.abs(self._dq_before) > MIN_FROZEN_SPEED_RAD_S
         led = changed & (desired_dq != 0.0)
         self._must_move = same & (self._must_move | moved | led)
-        late = self._still_s > self.patience(by_stamps=False)
+        late = self._still_s > self.silence_timeout(from_stamps=False)
         stuck = np.flatnonzero(self._must_move & late)
         if not stuck.size:
             return ''
@@ -283,20 +293,20 @@ class StateCheck:
         )
 
     @property
-    def repeats(self) -> bool:
-        """Whether the latest state of a moving arm is no new measurement, but the one before."""
-        return bool(self._still_s.all() and np.abs(self._dq_before).max() > MIN_UNSEEN_SPEED)
+    def is_repeated(self) -> bool:
+        """Whether the latest state of a moving arm repeats the measurement before."""
+        return bool(self._still_s.all() and np.abs(self._dq_before).max() > MIN_FROZEN_SPEED_RAD_S)
 
-    def unseen_motion(self) -> tuple[Array, Array]:
-        """Return where joints probably are whose positions repeat, and how fast, (n,) each."""
+    def extrapolated_motion(self) -> tuple[Array, Array]:
+        """Return positions and velocities, (n,) each, extrapolated while positions repeat."""
         assert self.q is not None, 'a position repeats'
         return self.q + self._still_s * self._dq_before, self._dq_before
 
-    def take(
+    def update(
         self, stamp: float, q: Array, dq: Array, age: float | None, now: float
     ) -> tuple[str, bool]:
         """
-        Note a possible state; return why it cannot be used, or '', and whether that is a fault.
+        Record a possible state; return why it is unusable, or '', and whether that is a fault.
 
         `stamp`, `age` and the time of arrival `now` are in seconds.
         """
@@ -317,7 +327,7 @@ class StateCheck:
         if before is None:
             return ''
         self._periods.append(self.elapsed)
-        if len(self._periods) == WINDOW and self.period * limits.min_input_rate > 1.0:
+        if len(self._periods) == MEDIAN_STATE_COUNT and self.period * limits.min_input_rate > 1.0:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
                 f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot, '
@@ -339,10 +349,11 @@ class StateCheck:
         if gap == 0.0 or self.q is None:  # the first state
             return ''
         moved = q - self.q
-        far = np.abs(moved) > SPEED_SLACK * self._velocity * gap + JUMP_SLACK
-        keep = max(0.0, 1.0 - gap / DRIFT_FADES_S)
+        possible = MAX_POSSIBLE_SPEED_RATIO * self._velocity * gap + POSITION_STEP_TOLERANCE_RAD
+        far = np.abs(moved) > possible
+        keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
-        wrong = far | (np.abs(drift) > DRIFT + (DRIFT_DELAY_S + gap) * np.abs(dq))
+        wrong = far | (np.abs(drift) > MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq))
         if not wrong.any():
             return ''
         joint = int((far if far.any() else wrong).argmax())

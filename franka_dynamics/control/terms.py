@@ -17,11 +17,12 @@ from ..arm.friction_state import FrictionState
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
-# Reference speeds [rad/s, m/s] below which no friction, and above which the full friction is
-# commanded, so that noise in a reference at rest causes no torque.
-NO_FRICTION_BELOW, FULL_FRICTION_FROM = 0.005, 0.02
+# Reference speeds below which no friction, and above which the full friction is commanded, so
+# that noise in a reference at rest causes no torque.
+MIN_FRICTION_SPEED_RAD_S = 0.005
+FULL_FRICTION_SPEED_RAD_S = 0.02
 # Number of standard deviations by which each friction coefficient is reduced.
-DEVIATIONS_LEFT = 2.0
+FRICTION_MARGIN_STD_COUNT = 2.0
 
 
 class FrictionFeedforward(FrictionState):
@@ -53,7 +54,9 @@ class FrictionFeedforward(FrictionState):
         if isinstance(model, LinearFriction):
             # A friction term less the uncertainty of its coefficient is concave in the slip state,
             # so the minimum over slip states is at one of the bounds.
-            reduced = 0.0 if model.deviations is None else DEVIATIONS_LEFT * model.deviations
+            reduced = (
+                0.0 if model.deviations is None else FRICTION_MARGIN_STD_COUNT * model.deviations
+            )
             terms = (model.terms(dq, bound) for bound in bounds)
             each = (
                 along[..., None, :] * model.coefficients * x - reduced * np.abs(x) for x in terms
@@ -61,8 +64,8 @@ class FrictionFeedforward(FrictionState):
             least = np.minimum(*each).sum(axis=-2)
         else:
             least = along * super().torque(dq)
-        above = np.abs(dq) - NO_FRICTION_BELOW
-        speed = np.clip(above / (FULL_FRICTION_FROM - NO_FRICTION_BELOW), 0.0, 1.0)
+        above = np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
+        speed = np.clip(above / (FULL_FRICTION_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
         return np.asarray(along * speed * np.maximum(least, 0.0))
 
 
@@ -81,9 +84,9 @@ class StateTerms(NamedTuple):
     inertia: Array
 
 
-class TermModel:
+class TorqueTermModel:
     """
-    The torque terms of a described arm under given settings.
+    Computes gravity, Coriolis, inertia and friction torques of an arm under given settings.
 
     `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
     receiver's gravity compensation models it, None if the receiver does not compensate gravity or
@@ -103,23 +106,23 @@ class TermModel:
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
         known = loaded if settings.payload_known_to_robot else description
-        assumed = settings.gravity_of_receiver(description)
+        assumed = settings.gravity_assumed_by_receiver(description)
         same = known is loaded and np.array_equal(assumed, self.space_gravity)
         self.adds_gravity = self.profile.receiver_adds_gravity
         self.receiver = PinocchioModel(known, assumed) if self.adds_gravity and not same else None
         friction = description.friction if settings.terms.friction else None
         self.friction = None if friction is None else FrictionFeedforward(friction)
 
-    def restart(self) -> None:
-        """Forget the positions from which the state of the friction follows."""
+    def reset_friction(self) -> None:
+        """Reset the state of the friction model."""
         if self.friction is not None:
             self.friction.restart()
 
     def at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None
     ) -> StateTerms:
-        """Return torque terms; without a reference the inertia term is zero."""
-        inertia = self._zero if reference is None else self.inertia(q, reference.ddq)
+        """Return the torque terms of a joint state; without a reference no inertia torque."""
+        inertia = self._zero if reference is None else self.inertia_torque(q, reference.ddq)
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 
     def gravity(self, q: Array) -> Array:
@@ -144,7 +147,7 @@ class TermModel:
         weightless = self._weightless
         return pin.rnea(weightless.model, weightless.data, q, dq, self._zero)
 
-    def inertia(self, q: Array, ddq: Array) -> Array:
+    def inertia_torque(self, q: Array, ddq: Array) -> Array:
         """Return M(q) ddq, shape (n,) [N m]."""
         weightless = self._weightless
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)

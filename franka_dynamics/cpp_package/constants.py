@@ -12,7 +12,7 @@ from ..arm.friction_state import MAX_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
 from ..control.reference import MAX_START_DISTANCE
-from ..control.start_up import GOOD_STATES
+from ..control.start_up import MIN_GOOD_STATE_COUNT
 from ..dynamics.model import GRAVITY
 
 # Name in C++, value, and a comment with the unit. `control` explains each of them.
@@ -20,9 +20,9 @@ _CONSTANTS = (
     ('kMostRate', limits.MAX_TORQUE_RATE, '[N m/s] largest torque rate of any arm'),
     ('kLongestStep', limits.MAX_STEP_S, '[s] longest time that counts for a change of torque'),
     ('kRampTime', control_law.RAMP_S, '[s] ramp of a start and of a change'),
-    ('kPositionSlack', state_check.POSITION_SLACK, '[rad] beyond a position limit'),
-    ('kSpeedSlack', state_check.SPEED_SLACK, 'largest speed in the velocity limit'),
-    ('kGoodStates', GOOD_STATES, 'possible states in a row after missing ones'),
+    ('kPositionSlack', state_check.POSITION_TOLERANCE_RAD, '[rad] beyond a position limit'),
+    ('kSpeedSlack', state_check.MAX_POSSIBLE_SPEED_RATIO, 'largest speed in the velocity limit'),
+    ('kGoodStates', MIN_GOOD_STATE_COUNT, 'possible states in a row after missing ones'),
     ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
     ('kBrakeAges', braking.AGES, 'least ratio of that time to how late a slow loop is'),
@@ -37,16 +37,20 @@ _CONSTANTS = (
     ('kLongestBraking', braking.MAX_BRAKING_S, '[s]'),
     (
         'kNoFrictionBelow',
-        terms.NO_FRICTION_BELOW,
+        terms.MIN_FRICTION_SPEED_RAD_S,
         '[rad/s] reference speed without friction torque',
     ),
-    ('kFullFrictionFrom', terms.FULL_FRICTION_FROM, '[rad/s] reference with all friction'),
+    ('kFullFrictionFrom', terms.FULL_FRICTION_SPEED_RAD_S, '[rad/s] reference with all friction'),
     ('kFrictionGap', MAX_GAP_S, '[s] between states, beyond which the arm may have moved'),
-    ('kMostStiffness', settings.MAX_STIFFNESS, '[1/rad] largest kp in the torque limit'),
-    ('kMostDamping', settings.MAX_DAMPING, '[s/rad] largest kd in the torque limit'),
-    ('kMostGravity', settings.MAX_GRAVITY, '[m/s^2] largest component of gravity'),
-    ('kLeastEarth', settings.EARTH[0], '[m/s^2] gravity where the robot compensates it itself'),
-    ('kMostEarth', settings.EARTH[1], '[m/s^2]'),
+    ('kMostStiffness', settings.MAX_KP_RATIO, '[1/rad] largest kp in the torque limit'),
+    ('kMostDamping', settings.MAX_KD_RATIO, '[s/rad] largest kd in the torque limit'),
+    ('kMostGravity', settings.MAX_GRAVITY_M_S2, '[m/s^2] largest component of gravity'),
+    (
+        'kLeastEarth',
+        settings.MIN_EARTH_GRAVITY_M_S2,
+        '[m/s^2] gravity where the robot compensates it itself',
+    ),
+    ('kMostEarth', settings.MAX_EARTH_GRAVITY_M_S2, '[m/s^2]'),
     ('kMostCarried', payload.MAX_PAYLOAD_KG, '[kg] more than any arm carries'),
     ('kMostLever', payload.MAX_LEVER_M, "[m] from the flange to a payload's centre of mass"),
 )
@@ -60,11 +64,11 @@ def constants() -> str:
 def bounds() -> dict[str, str]:
     """Return the bounds that C++ sentences name, as texts by their placeholders."""
     found = {
-        'STIFFNESS': settings.MAX_STIFFNESS,
-        'DAMPING': settings.MAX_DAMPING,
-        'MOST_GRAVITY': settings.MAX_GRAVITY,
-        'LEAST_EARTH': settings.EARTH[0],
-        'MOST_EARTH': settings.EARTH[1],
+        'STIFFNESS': settings.MAX_KP_RATIO,
+        'DAMPING': settings.MAX_KD_RATIO,
+        'MOST_GRAVITY': settings.MAX_GRAVITY_M_S2,
+        'LEAST_EARTH': settings.MIN_EARTH_GRAVITY_M_S2,
+        'MOST_EARTH': settings.MAX_EARTH_GRAVITY_M_S2,
         'ASSUMED': -GRAVITY[2],
         'CARRIED': payload.MAX_PAYLOAD_KG,
         'LEVER': payload.MAX_LEVER_M,
@@ -82,7 +86,7 @@ def _numbers() -> Iterator[str]:
 
 def _targets() -> Iterator[str]:
     names = []
-    for profile in settings.TARGETS.values():
+    for profile in settings.RECEIVER_PROFILES.values():
         names.append('k' + ''.join(word.capitalize() for word in profile.name.split('_')))
         adds = (profile.receiver_adds_gravity, profile.receiver_adds_friction)
         values = ', '.join(map(json.dumps, (profile.name, *adds)))

@@ -17,8 +17,8 @@ from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..codegen.emit import c_header, identifier
 from ..codegen.equations import customised_equations, Parameters, Quantity, run_time_values
-from ..control.settings import ROTATED
-from ..control.terms import DEVIATIONS_LEFT
+from ..control.settings import MIN_ROTATION_RAD
+from ..control.terms import FRICTION_MARGIN_STD_COUNT
 from ..errors import DescriptionError, FrictionError
 from ..parameter_schema import ParameterSpec, specs
 from ..resources import share_directory
@@ -157,7 +157,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
         return _listed(np.abs(description.limit(name)))
 
     rated, home = (description.rated_load or math.inf) - description.carried, description.home
-    rotated = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
+    rotated = np.abs(description.base[:3, :3] - np.eye(3)) > MIN_ROTATION_RAD
     return {
         'N': str(description.n),
         'JOINT_NAMES': ', '.join(map(json.dumps, description.joint_names)),
@@ -194,7 +194,7 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
         raise FrictionError(
             f'A friction model of type {type(model).__name__} cannot be generated as code.'
         )
-    left = np.zeros_like(rows) if deviations is None else DEVIATIONS_LEFT * deviations
+    left = np.zeros_like(rows) if deviations is None else FRICTION_MARGIN_STD_COUNT * deviations
     return {
         'FRICTION': kind,
         'FRICTION_ROWS': str(len(rows)),

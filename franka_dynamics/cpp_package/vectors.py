@@ -30,11 +30,11 @@ import numpy as np
 from ..arm import ArmDescription
 from ..control.braking import Brake
 from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, Limits, State
+from ..control.feedforward import Feedforward, State, StateLimits
 from ..control.limits import TorqueLimiter
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
 from ..control.settings import Settings, Terms
-from ..control.terms import TermModel
+from ..control.terms import TorqueTermModel
 from ..errors import SettingsError
 from ..typing import Array
 
@@ -106,7 +106,7 @@ def _followed(
     yield 'begin'
     yield _settings_row('motion', settings, arm)
     home, amplitude = arm.home_pose, _amplitude(arm)
-    limits = Limits(max_state_age=0.0, joint_factors=(1e9,))
+    limits = StateLimits(max_state_age=0.0, joint_factors=(1e9,))
     core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
     stamp, begun = 0.0, False
     for k in range(_LOST + 200):
@@ -152,7 +152,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     yield 'begin'
     yield _settings_row('motion', settings, arm)
     q, amplitude = np.round(arm.home_pose, _DIGITS), _amplitude(arm)
-    terms, brake, zero = TermModel(arm, settings), Brake(arm), np.zeros(arm.n)
+    terms, brake, zero = TorqueTermModel(arm, settings), Brake(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
     yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.value, *torque)
@@ -190,7 +190,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
     # The generated controller begins at the torque that holds the arm.
     carried = settings.profile.receiver_adds_gravity
-    holding = np.zeros(arm.n) if carried else TermModel(arm, settings).gravity(q)
+    holding = np.zeros(arm.n) if carried else TorqueTermModel(arm, settings).gravity(q)
     holding = np.clip(holding, -effort, effort)
     receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
     stamp, numbers = 0.0, {1: 0, 2: 1_000_000}

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
-from ..control.default_gains import weak_gains
+from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
 from ..control.multisine import multisine
 from ..control.request import TrajectoryRequest
@@ -143,7 +143,7 @@ def run_trial(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    plant, gains = draw_plant(published), weak_gains(published, _MAX_DECAY_RATE)
+    plant, gains = draw_plant(published), low_gains(published, _MAX_DECAY_RATE)
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation(published)
     progress('recording the plant', 0.2)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..control.external_wrench import wrenches_along, WrenchEstimator
+from ..control.external_wrench import estimate_wrenches, WrenchEstimator
 from ..files import complete_or_absent
 from ..identification.judged_replay import JudgedReplay
 from ..recordings.log_file import library
@@ -30,8 +30,8 @@ def write_external(
     """
     recording, motion, best = result.recording, result.motion, result.fits[0]
     arm, torque = best.arm, motion.effort - best.predicted
-    wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
-    deviation = np.tile(estimator.deviation, (len(motion), 1))
+    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
+    deviation = np.tile(estimator.torque_std, (len(motion), 1))
     torques = {'external_torque': torque, 'external_torque_deviation': deviation}
     wrenches = {'external_wrench': wrench, 'external_wrench_deviation': wrench_deviation}
     options = motion.options
@@ -61,7 +61,7 @@ def write_external(
             about=about,
         )
     size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
-    normal = ', '.join(f'{one:.2f}' for one in estimator.deviation)
+    normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
     return (
         f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
         f'square {size} N m; an arm that nobody touches shows about {normal} N m'

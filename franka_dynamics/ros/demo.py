@@ -30,7 +30,7 @@ from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .node_process import ON, SWITCH
 from .status import ARM, COMMAND, NodeView, RESIDUAL, SIMULATED_ARM
 from ..arm import ArmDescription
-from ..control.default_gains import weak_gains
+from ..control.default_gains import low_gains
 from ..control.multisine import multisine
 from ..control.trajectory import Trajectory
 from ..demo.figures import DemoRates
@@ -172,7 +172,7 @@ class _Session:
 
     def _run(self, log: Path) -> DemoRun:
         plan, arm = self._plan, self._plan.arm_parameters
-        kp, kd = weak_gains(plan.arm, _MOST_RATE, _LEAST_INERTIA)
+        kp, kd = low_gains(plan.arm, _MOST_RATE, _LEAST_INERTIA)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         self._nodes.start_arm_and_node(
             {**arm, 'ideal': True, 'step_log': str(log)},

@@ -243,7 +243,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif controller.state_problem:
             unusable = controller.enabled and controller.latest is None
             level, message = 'ERROR' if unusable else 'STALE', controller.state_problem
-        elif not controller.usable:
+        elif not controller.has_usable_states:
             level, message = 'WARN', controller.why
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
@@ -309,7 +309,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'not explained by it [N m]': wrench.unexplained,
         }
         return self.status(
-            'External wrench', 'WARN' if wrench.singular else 'OK', wrench.sentence(), values
+            'External wrench', 'WARN' if wrench.singular else 'OK', wrench.accuracy_text(), values
         )
 
     def _model(self) -> tuple[DiagnosticStatus, DiagnosticStatus]:

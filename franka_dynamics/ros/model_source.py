@@ -32,7 +32,7 @@ from .parameter_tables import (
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, Limits, Stop
+from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_tilted
 from ..errors import DescriptionError, SettingsError
@@ -105,7 +105,7 @@ def make_controller(
     factors = tuple(parameters['guard.joint_factors'])
     controller = Feedforward(
         description,
-        limits=replace(made_of(Limits, parameters), joint_factors=factors),
+        limits=replace(made_of(StateLimits, parameters), joint_factors=factors),
         applied_when_silent=False,
         send=send,
         **vars(settings_from(parameters)),

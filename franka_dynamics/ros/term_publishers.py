@@ -140,7 +140,11 @@ class TermPublishers:
         Returns None if effort is not measured, and until enough good states have come.
         """
         torques = self._controller.residuals
-        return torques.external_torque if torques.measured and self._controller.usable else None
+        return (
+            torques.external_torque
+            if torques.measured and self._controller.has_usable_states
+            else None
+        )
 
     def wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.start_up import GOOD_STATES
+from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -38,7 +38,7 @@ def limited(arm=FER, **limits):
 
 def core(settings=MUJOCO, *, arm=FER, applied_when_silent=False, limits=None, **options):
     """Return a core that takes states without age; by default one of a node."""
-    limits = limits or Limits(max_state_age=0.0)
+    limits = limits or StateLimits(max_state_age=0.0)
     return Feedforward(
         arm, limits=limits, applied_when_silent=applied_when_silent, **options, **vars(settings)
     )
@@ -87,7 +87,7 @@ class Script:
         return self
 
     def running(self):
-        self.give(GOOD_STATES)
+        self.give(MIN_GOOD_STATE_COUNT)
         assert self.core.state is State.RUNNING
         return self
 

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.braking import Brake, FASTER, TIME_CONSTANT_S
-from franka_dynamics.control.feedforward import Limits, State, Stop
+from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.residual_monitor import bounds, MAX_PICK_UP_S
 from franka_dynamics.control.settings import Settings
@@ -136,7 +136,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
 
 @pytest.mark.parametrize('bumps', [0, 10])
 def test_short_unexplained_torques_stop_nothing_but_a_lasting_one_does(bumps):
-    patient = Limits(max_state_age=0.0, state_timeout=0.2)
+    patient = StateLimits(max_state_age=0.0, state_timeout=0.2)
     controller, stamp = core(FCI, limits=patient), 1.0
 
     def give(gap, more=0.0):
@@ -161,7 +161,7 @@ def test_short_unexplained_torques_stop_nothing_but_a_lasting_one_does(bumps):
 def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
     # Firm gains at the limits of torque and rate; states may be some milliseconds old.
     gains = {'kp': tuple(share * EFFORT), 'kd': tuple(0.12 * share * EFFORT)}
-    loop = Loop(Settings(target='fci'), controller={'limits': Limits()}, **CARRIED)
+    loop = Loop(Settings(target='fci'), controller={'limits': StateLimits()}, **CARRIED)
     readings = []
 
     def run(states, delay=0):
@@ -194,7 +194,7 @@ def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
 
 
 def test_an_arm_whose_states_become_too_old_for_the_gains_is_held_until_they_are_younger():
-    loop = Script(Settings(target='fci', **FIRM), limits=Limits()).give(30, age=0.0)
+    loop = Script(Settings(target='fci', **FIRM), limits=StateLimits()).give(30, age=0.0)
     assert loop.core.state is State.RUNNING
     loop.give(100, age=0.04)
     assert loop.core.state is State.HOLDING
@@ -397,7 +397,7 @@ def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
     [(0, 'fer_joint1 moves against'), (3, 'does not stay'), (6, 'fer_joint7 moves against')],
 )
 def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint, found):
-    limits = Limits(max_state_age=0.0, try_joints=True)
+    limits = StateLimits(max_state_age=0.0, try_joints=True)
     loop = Loop(Settings(target='fci', **FIRM), controller={'limits': limits}, **CARRIED)
     reverse(loop, joint).run(1.5)
     assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
@@ -409,7 +409,7 @@ def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint, found)
 @pytest.mark.parametrize('gains', [{}, FIRM])
 def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
     drawn = draw_plant(FR3, 0)  # with friction, elastic gears, and a load that nobody told of
-    limits = Limits(max_state_age=0.0, try_joints=True)
+    limits = StateLimits(max_state_age=0.0, try_joints=True)
     loop = Loop(FCI)
     loop.controller = core(replace(FCI, **gains), arm=FR3, limits=limits)
     loop.arm = ArmSimulation(drawn.arm, replace(drawn.settings, gravity_compensation=True))

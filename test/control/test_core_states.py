@@ -15,11 +15,11 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
-from franka_dynamics.control.default_gains import weak_gains
-from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.default_gains import low_gains
+from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.start_up import GOOD_STATES
-from franka_dynamics.control.state_check import _median, MAX_RESTARTS, WINDOW
+from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MEDIAN_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -71,9 +71,9 @@ def resting_loop():
 
 # What leads to each change, and the state after it.
 ROWS = {
-    (State.SILENT, Event.BEGIN): (lambda s: s.give(GOOD_STATES), State.RUNNING),
+    (State.SILENT, Event.BEGIN): (lambda s: s.give(MIN_GOOD_STATE_COUNT), State.RUNNING),
     (State.SILENT, Event.BACK): (
-        lambda s: s.stopping(True).tick(200).give(GOOD_STATES + 1),
+        lambda s: s.stopping(True).tick(200).give(MIN_GOOD_STATE_COUNT + 1),
         State.BRAKING,
     ),
     (State.RUNNING, Event.STOP): (lambda s: s.running().core.stop('test'), State.BRAKING),
@@ -87,11 +87,11 @@ ROWS = {
     (State.HOLDING, Event.DRIVEN): (lambda s: drive(s.holding()), State.STOPPING),
     (State.HOLDING, Event.LOST): (lambda s: s.holding().tick(100), State.STOPPING),
     (State.STOPPING, Event.BEGIN): (
-        lambda s: s.stopping().give(GOOD_STATES + 1, MOVING),
+        lambda s: s.stopping().give(MIN_GOOD_STATE_COUNT + 1, MOVING),
         State.RUNNING,
     ),
     (State.STOPPING, Event.BACK): (
-        lambda s: s.stopping(True).give(GOOD_STATES + 1, MOVING),
+        lambda s: s.stopping(True).give(MIN_GOOD_STATE_COUNT + 1, MOVING),
         State.BRAKING,
     ),
     (State.STOPPING, Event.STOP): (lambda s: fall(s.stopping()), State.BRAKING),
@@ -114,9 +114,9 @@ def test_each_row_of_the_table_happens_as_it_says(row, caplog):
 def test_a_core_waits_for_good_states_and_then_sends():
     script = Script(FCI)
     assert 'no joint state' in str(script.core.status)
-    script.give(GOOD_STATES - 1)
+    script.give(MIN_GOOD_STATE_COUNT - 1)
     assert (script.core.state, script.sent) == (State.SILENT, [])
-    assert str(GOOD_STATES - 1) in script.core.status.why
+    assert str(MIN_GOOD_STATE_COUNT - 1) in script.core.status.why
     script.give()
     assert script.core.state is State.RUNNING
     assert script.core.status.remedy == ''
@@ -124,7 +124,7 @@ def test_a_core_waits_for_good_states_and_then_sends():
 
 def test_a_loop_gets_a_torque_for_every_state():
     loop = core(MUJOCO, applied_when_silent=True)
-    torques = [loop.step(HOME, STILL, 1.0 + 1e-3 * k) for k in range(2 * GOOD_STATES)]
+    torques = [loop.step(HOME, STILL, 1.0 + 1e-3 * k) for k in range(2 * MIN_GOOD_STATE_COUNT)]
     for torque in torques:
         np.testing.assert_allclose(torque, GRAVITY, rtol=1e-12, atol=1e-12)
     stopped = [loop.step(HOME * np.nan, STILL, 1.1)]
@@ -157,7 +157,7 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
             made()
         return
     loop = made()
-    for k in range(GOOD_STATES):
+    for k in range(MIN_GOOD_STATE_COUNT):
         loop.step(arm.home, STILL, k * period)
     assert loop.state is State.RUNNING
 
@@ -171,7 +171,7 @@ def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
 def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
     given = (1.0,) * 7
     soft, half = (Feedforward('fr3', soft_gains=20.0, **more).law for more in ({}, {'kp': given}))
-    np.testing.assert_array_equal((soft.kp, soft.kd), weak_gains(load('fr3'), 20.0))
+    np.testing.assert_array_equal((soft.kp, soft.kd), low_gains(load('fr3'), 20.0))
     np.testing.assert_array_equal((half.kp, half.kd), (given, soft.kd))
 
 
@@ -224,7 +224,7 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
     before.give(5)
     if 'then' in stopped:
         script.core.stop('a second fault, or the end of the node', then)
-    script.tick(200).give(2 * GOOD_STATES)
+    script.tick(200).give(2 * MIN_GOOD_STATE_COUNT)
     assert script.core.state is State.SILENT
     np.testing.assert_allclose(script.sent[-1], end, rtol=0.0, atol=1e-9 * end.any())
     assert np.abs(np.diff(script.sent, axis=0)).max() <= 1.0 + 1e-12
@@ -332,10 +332,10 @@ def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
 
 def test_more_stops_than_allowed_within_a_minute_are_a_fault():
     script = Script()
-    for count in range(MAX_RESTARTS + 2):
-        script.give(GOOD_STATES + 20)
+    for count in range(MAX_RESTART_COUNT + 2):
+        script.give(MIN_GOOD_STATE_COUNT + 20)
         running = script.core.state is State.RUNNING
-        assert running == (count <= MAX_RESTARTS)
+        assert running == (count <= MAX_RESTART_COUNT)
         script.tick(100)
     assert script.core.status.faulty
 
@@ -351,16 +351,16 @@ def clock(monkeypatch):
 def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
     # It gives a stamp only, so by stamps no time passes.
     loop = Feedforward(FER, soft_gains=15.0)
-    for k in range(GOOD_STATES + 2):
+    for k in range(MIN_GOOD_STATE_COUNT + 2):
         loop.step(HOME, STILL, 1e-3 * k, effort=GRAVITY)
-    frozen = 1e-3 * (GOOD_STATES + 1)
+    frozen = 1e-3 * (MIN_GOOD_STATE_COUNT + 1)
     for clock[0] in np.arange(0.0, 0.02, 1e-4):
         loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
         assert loop.state is State.RUNNING
     for clock[0] in np.arange(0.021, 0.1, 1e-3):
         torque = loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
     assert loop.state is State.SILENT and not torque.any()
-    for k in range(GOOD_STATES + 1):
+    for k in range(MIN_GOOD_STATE_COUNT + 1):
         loop.step(HOME, STILL, frozen + 1e-3 * (k + 1), effort=GRAVITY)
     assert loop.state is State.RUNNING
 
@@ -373,22 +373,24 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     assert script.core.sends
     # A repeated state is one, however often it comes at once; older ones in a row are of another
     # clock.
-    for _ in range(2 * WINDOW):
+    for _ in range(2 * MEDIAN_STATE_COUNT):
         script.core.step(script.q, STILL, script.time)
-    for k in range(WINDOW):
+    for k in range(MEDIAN_STATE_COUNT):
         assert script.core.state is State.RUNNING
         script.core.step(script.q, STILL, script.time - 0.5 + 1e-3 * k)
     assert script.core.state is not State.RUNNING
-    script.tick(100).give(2 * GOOD_STATES).give(3, MOVING)
+    script.tick(100).give(2 * MIN_GOOD_STATE_COUNT).give(3, MOVING)
     script.time -= 5.0
     script.give()
     assert script.core.state is not State.RUNNING
-    script.tick(100).give(2 * GOOD_STATES)
+    script.tick(100).give(2 * MIN_GOOD_STATE_COUNT)
     assert script.core.state is State.RUNNING
 
 
 def test_slow_states_give_terms_and_no_torque():
-    slow = core(MUJOCO, limits=Limits(min_input_rate=200.0, max_state_age=0.0, state_timeout=0.1))
+    slow = core(
+        MUJOCO, limits=StateLimits(min_input_rate=200.0, max_state_age=0.0, state_timeout=0.1)
+    )
     for k in range(60):
         slow.step(HOME, STILL, 1.0 + 0.033 * k)
     assert slow.state is State.SILENT
@@ -397,7 +399,7 @@ def test_slow_states_give_terms_and_no_torque():
 
 
 def test_old_states_allow_no_first_torque_and_stop_the_arm():
-    limits = Limits(max_state_age=0.05)
+    limits = StateLimits(max_state_age=0.05)
     script = Script(limits=limits)
     script.give(60, age=0.02)
     assert script.core.state is State.SILENT
@@ -407,13 +409,15 @@ def test_old_states_allow_no_first_torque_and_stop_the_arm():
     script.give(3, MOVING, age=0.001).give(1, age=0.06)
     assert script.core.state is State.STOPPING
     # Nor may a state come from the future.
-    early = Script(limits=limits).give(GOOD_STATES, age=0.0).give(3, MOVING).give(age=-0.06)
+    early = (
+        Script(limits=limits).give(MIN_GOOD_STATE_COUNT, age=0.0).give(3, MOVING).give(age=-0.06)
+    )
     assert early.core.state is State.STOPPING
 
 
 def test_gains_that_bear_no_old_states_are_refused_while_states_come_old():
     gains = {'kp': (100.0,) * 7, 'kd': (10.0,) * 4 + (2.0, 2.0, 0.5)}
-    fresh, old = (Script(MUJOCO, limits=Limits()).give(30, age=age) for age in (0.0, 0.012))
+    fresh, old = (Script(MUJOCO, limits=StateLimits()).give(30, age=age) for age in (0.0, 0.012))
     assert fresh.sent and old.sent
     fresh.core.change(**gains)
     with refuses(SettingsError, 'kd'):
@@ -428,11 +432,13 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
     assert script.core.state is State.STOPPING
     # An old state and a long silence together could swing (test_default_gains.py).
     for silence, running in ((0.045, True), (0.055, False)):
-        aged = Script(limits=Limits(max_state_age=0.1, state_timeout=0.1))
-        aged.give(GOOD_STATES, age=0.0).give(age=0.05).core.tick(aged.time, silence)
+        aged = Script(limits=StateLimits(max_state_age=0.1, state_timeout=0.1))
+        aged.give(MIN_GOOD_STATE_COUNT, age=0.0).give(age=0.05).core.tick(aged.time, silence)
         assert (aged.core.state is State.RUNNING) is running
     # Three periods of slow states are allowed, though a gap in their stamps may be shorter.
-    slow = core(MUJOCO, limits=Limits(min_input_rate=50.0, max_state_age=0.0, state_timeout=0.02))
+    slow = core(
+        MUJOCO, limits=StateLimits(min_input_rate=50.0, max_state_age=0.0, state_timeout=0.02)
+    )
     sent_at_rest(slow, 60, period=0.015)
     for silence, running in ((0.044, True), (0.046, False)):
         slow.tick(10.0, silence)
@@ -490,7 +496,7 @@ def test_after_a_reset_an_episode_is_bit_equal():
 
 @pytest.mark.parametrize('ends', ['at rest', 'lost', 'silence'])
 def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
-    script = Script(MUJOCO, limits=Limits(max_state_age=0.0, state_timeout=1e3)).stopping()
+    script = Script(MUJOCO, limits=StateLimits(max_state_age=0.0, state_timeout=1e3)).stopping()
     script.core.stop('test')  # or torques would begin again
     for _ in range(300):
         script.give(dq=MOVING).core.tick(script.time)  # ticks come between states
@@ -524,15 +530,15 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
     for then, state in ((Stop.LET_GO, State.SILENT), (Stop.HOLD, State.RUNNING)):
         script.core.start()
-        script.give(GOOD_STATES).core.stop('test', then)
+        script.give(MIN_GOOD_STATE_COUNT).core.stop('test', then)
         script.give(100).core.reset()
-        script.give(GOOD_STATES)
+        script.give(MIN_GOOD_STATE_COUNT)
         assert script.core.state is state
 
 
 def test_episodes_without_a_reset_are_no_stops_within_a_minute():
     loop = core(MUJOCO, applied_when_silent=True)
-    for _ in range(2 * MAX_RESTARTS):
+    for _ in range(2 * MAX_RESTART_COUNT):
         for k in range(200):
             loop.step(HOME, STILL, 1e-3 * k)
         assert loop.state is State.RUNNING, loop.status
@@ -581,7 +587,7 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_n
     script.core.change(target=after)
     script.core.change(target=before)  # as if nothing had changed
     script.core.start()
-    script.give(GOOD_STATES)
+    script.give(MIN_GOOD_STATE_COUNT)
     begun = script.sent[-1]
     script.core.stop('test')
     script.give(300).core.change(target=after)
@@ -667,7 +673,7 @@ def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
     script = Script().braking(False)
     script.core.start()
     drive(script)
-    script.tick(200).give(3 * GOOD_STATES)
+    script.tick(200).give(3 * MIN_GOOD_STATE_COUNT)
     assert script.core.state is State.SILENT
     assert script.core.faulty
 
@@ -727,7 +733,7 @@ def test_of_two_changes_at_once_none_is_lost():
 
 
 def test_the_caller_may_write_into_the_torques_that_it_gets():
-    kept = [Script(MUJOCO).give(GOOD_STATES + 30) for _ in range(2)]
+    kept = [Script(MUJOCO).give(MIN_GOOD_STATE_COUNT + 30) for _ in range(2)]
     for script, written in zip(kept, (True, False)):
         for k in range(20):
             script.time += 1e-3
@@ -756,7 +762,7 @@ def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     if not held:
         script.core.start()
     script.sent.clear()
-    script.give(GOOD_STATES + 2)
+    script.give(MIN_GOOD_STATE_COUNT + 2)
     gravity = NewtonEulerModel(FER).gravity(script.q)
     np.testing.assert_allclose(script.sent[0], gravity, rtol=0, atol=1e-9 * np.abs(gravity).max())
 
@@ -766,7 +772,7 @@ def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_
     # no torque was missed in simulated time.
     script = Script(MUJOCO).running()
     script.give(80)
-    for k in range(3 * GOOD_STATES + 20):
+    for k in range(3 * MIN_GOOD_STATE_COUNT + 20):
         at = {'age': 0.0, 'now': 5.0 + 1e-3 * k, 'effort': GRAVITY}
         script.core.step(HOME, STILL, 1.0 + 1e-3 * k, **at)
     assert script.core.state is State.RUNNING, script.core.status

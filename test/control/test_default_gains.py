@@ -9,10 +9,10 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import (
+    DAMPING_RATE_TIMES_HOLD_TIME,
     default_gains,
-    HELD_RATE,
-    MAX_HELD_S,
-    weak_gains,
+    low_gains,
+    MAX_TORQUE_HOLD_TIME_S,
 )
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
@@ -86,7 +86,9 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     kd, model = default_gains(arm)[1], NewtonEulerModel(arm, (0.0, 0.0, 0.0))
     # The torque of each joint alone at 1 rad/s
     ddq = [model.forward_dynamics(arm.home, np.zeros(7), torque) for torque in -np.diag(kd)]
-    np.testing.assert_allclose(np.diag(ddq), -HELD_RATE / MAX_HELD_S, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.diag(ddq), -DAMPING_RATE_TIMES_HOLD_TIME / MAX_TORQUE_HOLD_TIME_S, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
@@ -106,7 +108,7 @@ def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     # With fixed gains the velocity of the FR3's joint 7 changed by 4.4 times itself in a step of 1
     # ms; more than 2 is unstable.
     description = load(arm)
-    kp, kd = weak_gains(description, 100.0)
+    kp, kd = low_gains(description, 100.0)
     inverse = np.linalg.inv(NewtonEulerModel(description).mass_matrix(description.home))
     assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5
     assert (kp > 0.0).all()

@@ -10,20 +10,20 @@ import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.external_torque import (
-    BANDWIDTH,
-    DAMPING,
-    friction_in_effort,
+    friction_in_measured_effort,
     MomentumObserver,
+    OBSERVER_BANDWIDTH_RAD_S,
+    OBSERVER_DAMPING_RATIO,
 )
 from franka_dynamics.control.external_wrench import (
-    SINGULAR_FORCE,
-    torque_deviation,
+    external_torque_std,
+    MAX_FORCE_STD_N,
     WrenchEstimator,
 )
-from franka_dynamics.control.feedforward import Limits, State
+from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.guard_replay import replay_guard
-from franka_dynamics.control.settings import Settings, TARGETS
-from franka_dynamics.control.start_up import GOOD_STATES
+from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
+from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
@@ -83,7 +83,7 @@ def test_a_forgotten_torque_leaves_nothing_that_grows_again():
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     for k in range(5):  # 10 N m begin to act: the estimate still rises
         observer.update(1e-3 * k, FER.home, still, gravity + 10.0 * (k > 0))
-    observer.forget_torque()
+    observer.reset_estimate()
     for k in range(5, 50):
         torque = observer.update(1e-3 * k, FER.home, still, gravity)
         np.testing.assert_allclose(torque, still, rtol=0, atol=1e-9)
@@ -135,13 +135,13 @@ def test_friction_is_taken_out_and_slip_elements_are_followed(true, wrong, shown
     [('auto', 'fci', 1), ('auto', 'mujoco', 0), ('included', 'mujoco', 1), ('excluded', 'fci', 0)],
 )
 def test_friction_in_effort_is_the_arm_files_or_none_by_choice(choice, target, taken_out):
-    found = friction_in_effort(choice, FER, TARGETS[target])
+    found = friction_in_measured_effort(choice, FER, RECEIVER_PROFILES[target])
     assert found is (FER.friction if taken_out else None)
 
 
 def test_effort_friction_of_an_arm_without_friction_is_refused():
     with pytest.raises(SettingsError, match=r'effort_friction is included, but .*fr3.* has no'):
-        friction_in_effort('included', load('fr3'), TARGETS['fci'])
+        friction_in_measured_effort('included', load('fr3'), RECEIVER_PROFILES['fci'])
 
 
 # The wrench. ----------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def acting(time):
 def test_known_wrenches_in_mujoco_are_told_along_a_motion():
     # Given an arm that moves about home, and a wrench on its flange that turns.
     arm, w = load('fr3v2'), SWING_RATES
-    model, lag = PinocchioModel(arm), 2.0 * DAMPING / BANDWIDTH
+    model, lag = PinocchioModel(arm), 2.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
     observer, estimator = MomentumObserver(model), WrenchEstimator(model)
 
     def law(simulation, at):
@@ -193,7 +193,7 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
 def test_away_from_singular_poses_it_is_plain_least_squares():
     jacobian = NewtonEulerModel(FER).jacobian(FER.home)
     torque = np.array([3.0, -5.0, 2.0, 4.0, -1.0, 0.5, 0.3])
-    weight = 1.0 / torque_deviation(FER)
+    weight = 1.0 / external_torque_std(FER)
     weighed = (jacobian * weight).T
     expected, *_ = np.linalg.lstsq(weighed, torque * weight, rcond=None)
     estimate = WrenchEstimator(PinocchioModel(FER)).estimate(FER.home, torque)
@@ -205,8 +205,11 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
     # A moment of 1 N m counts as 5 N, at a lever of 0.2 m.
     newtons = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     largest = np.linalg.eigvalsh(estimate.covariance * np.outer(newtons, newtons))[-1] ** 0.5
-    assert estimate.worst == pytest.approx(largest, rel=1e-7)
-    assert estimate.sentence() == f'standard deviation at most {largest:.1f} N in every direction'
+    assert estimate.max_std == pytest.approx(largest, rel=1e-7)
+    assert (
+        estimate.accuracy_text()
+        == f'standard deviation at most {largest:.1f} N in every direction'
+    )
 
 
 def test_a_singular_pose_is_said_and_damped():
@@ -216,12 +219,12 @@ def test_a_singular_pose_is_said_and_damped():
     estimate = WrenchEstimator(PinocchioModel(FER)).estimate(STRAIGHT, torque)
     # Then the directions that no joint torque shows have a large deviation and no force.
     assert estimate.singular
-    assert estimate.sentence().startswith('singular pose: ')
+    assert estimate.accuracy_text().startswith('singular pose: ')
     scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     variances, directions = np.linalg.eigh(estimate.covariance * np.outer(scale, scale))
-    blind = directions.T[variances > SINGULAR_FORCE**2]
+    blind = directions.T[variances > MAX_FORCE_STD_N**2]
     assert len(blind) >= 1
-    assert np.linalg.eigvalsh(estimate.covariance)[-1] > SINGULAR_FORCE**2
+    assert np.linalg.eigvalsh(estimate.covariance)[-1] > MAX_FORCE_STD_N**2
     assert np.abs(blind @ (estimate.wrench * scale)).max() < 1.0
     # And the wrench stays of the size of the force.
     assert np.linalg.norm(estimate.wrench) < 15.0
@@ -274,8 +277,10 @@ class Seen:
 @pytest.mark.parametrize('late', [0, 4])
 def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
     weak, still = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
-    controller = core(weak, limits=Limits())
-    sent_at_rest(controller, GOOD_STATES, begin=2.0 - 1e-3 * GOOD_STATES, age=1e-3 * late)
+    controller = core(weak, limits=StateLimits())
+    sent_at_rest(
+        controller, MIN_GOOD_STATE_COUNT, begin=2.0 - 1e-3 * MIN_GOOD_STATE_COUNT, age=1e-3 * late
+    )
     seen, sent = Seen(controller), []
     for k in range(20):
         dq = still + 1e-3 * (k % 7)  # so that each torque is another
@@ -287,7 +292,7 @@ def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
 def test_a_receiver_that_applies_torques_when_silent_has_the_last_one():
     controller = core(applied_when_silent=True)
     seen = Seen(controller)
-    sent_at_rest(controller, GOOD_STATES // 2)
+    sent_at_rest(controller, MIN_GOOD_STATE_COUNT // 2)
     assert controller.state is State.SILENT
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(seen.torques[-1], gravity, rtol=1e-9, atol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import Brake
-from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
@@ -260,7 +260,7 @@ CASES += [(name, bad) for name in ('time', 'now') for bad in (np.inf, np.nan)]
 
 @pytest.mark.parametrize(('name', 'bad'), CASES)
 def test_a_wrong_type_is_a_sentence_and_leaves_the_core_as_it_was(name, bad):
-    loop = Feedforward(load('fr3'), 'mujoco', limits=Limits(max_state_age=0.0))
+    loop = Feedforward(load('fr3'), 'mujoco', limits=StateLimits(max_state_age=0.0))
     home = np.array(loop.description.home)
     for k in range(100):
         before = loop.step(home, np.zeros(7), 1e-3 * k)

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.terms import TermModel
+from franka_dynamics.control.terms import TorqueTermModel
 from franka_dynamics.control.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -26,7 +26,7 @@ def models(**changes):
     settings = Settings(**changes)
     payload = settings.payload_inertia()
     loaded = FER.with_payload(payload) if payload.mass else FER
-    return TermModel(FER, settings), NewtonEulerModel(loaded, settings.gravity_vector)
+    return TorqueTermModel(FER, settings), NewtonEulerModel(loaded, settings.gravity_vector)
 
 
 @pytest.mark.parametrize('payload', [{}, {'payload': LOAD}])
@@ -38,7 +38,7 @@ def test_each_term_is_that_of_the_independent_model(payload, gravity):
     for term, states, expected in (
         (terms.gravity, (q,), independent.gravity(q)),
         (terms.coriolis, (q, dq), independent.coriolis(q, dq)),
-        (terms.inertia, (q, ddq), weightless.inverse_dynamics(q, 0.0 * dq, ddq)),
+        (terms.inertia_torque, (q, ddq), weightless.inverse_dynamics(q, 0.0 * dq, ddq)),
     ):
         actual = [term(*state) for state in zip(*states)]
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)

@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.control.settings import RECEIVER_PROFILES
 
 COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
@@ -85,7 +85,7 @@ def packed(settings, joints=7):
     """Return settings as the array that the C++ caller reads."""
     return np.array(
         [
-            float(list(TARGETS).index(settings.target)),
+            float(list(RECEIVER_PROFILES).index(settings.target)),
             *settings.gravity_vector,
             *settings.payload,
             float(settings.payload_known_to_robot),

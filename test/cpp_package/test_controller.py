@@ -14,7 +14,7 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
-from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
@@ -168,7 +168,7 @@ def test_it_starts_with_the_packages_parameter_files(library, name):
     ('parameters', 'named'),
     [
         ({}, None),
-        *(({'target': name}, None) for name in TARGETS),
+        *(({'target': name}, None) for name in RECEIVER_PROFILES),
         ({'target': 'moon'}, "'moon'"),
         ({'terms__friction': True}, 'terms.friction'),  # fci adds it
         ({'kp': [1.0, 2.0]}, 'kp'),

@@ -24,8 +24,8 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.control.braking import TIME_CONSTANT_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.start_up import GOOD_STATES
-from franka_dynamics.control.terms import FrictionFeedforward, TermModel
+from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.terms import FrictionFeedforward, TorqueTermModel
 from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.cpp_package.vectors import vectors
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -131,11 +131,11 @@ def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     settings, states = SETTINGS[name], sample_states(arm, 200, seed=3)
     found = np.full((4, 200, arm.n), np.nan)
     library.terms(200, packed(settings), *states, *found)
-    model = TermModel(arm, settings)
+    model = TorqueTermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
         gravity = model.gravity(q)
         left = model.gravity_to_command(q, gravity)
-        expected = [gravity, left, model.coriolis(q, dq), model.inertia(q, ddq)]
+        expected = [gravity, left, model.coriolis(q, dq), model.inertia_torque(q, ddq)]
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL)
 
 
@@ -190,11 +190,12 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
         torque, state = controller.cycle(q, dq)
     usable = ends == 'following'
     assert state == ('following' if usable else 'fault')
-    held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else home)
+    held = TorqueTermModel(arm, Settings(target='mujoco')).gravity(q if usable else home)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
-    # After states that were missing it is braked again, but not before GOOD_STATES others.
-    states = [controller.cycle(home, np.zeros(arm.n))[1] for _ in range(GOOD_STATES)]
-    assert states == ['following' if usable else 'fault'] * (GOOD_STATES - 1) + [ends]
+    # After states that were missing it is braked again, but not before MIN_GOOD_STATE_COUNT
+    # others.
+    states = [controller.cycle(home, np.zeros(arm.n))[1] for _ in range(MIN_GOOD_STATE_COUNT)]
+    assert states == ['following' if usable else 'fault'] * (MIN_GOOD_STATE_COUNT - 1) + [ends]
     controller.restart()
     assert controller.cycle(home, np.zeros(arm.n))[1] == 'following'
 
@@ -203,7 +204,7 @@ def test_a_held_arm_that_something_drives_is_held_no_more(built):
     arm, library = built
     settings, home = Settings(target='mujoco'), np.array(arm.home)
     receiver = Receiver(library, settings)
-    still, carried = np.zeros(7), TermModel(arm, settings).gravity(home)
+    still, carried = np.zeros(7), TorqueTermModel(arm, settings).gravity(home)
     receiver.receive(carried)
     for _ in range(150):
         _, state = receiver.cycle(home, still)
@@ -221,7 +222,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     for _ in range(50):
         torque, state = controller.cycle(np.where(np.arange(7) == 6, np.inf, q), still)
     assert state == 'fault'
-    held = TermModel(arm, settings).gravity(q)
+    held = TorqueTermModel(arm, settings).gravity(q)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
 
 
@@ -237,7 +238,7 @@ def test_the_gains_hold_a_braked_arm_where_braking_began_or_limits_held_back_its
     q, moved = np.array(arm.home), np.array(arm.home) + 0.02
     for given, name in ((q, 'following'), (q * np.nan, 'fault')):
         assert receiver.cycle(given, still)[1] == name
-    assert [receiver.cycle(q, still)[1] for _ in range(GOOD_STATES)][-1] == 'braking'
+    assert [receiver.cycle(q, still)[1] for _ in range(MIN_GOOD_STATE_COUNT)][-1] == 'braking'
     if limited:
         receiver.cycle(moved, np.ones(arm.n))
     else:  # gravity changes on the way

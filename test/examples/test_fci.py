@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.default_gains import weak_gains
+from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 
@@ -102,7 +102,7 @@ def test_a_motion_is_fed_forward_and_ends_where_it_began(moved, robot, capsys):
     velocity = np.outer((30 * s**2 - 60 * s**3 + 30 * s**4) * rate, way)
     acceleration = np.outer((60 * s - 180 * s**2 + 120 * s**3) * rate**2, way)
     arm = load('fr3', hand='none')
-    model, (kp, kd) = NewtonEulerModel(arm), weak_gains(arm, 20.0)
+    model, (kp, kd) = NewtonEulerModel(arm), low_gains(arm, 20.0)
     # The robot adds gravity itself. Each torque is compared with the state that it answers, so
     # late states do not matter; where a torque changes by the largest step, the rate limits it.
     expected = model.inverse_dynamics(q, dq, acceleration) - model.gravity(q)

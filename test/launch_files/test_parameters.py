@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
+from franka_dynamics.control.settings import DEFAULT_TARGET, RECEIVER_PROFILES
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.urdf.writer import save
 
@@ -101,7 +101,7 @@ def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arri
 
 def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path):
     file = parameter_file(tmp_path / 'own.yaml', OWN)
-    for target in ('', *TARGETS):
+    for target in ('', *RECEIVER_PROFILES):
         node = launched('feedforward', target=target, params_file=file)['feedforward_node']
         has(node, target=target or DEFAULT_TARGET, min_input_rate=70.0)
         assert node.remappings[COMMAND] == COMMAND

@@ -7,7 +7,7 @@ from hypothesis.stateful import initialize, precondition, rule, RuleBasedStateMa
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 
@@ -39,7 +39,7 @@ class HostileWorld(RuleBasedStateMachine):
     def begin(self, applied):
         self.applied = applied  # whether a loop applies each torque, or a node sends it
         self.core = Feedforward(
-            ARM, 'mujoco', limits=Limits(max_state_age=0.0), applied_when_silent=applied
+            ARM, 'mujoco', limits=StateLimits(max_state_age=0.0), applied_when_silent=applied
         )
         self.time, self.now, self.q = 10.0, 10.0, HOME
         self.newest = self.time  # largest stamp so far; the core drops states of other stamps

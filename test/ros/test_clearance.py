@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.ros import clearance
 from franka_dynamics.ros.clearance import (
     Clearance,
@@ -37,7 +37,7 @@ LISTENING, CLEAR, REFUSED = Clearance
 @pytest.mark.parametrize(
     ('target', 'found', 'wrong'),
     [
-        *[(target, [], None) for target in TARGETS],
+        *[(target, [], None) for target in RECEIVER_PROFILES],
         ('mujoco', [ARM], None),
         ('mujoco', [SIMULATED, UNKNOWN], None),  # such as `ros2 topic echo`
         ('mujoco', [UNKNOWN], 0),
@@ -60,7 +60,7 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
     assert [f'/node{i}' in said for i in range(len(found))] == [
         i == wrong for i in range(len(found))
     ]
-    assert set(EXPECTED) == set(TARGETS)
+    assert set(EXPECTED) == set(RECEIVER_PROFILES)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
 
-from franka_dynamics.control.feedforward import Limits
-from franka_dynamics.control.settings import Settings, TARGETS
+from franka_dynamics.control.feedforward import StateLimits
+from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.errors import FrankaDynamicsError, SettingsError
 from franka_dynamics.names import REPAIRS
 from franka_dynamics.resources import share_directory
@@ -53,11 +53,11 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     for made, own in (
         (settings_from(given), Settings()),
         # A node's topic is faster than any loop; a slower one is most likely the merged one.
-        (made_of(Limits, given), Limits(min_input_rate=200.0)),
+        (made_of(StateLimits, given), StateLimits(min_input_rate=200.0)),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in table('feedforward')}
-    assert choices['target'] == tuple(TARGETS)
+    assert choices['target'] == tuple(RECEIVER_PROFILES)
     assert choices['repair'] == ('', *REPAIRS)
 
 

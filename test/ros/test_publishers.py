@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 
-from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import diagnostics
@@ -62,7 +62,7 @@ class Publishers:
 
 @pytest.fixture
 def told():
-    limits = Limits(max_state_age=0.0)
+    limits = StateLimits(max_state_age=0.0)
     return Publishers(Feedforward(FER, limits=limits, applied_when_silent=False))
 
 
