@@ -215,9 +215,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/watch.md': [
             (
                 "orange from {} % of its joint's torque limit, red from {} %",
-                (100.0 * scene.NEAR_LIMIT, 100.0 * scene.AT_LIMIT),
+                (100.0 * scene.NEAR_LIMIT_RATIO, 100.0 * scene.AT_LIMIT_RATIO),
             ),
-            ('above {} N m', (scene.MIN_DRAWN_NM,)),
+            ('above {} N m', (scene.MIN_DRAWN_TORQUE_NM,)),
         ],
         'docs/howto/identification.md': [
             ('by more than {} % and more than two standard', (100.0 * results.LEAST_GAIN,)),

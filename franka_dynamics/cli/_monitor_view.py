@@ -16,7 +16,6 @@ from rich.text import Text
 from ..ros.status import COMMAND, JOINT_STATES, NodeView, TORQUE_TERMS
 
 _COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 # Stamps later than this behind the clock come from a simulation slower than the clock, because a
 # node refuses states that old [ms]; stamps an hour or more off are simulated time.
@@ -78,7 +77,7 @@ def _torques(node: NodeView) -> Table:
     caption += f' of {common}...' if common else ''
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', overflow='fold')
-    for heading in ('limit', *(_HEADINGS[term] for term in terms)):
+    for heading in ('limit', *(TORQUE_TERMS[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
     torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
     for joint, limit in node.torque_limits.items():

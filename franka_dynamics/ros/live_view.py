@@ -19,10 +19,9 @@ from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
-from ..view.window import PERIOD_S, Window
+from ..view.scene import Column, ViewState
+from ..view.window import UPDATE_PERIOD_S, Window
 
-_COLUMNS = dict(zip(TORQUE_TERMS, (COMMANDED, GRAVITY, CORIOLIS, INERTIA, EXTERNAL)))
 _DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _STALE_S = 0.5  # between the stamps of a joint state and of a term that is shown with it [s]
 
@@ -57,8 +56,8 @@ class LiveView(Observer):
     def read(self) -> ViewState | None:
         """Return the newest state without waiting, or None if none has arrived or it is bad."""
         terms = {
-            column: self.newest(JointState, f'{self._node}/{name}')
-            for name, column in _COLUMNS.items()
+            Column(heading): self.newest(JointState, f'{self._node}/{name}')
+            for name, heading in TORQUE_TERMS.items()
         }
         self.poll()
         data = self.newest(JointState, self._topic, raw=True)
@@ -72,9 +71,12 @@ class LiveView(Observer):
         q, dq, self.problem = reading.position, reading.velocity, ''
         if not (np.isfinite(q).all() and np.isfinite(dq).all()):
             return None
-        torques = {GRAVITY: self._model.gravity(q), CORIOLIS: self._model.coriolis(q, dq)}
+        torques = {
+            Column.GRAVITY: self._model.gravity(q),
+            Column.CORIOLIS: self._model.coriolis(q, dq),
+        }
         if reading.effort is not None:
-            torques[MEASURED] = reading.effort
+            torques[Column.MEASURED] = reading.effort
         for column, message in terms.items():
             by_name = {} if message is None else dict(zip(message.name, message.effort))
             if (
@@ -116,4 +118,4 @@ def watch(
                     window.remark.content = f'{error}'
             if state is not None:
                 window.show(state)
-            time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))
+            time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

@@ -24,8 +24,14 @@ TORQUE_LIMITS = 'Torque limits [N m]'
 HELD = 'held'  # whether a receiver holds the arm
 REMEDY = 'to command again'
 RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
-# The feedforward node's torque topics, in the order in which they are displayed.
-TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
+# Headings of the feedforward node's torque topics, in the order in which they are displayed.
+TORQUE_TERMS = {
+    'feedforward': 'cmd.',
+    'gravity': 'g',
+    'coriolis': 'C dq',
+    'inertia_torque': 'M ddq',
+    'external_torque': 'ext.',
+}
 SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The meshes that show an arm: those of a URDF, which may be the one that the package writes."""
+"""Meshes that show an arm: those of a URDF file, or of the URDF that this package generates."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ class LinkMesh:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """An arm's meshes, and the function from positions (n,) to the poses of the joints' frames."""
+    """An arm's meshes; `frames` maps positions (n,) to the poses of the URDF's joint frames."""
 
     meshes: tuple[LinkMesh, ...]
     frames: Callable[[Array], Sequence[Array]]
 
     def poses(self, q: Array) -> list[Array]:
-        """Return each mesh's pose (4, 4) in the root link of the URDF."""
+        """Return each mesh's pose (4, 4) in the URDF's root link."""
         frames = self.frames(q)
         return [frames[mesh.parent] @ mesh.pose for mesh in self.meshes]
 
 
 def shape_meshes(arm: ArmDescription) -> ArmMeshes:
-    """Return the simple shapes of the URDF that the package writes of an arm; maybe none."""
+    """Return the simple shapes in the URDF that this package generates for an arm."""
     shapes = load_shapes(arm.name)
     if shapes and arm.hand not in (NO_HAND, ''):
         hand = (shape.moved(arm.flange_transform()) for shape in load_hand_shapes())

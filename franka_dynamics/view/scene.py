@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the arm in three dimensions: links, frames, centres of mass, external torques."""
+"""Draws an arm in three dimensions: links, frames, centres of mass, external torques."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -16,37 +17,43 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..report.table import Cell, Head, Mark, Table
 from ..typing import Array
 
-GRAVITY, CORIOLIS, INERTIA = 'g', 'C dq', 'M ddq'
-MEASURED, COMMANDED, EXTERNAL = 'meas.', 'cmd.', 'ext.'
-COLUMNS = (GRAVITY, CORIOLIS, INERTIA, MEASURED, COMMANDED, EXTERNAL)
+
+class Column(StrEnum):
+    """A column of the table of torques; the value is its heading."""
+
+    GRAVITY = 'g'
+    CORIOLIS = 'C dq'
+    INERTIA = 'M ddq'
+    MEASURED = 'meas.'
+    COMMANDED = 'cmd.'
+    EXTERNAL = 'ext.'
 
 
 @dataclass(frozen=True, eq=False)
 class ViewState:
     """
-    The state to show: `time` [s], positions `q` (n,), and known torques (n,) [N m] by column name.
+    The arm's state to show: `time` [s], positions `q` (n,), known torques (n,) [N m] by column.
 
     External torque is measured minus modelled torque, as in Franka's interface.
     """
 
     time: float
     q: Array
-    torques: Mapping[str, Array] = field(default_factory=dict)
+    torques: Mapping[Column, Array] = field(default_factory=dict)
 
 
 def share_of_limit(state: ViewState, description: ArmDescription) -> Array | None:
     """
-    Return |torque| over the torque limit of each joint, (n,).
+    Return each joint's |torque| divided by its torque limit, (n,).
 
-    The commanded torque is used if `state` has it, else the measured torque; None is returned if
-    `state` has neither.
+    The torque is the commanded one, else the measured one; None if `state` has neither.
     """
-    torque = state.torques.get(COMMANDED, state.torques.get(MEASURED))
+    torque = state.torques.get(Column.COMMANDED, state.torques.get(Column.MEASURED))
     return None if torque is None else np.abs(torque) / description.limit('effort')
 
 
-# Fractions of the torque limit from which a link is orange, and from which it is red.
-NEAR_LIMIT, AT_LIMIT = 0.7, 0.99
+NEAR_LIMIT_RATIO = 0.7  # of torque to its limit, from which a link is orange
+AT_LIMIT_RATIO = 0.99  # from which a link is red
 COLOURS: dict[Mark, tuple[int, int, int]] = {
     'good': (120, 160, 200),
     'warning': (230, 160, 40),
@@ -61,26 +68,26 @@ _UNKNOWN = '–'
 
 
 def _mark(share: float) -> Mark:
-    return 'bad' if share >= AT_LIMIT else 'warning' if share >= NEAR_LIMIT else 'good'
+    return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
 
 
 def colour_of(share: float) -> tuple[int, int, int]:
-    """Return the colour for a torque relative to its limit."""
+    """Return the colour that stands for a ratio of torque to its limit."""
     return COLOURS[_mark(share)]
 
 
 def torque_table(state: ViewState, description: ArmDescription) -> str:
-    """Return the table of torques as HTML; an unknown value is a dash."""
+    """Return the table of a state's torques as HTML; an unknown value is a dash."""
     shares = share_of_limit(state, description)
     rows = []
     for i, q in enumerate(state.q):
         known = {column: torque[i] for column, torque in state.torques.items()}
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
-        torques = [np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in COLUMNS]
+        torques = [np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in Column]
         share = np.nan if shares is None else float(shares[i])
         percent = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
         rows.append((i + 1, q, *torques, percent))
-    columns = [Head(name, form='.1f') for name in COLUMNS]
+    columns = [Head(name, form='.1f') for name in Column]
     heads: list[Head | str] = ['', Head('q', form='.2f'), *columns, 'limit']
     about = (
         f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
@@ -96,8 +103,8 @@ _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
 _CENTER_RADIUS_M = 0.025
 _ARROW_M_PER_NM = 0.03  # length of an arrow per torque [m/(N m)]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
-# External torques below MIN_DRAWN_NM [N m] are not drawn: an arrow would be shorter than its head.
-MIN_DRAWN_NM = _HEAD_LENGTH / _ARROW_M_PER_NM
+# The arrow of a smaller external torque would be shorter than its head, so none is drawn.
+MIN_DRAWN_TORQUE_NM = _HEAD_LENGTH / _ARROW_M_PER_NM
 _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
@@ -142,7 +149,7 @@ class ArmScene:
         server.initial_camera.look_at = (0.2, 0.05, 0.42)
 
     def update(self, state: ViewState) -> None:
-        """Show a state."""
+        """Move links, frames and arrows to a state."""
         poses = self._model.frames(state.q)
         for frame, pose in zip(self._frames[1:], poses):
             _place(frame, pose)
@@ -155,9 +162,9 @@ class ArmScene:
             _place(handle, pose)
 
     def _draw_arrows(self, state: ViewState) -> None:
-        """Draw external torques of at least MIN_DRAWN_NM as arrows along the joints' axes."""
-        external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
-        shown = np.abs(external) >= MIN_DRAWN_NM
+        """Draw arrows along the joints' axes for external torques above MIN_DRAWN_TORQUE_NM."""
+        external = state.torques.get(Column.EXTERNAL, np.zeros(self._description.n))
+        shown = np.abs(external) >= MIN_DRAWN_TORQUE_NM
         tails = self._model.frames(state.q)[:-1, :3, 3]
         sliding, turning = np.split(self._model.jacobian(state.q), 2)
         axes = np.where(np.linalg.norm(turning, axis=0) > 0.5, turning, sliding).T

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page in the browser: an arm's scene and a table of its torques."""
+"""Serves a page for browsers: an arm in three dimensions and a table of its torques."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from . import scene
 from .meshes import ArmMeshes
+from .scene import ArmScene, Column, torque_table, ViewState
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import needing, OutputError
@@ -21,7 +21,7 @@ from ..recordings.preprocessing import Motion
 
 class Window:
     """
-    A page that browsers open; use as a context manager.
+    Serves a page that shows an arm to browsers; a context manager.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Window:
         self.note = self.server.gui.add_markdown('')
         self.remark = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
-        self._scene = scene.ArmScene(self.server, description)
+        self._scene = ArmScene(self.server, description)
 
     def __enter__(self) -> Window:
         return self
@@ -77,11 +77,11 @@ class Window:
         """URL of the page."""
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
-    def show(self, state: scene.ViewState) -> None:
-        """Show a state; browsers get scene and table in one message."""
+    def show(self, state: ViewState) -> None:
+        """Show a state in scene and table; browsers get both in one message."""
         with self.server.atomic():
             self._scene.update(state)
-            self._table.content = scene.torque_table(state, self._description)
+            self._table.content = torque_table(state, self._description)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show the links' meshes in place of their simple shapes."""
@@ -89,12 +89,12 @@ class Window:
             self._scene.show_meshes(meshes)
 
 
-PERIOD_S = 0.05  # [s] between two shown states
+UPDATE_PERIOD_S = 0.05  # between two shown states [s]
 
 
 class Playback:
     """
-    The states of a recorded, filtered motion, with measured torques and those of the model.
+    A recorded, filtered motion with its measured torques and the torques of the model.
 
     The column ext. is the measured torque minus that of the arm's rigid-body model: friction,
     contact and model error. `gravity` is in the space frame [m/s^2].
@@ -106,11 +106,11 @@ class Playback:
         model = NewtonEulerModel(description, gravity)
         self._motion = motion
         self._terms = {
-            scene.GRAVITY: model.gravity(motion.q),
-            scene.CORIOLIS: model.coriolis(motion.q, motion.dq),
-            scene.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
-            scene.MEASURED: motion.effort,
-            scene.EXTERNAL: motion.effort
+            Column.GRAVITY: model.gravity(motion.q),
+            Column.CORIOLIS: model.coriolis(motion.q, motion.dq),
+            Column.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
+            Column.MEASURED: motion.effort,
+            Column.EXTERNAL: motion.effort
             - model.inverse_dynamics(motion.q, motion.dq, motion.ddq),
         }
 
@@ -119,31 +119,31 @@ class Playback:
         """Time from the first to the last state [s]."""
         return float(self._motion.time[-1] - self._motion.time[0])
 
-    def state(self, seconds: float) -> scene.ViewState:
+    def state(self, seconds: float) -> ViewState:
         """Return the first state at or after `seconds` from the start, or else the last state."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
-        return scene.ViewState(
+        return ViewState(
             float(time[i] - time[0]),
             self._motion.q[i],
             {name: rows[i] for name, rows in self._terms.items()},
         )
 
 
-def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
-    """Show a playback in a loop, a state every 0.05 s, until `go_on` returns false."""
+def play(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:
+    """Show a playback in a loop, a state every 0.05 s, until `keep_running` returns false."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider(
         'time [s]', min=0.0, max=round(playback.duration, 2), step=0.01, initial_value=0.0
     )
     shown = None
-    while go_on():
+    while keep_running():
         began = time.monotonic()
         if playing.value and shown is not None:
-            later = slider.value + PERIOD_S
+            later = slider.value + UPDATE_PERIOD_S
             slider.value = later if later <= playback.duration else 0.0
         if slider.value != shown:
             shown = slider.value
             window.show(playback.state(shown))
-        time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))
+        time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

@@ -16,7 +16,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
 from franka_dynamics.cli import view
 from franka_dynamics.cli.main import main
-from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
+from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.options import SignalOptions
@@ -27,14 +27,8 @@ from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, shape_meshes, urdf_meshes
 from franka_dynamics.view.scene import (
     colour_of,
-    COLUMNS,
-    COMMANDED,
-    CORIOLIS,
-    EXTERNAL,
-    GRAVITY,
-    INERTIA,
-    MEASURED,
-    MIN_DRAWN_NM,
+    Column,
+    MIN_DRAWN_TORQUE_NM,
     share_of_limit,
     torque_table,
     ViewState,
@@ -100,7 +94,7 @@ def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     arrows = page._scene._arrows
     external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
-    page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+    page.show(ViewState(0.0, Q, {Column.EXTERNAL: external}))
     assert arrows.visible
     told = [0, 1, 3, 5, 6]
     frames = PinocchioModel(TURNED).frames(Q)[told]
@@ -108,8 +102,8 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
     along = 0.03 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
-    for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_NM)):
-        page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+    for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_TORQUE_NM)):
+        page.show(ViewState(0.0, Q, {Column.EXTERNAL: external}))
         assert not arrows.visible
 
 
@@ -166,7 +160,9 @@ def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
     with Window(FER, port=0) as window:
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
         limits = FER.limit('effort')
-        window.show(ViewState(0.0, Q, {COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)}))
+        window.show(
+            ViewState(0.0, Q, {Column.COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)})
+        )
         links = [window.server.scene.get_handle_by_name(f'/links/{i}') for i in range(8)]
         assert window.server.scene.get_handle_by_name('/links/8') is None
         poses = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
@@ -183,9 +179,11 @@ def cells(state):
 
 
 def test_torques_stand_in_their_columns():
-    state = ViewState(1.0, FER.home, {MEASURED: np.arange(7.0), COMMANDED: -np.arange(7.0)})
+    state = ViewState(
+        1.0, FER.home, {Column.MEASURED: np.arange(7.0), Column.COMMANDED: -np.arange(7.0)}
+    )
     rows = cells(state)
-    expected = {**dict.fromkeys(COLUMNS, '–'), MEASURED: '3.0', COMMANDED: '-3.0'}
+    expected = {**dict.fromkeys(Column, '–'), Column.MEASURED: '3.0', Column.COMMANDED: '-3.0'}
     assert rows[3][1:-1] == [f'{FER.home[3]:.2f}', *expected.values()]
     assert '-0.0' not in rows[0]
 
@@ -194,9 +192,9 @@ def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown(
     six, zero = np.full(7, -6.0), np.zeros(7)
     shares, told = [6.0 / 87.0] * 4 + [0.5] * 3, 4 * ['7 %'] + 3 * ['50 %']
     for torques, expected, last in (
-        ({MEASURED: zero, COMMANDED: six}, shares, told),
-        ({GRAVITY: zero, MEASURED: six}, shares, told),
-        ({GRAVITY: six}, np.nan, 7 * ['–']),
+        ({Column.MEASURED: zero, Column.COMMANDED: six}, shares, told),
+        ({Column.GRAVITY: zero, Column.MEASURED: six}, shares, told),
+        ({Column.GRAVITY: six}, np.nan, 7 * ['–']),
     ):
         state = ViewState(0.0, FER.home, torques)
         found = share_of_limit(state, FER)
@@ -212,22 +210,22 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
     recording = simulate(FER, duration=8.0)
     motion = prepare(recording)
-    playback = Playback(FER, motion, GRAVITY_VECTOR)
+    playback = Playback(FER, motion, GRAVITY)
     i = len(motion) // 2
     state = playback.state(float(motion.time[i] - motion.time[0]))
     model, (q, dq, ddq) = PinocchioModel(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
     np.testing.assert_array_equal((state.q, playback.state(1e9).q), (q, motion.q[-1]))
     for name, expected in (
-        (GRAVITY, model.gravity(q)),
-        (CORIOLIS, model.coriolis(q, dq)),
-        (INERTIA, model.mass_matrix(q) @ ddq),
-        (MEASURED, motion.effort[i]),
+        (Column.GRAVITY, model.gravity(q)),
+        (Column.CORIOLIS, model.coriolis(q, dq)),
+        (Column.INERTIA, model.mass_matrix(q) @ ddq),
+        (Column.MEASURED, motion.effort[i]),
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = prepare(replace(recording, effort=recording.effort + push))
     after, before = (
-        one.state(3.0).torques[EXTERNAL]
-        for one in (Playback(FER, pushed, GRAVITY_VECTOR), playback)
+        one.state(3.0).torques[Column.EXTERNAL]
+        for one in (Playback(FER, pushed, GRAVITY), playback)
     )
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
 
@@ -240,7 +238,7 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     zeros = np.zeros((17, 7))
     motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
     monkeypatch.setattr(page, 'show', lambda state: seen.append(state.time))
-    play(page, Playback(FER, motion, GRAVITY_VECTOR), lambda: len(seen) < 5)
+    play(page, Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
     np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
     # What showing leaves of a step of 0.05 s.
     np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
@@ -261,7 +259,9 @@ def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_
     served = []
 
     def played(window, playback, go_on):
-        served.append((urlopen(window.address).status, playback.state(1.0).torques[GRAVITY]))
+        served.append(
+            (urlopen(window.address).status, playback.state(1.0).torques[Column.GRAVITY])
+        )
 
     monkeypatch.setattr(view, 'play', played)
     assert main(f'view {tmp_path / "bag"} --port 0 --gravity 0,0,0'.split()) == 0
