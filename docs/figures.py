@@ -105,7 +105,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (state_check.MAX_POSSIBLE_SPEED_RATIO,),
             ),
             ('needs states of at most {} ms', (1e3 * start_up.MAX_AGE_AT_START_S,)),
-            ('first point at time zero, more than {} rad away', (reference.MAX_START_DISTANCE,)),
+            (
+                'first point at time zero, more than {} rad away',
+                (reference.MAX_START_DISTANCE_RAD,),
+            ),
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
                 'below {} N m) for {} ms',
@@ -140,16 +143,19 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
             ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
             ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
-            ('sequence numbers more than {} apart', (receiver.MAX_NUMBER_STEP,)),
+            ('sequence numbers more than {} apart', (receiver.MAX_SEQUENCE_NUMBER_STEP,)),
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE,)),
         ],
         'docs/reference/topics.md': [
             ('At most {} points', (request.MAX_POINTS,)),
-            ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE,)),
+            ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE_RAD,)),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
-            ('for {} s or until the next', (reference.SETPOINT_HOLD_TIMES_S[0],)),
+            ('for {} s or until the next', (reference.SETPOINT_TIMEOUT_CANDIDATES_S[0],)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_AVERAGED,)),
-            ('starts {} ms after its arrival', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
+            (
+                'starts {} ms after its arrival',
+                (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
+            ),
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
@@ -171,8 +177,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/policies.md': [
             ('For the first {} states', (start_up.MIN_GOOD_STATE_COUNT,)),
             ('After {} states without a first torque', (core.LONG_WAIT,)),
-            ('two of its periods and {} ms late', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
-            ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE,)),
+            (
+                'two of its periods and {} ms late',
+                (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
+            ),
+            ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE_RAD,)),
         ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),

@@ -37,7 +37,7 @@ from .default_gains import low_gains
 from .joint_trial import JointTrial
 from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
 from .receiver import COMMAND_TIMEOUT_S
-from .reference import MAX_START_DISTANCE, Reference
+from .reference import MAX_START_DISTANCE_RAD, Reference
 from .residual_monitor import ResidualMonitor
 from .settings import Settings
 from .start_up import StartUp
@@ -272,13 +272,13 @@ class Feedforward:
         if pulled.any() and self.reference.active:
             raise SettingsError(
                 f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
-                f'than {MAX_START_DISTANCE:g} rad from the motion that is followed: it would be '
-                'pulled there. End the motion first, by one without points.'
+                f'than {MAX_START_DISTANCE_RAD:g} rad from the motion that is followed: it would '
+                'be pulled there. End the motion first, by one without points.'
             )
 
     def _pulled(self, law: ControlLaw) -> Array:
         """Return at which joints, (n,), kp grows by a law though the reference is far away."""
-        far = self.reference.distance(self.states.q) > MAX_START_DISTANCE
+        far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > self._ramp.law_at_last_state(self.law).kp))
 
     def _made(self, settings: Settings) -> ControlLaw:
@@ -296,7 +296,7 @@ class Feedforward:
         ddq: ArrayLike | None = None,
         *,
         start: float | None = None,
-        mark: str = '',
+        goal_id: str = '',
     ) -> Trajectory:
         """
         Follow a set-point q (n,), or positions (k, n) at `times` (k,) [s] after `start`.
@@ -311,7 +311,7 @@ class Feedforward:
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(
-            q, times, dq, ddq, start=start, mark=mark, measured=measured
+            q, times, dq, ddq, start=start, goal_id=goal_id, measured_q=measured
         )
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
@@ -544,7 +544,7 @@ class Feedforward:
             # Its last torque may go on acting at the receiver, and the next one then begins there.
             added, q = self._ended_with
             over = self.states.arrival - self._sent_at > COMMAND_TIMEOUT_S
-            moved = over and np.abs(state.q - q).max() > MAX_START_DISTANCE
+            moved = over and np.abs(state.q - q).max() > MAX_START_DISTANCE_RAD
             if added != terms.adds_gravity or moved:
                 self._sent.clear()  # another receiver, or the arm was moved
                 self.residuals.begin(state.stamp)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The receiving end of a torque topic, which stops the arm when torques cease.
+Receives torques of a topic, and stops the arm when torques cease.
 
 A sender that was killed or cut off sends nothing more, so only the receiver can end the sender's
 last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; the generated
@@ -27,10 +27,10 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# A message whose number is not 1 to MAX_NUMBER_STEP above the last one is another sender's: hardly
+# A message whose sequence number is not 1 to this above the last one is another sender's: hardly
 # as many messages in a row get lost (events rival and relay of benchmarks/receivers.py).
-MAX_NUMBER_STEP = 100
-COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
+MAX_SEQUENCE_NUMBER_STEP = 100
+COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it
 
 
 class ReceiverState(str, Enum):
@@ -44,7 +44,7 @@ class ReceiverState(str, Enum):
     FAULT = 'fault'  # states are unusable or something drives the arm: the resting torque
 
 
-SENTENCES = {
+STATE_TEXTS = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
     ReceiverState.BRAKING: 'no sender is followed any more: braking by the model',
@@ -65,7 +65,7 @@ class Refusal(str, Enum):
 
 class TorqueReceiver:
     """
-    Follows the torques of one sender; stops the arm by its own model when the torques cease.
+    Applies the torques of one sender, and stops the arm by its own model when torques cease.
 
     If nothing else compensates gravity, the receiver holds the stopped arm at rest until a sender
     comes; if the robot compensates gravity, the torque goes to zero once braking has ended. The
@@ -109,7 +109,7 @@ class TorqueReceiver:
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._brake, self._zero = Brake(description), np.zeros(description.n)
         self._given = self.applied
-        self._number: int | None = None  # number of the last torque of the followed sender
+        self._number: int | None = None  # sequence number of the last accepted torque
         self._check = StateCheck(description, StateLimits(), MAX_STEP_S)
         self._possible: Array | None = None  # the last possible position
         self._good = 0  # number of possible states in a row
@@ -119,20 +119,19 @@ class TorqueReceiver:
         # The latest stamp, and how far the clock has been set back in all [s].
         self._latest, self._set_back = -np.inf, 0.0
 
-    def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
+    def accept(self, torque: ArrayLike, sequence_number: int | None) -> Refusal | None:
         """
-        Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
+        Accept a torque, shape (n,) [N m], and return None, or return why the torque is refused.
 
         After a refused torque the last accepted torque stays until the time-out. A second sender
-        is followed only once the followed sender has been silent for the time-out; if the numbers
-        of two senders are near, the sender of the larger ones is followed. `number` counts the
-        messages of a sender, None if the middleware does not number messages; then every sender
-        is followed.
+        is followed only once the followed sender has been silent for the time-out; if the sequence
+        numbers of two senders are near, the sender of the larger ones is followed. Without
+        sequence numbers every sender is followed.
         """
         given, refusal = np.array(torque, dtype=float), None
         last = self._number if self.state is ReceiverState.FOLLOWING else None
-        ahead = 1 if last is None or number is None else number - last
-        if not 0 < ahead <= MAX_NUMBER_STEP:
+        ahead = 1 if last is None or sequence_number is None else sequence_number - last
+        if not 0 < ahead <= MAX_SEQUENCE_NUMBER_STEP:
             refusal = Refusal.OTHER_PUBLISHER
         elif given.shape != self._effort.shape:
             refusal = Refusal.WRONG_SIZE
@@ -143,24 +142,24 @@ class TorqueReceiver:
         if refusal is not None:
             self.refused[refusal] += 1
             return refusal
-        self._given, self._number, self._heard = given, number, self._now
+        self._given, self._number, self._heard = given, sequence_number, self._now
         self.state = ReceiverState.FOLLOWING
         return None
 
     @property
-    def sentence(self) -> str:
-        """The state in words, and the cause of a fault."""
+    def state_text(self) -> str:
+        """The state as a text, with the cause of a fault."""
         cause = f': {self.fault}' if self.state is ReceiverState.FAULT else ''
-        return SENTENCES[self.state] + cause
+        return STATE_TEXTS[self.state] + cause
 
-    def follows(self, stamp: float) -> bool:
-        """Return whether, at a stamp [s], a sender is followed and its time-out has not passed."""
+    def is_following(self, stamp: float) -> bool:
+        """Return whether a sender is followed whose time-out has not passed at a stamp [s]."""
         following = self.state is ReceiverState.FOLLOWING
         return following and self._time(stamp) - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
-        Return the torque to apply at a measured state stamped `stamp` [s], shape (n,) [N m].
+        Return the torque to apply at a measured joint state of time `stamp` [s], (n,) [N m].
 
         A stamp that is not finite counts as the stamp before it.
         """
@@ -173,7 +172,7 @@ class TorqueReceiver:
         self._good = 0 if wrong else self._good + 1
         if not wrong:
             self._possible = np.array(q)
-        if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
+        if self.state is ReceiverState.FOLLOWING and not self.is_following(stamp):
             self.timeouts += 1
             self._begin_braking()
         clears = not self._latched and self._good >= MIN_GOOD_STATE_COUNT
@@ -184,13 +183,13 @@ class TorqueReceiver:
             if wrong:
                 self._fail(wrong, latched=impossible)
             else:
-                desired = self._own(q, dq, elapsed)
+                desired = self._braking_torque(q, dq, elapsed)
                 if not np.isfinite(desired).all():
                     self._fail('the computed torque is not finite', latched=True)
         elif self.state is ReceiverState.FAULT:
             self._latched = self._latched or impossible
         if self.state is ReceiverState.FAULT:
-            desired = self._given = self._resting()
+            desired = self._given = self._resting_torque()
         self.applied = self._limiter.limit(desired, self.applied, elapsed)
         self._brake.held_back = desired - self.applied
         return self.applied
@@ -212,7 +211,7 @@ class TorqueReceiver:
     def _fail(self, why: str, *, latched: bool) -> None:
         self.state, self.fault, self._latched = ReceiverState.FAULT, why, latched
 
-    def _own(self, q: Array, dq: Array, elapsed: float) -> Array:
+    def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes the arm, then holds the arm or ends at zero; set `state`."""
         terms, brake = self._terms, self._brake
         state = terms.at(self._now, q, dq, None)
@@ -232,7 +231,7 @@ class TorqueReceiver:
         brake.begin(self._zero)  # nobody else carries the arm, so it is braked on
         return torque
 
-    def _resting(self) -> Array:
+    def _resting_torque(self) -> Array:
         """Return the torque at which a fault ends, shape (n,) [N m]."""
         if not self._holds:
             return np.zeros(len(self.applied))

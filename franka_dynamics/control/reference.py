@@ -14,24 +14,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S
-from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require_on_time
+from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, require_on_time, TrajectoryPoints
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
 from ..errors import BeyondLimitError, ReferenceRefusedError
 from ..typing import Array
 
-# A motion begins PLANNING_LEAD_TIMES_S[0] after the latest joint state [s], which leaves time to
-# plan it; if planning took longer, it is planned again with the next lead.
-PLANNING_LEAD_TIMES_S = (0.02, 0.1, 0.5)
-# A set-point with velocity that is not replaced within SETPOINT_HOLD_TIMES_S[0] is braked to rest;
-# earlier, if the limits demand it [s].
-SETPOINT_HOLD_TIMES_S = (0.1, 0.025, 0.001)
+# A motion begins so long after the latest joint state, which leaves time to plan it; if planning
+# takes longer, the next lead time is tried.
+PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
+# A set-point with velocity that is not replaced within the first time-out is braked to rest;
+# within a later one if the limits demand it.
+SETPOINT_TIMEOUT_CANDIDATES_S = (0.1, 0.025, 0.001)
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
-MAX_START_DISTANCE = 0.1
+MAX_START_DISTANCE_RAD = 0.1
 # A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MAX_MISSING periods.
-_MAX_MISSING, STREAM_TIMEOUT_S = 4.0, 0.5
+STREAM_TIMEOUT_S = 0.5
+_MAX_MISSING = 4.0
 # Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
@@ -46,7 +47,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ReferenceState(str, Enum):
-    """States of a reference in its events; finished, refused and interrupted are final."""
+    """Life-cycle states of a reference; finished, refused and interrupted are final."""
 
     ACCEPTED = 'accepted'  # planned, not yet followed
     FOLLOWING = 'following'
@@ -57,16 +58,16 @@ class ReferenceState(str, Enum):
 
 class ReferenceEvent(NamedTuple):
     """
-    A change of a reference's state, or the latest one.
+    A change of a reference's state, with its time and reason.
 
-    `number` counts references; a stream is one. `mark` is the sender's identifier of the
+    `number` counts references; a stream is one. `goal_id` is the sender's identifier of the
     reference, which lasts from the stamp `begin` to `end` [s] if no other one begins before.
     `goal` is its last position, shape (n,) [rad or m], None for a refused reference. `stamp` is
     the stamp of the latest joint state [s].
     """
 
     number: int
-    mark: str
+    goal_id: str
     begin: float
     end: float
     goal: Array | None
@@ -83,7 +84,7 @@ class ReferenceEvent(NamedTuple):
 
 class Reference:
     """
-    The desired motion of an arm: nothing at first, then a held position or a motion.
+    Plans and follows the desired motion of an arm: none at first, then a position or a motion.
 
     `at` is called in each control cycle, by one thread. `follow` may be called by any thread: it
     plans beside the cycle, and the new motion begins where the present one will be, with its
@@ -113,14 +114,14 @@ class Reference:
         return bool(self._followed)
 
     def distance(self, q: Array | None) -> Array:
-        """Return how far a position q is from the one desired now, (n,) [rad or m]; 0 if none."""
+        """Return the distance of q from the desired position, (n,) [rad or m]; 0 without one."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
         return np.abs(motion.at(stamp).q - q)
 
     def at(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state at the stamp of a joint state [s]; None if there is none."""
+        """Return the desired state at the stamp of a joint state [s]; None without a motion."""
         with self._lock:
             self._stamp = stamp
             if self._followed:
@@ -129,7 +130,7 @@ class Reference:
 
     def hold(self, q: ArrayLike | None) -> None:
         """
-        Rest at q, shape (n,), until a motion is followed; None: desire nothing.
+        Rest at q, shape (n,), until a motion is followed; None: desire no position.
 
         Does nothing while a motion is followed or waits to begin.
         """
@@ -138,10 +139,10 @@ class Reference:
                 self.motion = None if q is None else _resting(q, self._stamp or 0.0)
 
     def clear(self, stamp: float = 0.0, reason: str = '') -> None:
-        """End what is followed, for a reason and at a stamp [s], and desire nothing."""
+        """Interrupt all motions, for a reason and at a stamp [s], and desire no position."""
         with self._lock:
             for one in self._followed:
-                self._tell(one, ReferenceState.INTERRUPTED, stamp, reason)
+                self._add_event(one, ReferenceState.INTERRUPTED, stamp, reason)
             self._followed, self.motion, self._stream = deque(), None, []
 
     def follow(
@@ -152,8 +153,8 @@ class Reference:
         ddq: ArrayLike | None = None,
         *,
         start: float | None = None,
-        mark: str = '',
-        measured: Array | None = None,
+        goal_id: str = '',
+        measured_q: Array | None = None,
     ) -> Trajectory:
         """
         Follow a trajectory, a chunk of points or a set-point; return the motion.
@@ -176,9 +177,9 @@ class Reference:
             Velocities and accelerations; missing accelerations are computed.
         start : float, optional
             Stamp at which the motion starts [s]; None: now.
-        mark : str, optional
+        goal_id : str, optional
             The sender's identifier of the motion, which its events repeat.
-        measured : ndarray, shape (n,), optional
+        measured_q : ndarray, shape (n,), optional
             The position measured now. Where nothing is desired yet the motion begins there, and a
             motion that begins at once is refused if the arm is not where it is desired.
 
@@ -193,19 +194,21 @@ class Reference:
         single, streamed = times is None, times is None and dq is None
         self._warn_of_milliseconds(points.times)
         with self._planning:
-            for lead in PLANNING_LEAD_TIMES_S:
+            for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     stamp, before, followed = self._stamp, self.motion, self._followed
-                if stamp is None or (before is None and measured is None):
+                if stamp is None or (before is None and measured_q is None):
                     raise ReferenceRefusedError(
                         'No position is known to begin at; wait for joint states, or hold one.'
                     )
                 require_on_time(start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
-                present = before or _resting(measured, stamp)
+                present = before or _resting(measured_q, stamp)
                 at_once = (start or 0.0) <= stamp + MAX_LATENESS_S
-                if measured is not None and at_once and len(points.q):
+                if measured_q is not None and at_once and len(points.q):
                     desired = present.at(stamp).q
-                    self._require_near(measured, desired, 'The arm stands where it is not desired')
+                    self._require_near(
+                        measured_q, desired, 'The arm stands where it is not desired'
+                    )
                 stream = _continued(self._stream, stamp, points.q) if streamed else []
                 begin = stamp if single else stamp + lead
                 try:
@@ -224,26 +227,28 @@ class Reference:
                     # A set-point with velocity begins at its stamp, however late.
                     if (single and not streamed) or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
-                        self._begin(planned, present, mark, single)
+                        self._begin(planned, present, goal_id, single)
                         return planned
         raise ReferenceRefusedError(
-            f'Planning the reference took more than {PLANNING_LEAD_TIMES_S[-1]:g} s; this machine '
-            'is too busy, or the points are too many.'
+            f'Planning the reference took more than {PLANNING_TIME_CANDIDATES_S[-1]:g} s; this '
+            'machine is too busy, or the points are too many.'
         )
 
-    def record_not_followed(
-        self, planned: Trajectory, stamp: float, reason: str, mark: str = ''
+    def record_interrupted(
+        self, planned: Trajectory, stamp: float, reason: str, goal_id: str = ''
     ) -> None:
-        """Add ACCEPTED, then INTERRUPTED with `reason`, for a motion that is not followed here."""
+        """Add the events ACCEPTED and INTERRUPTED of a planned motion that is never followed."""
         with self._lock:
-            one = self._new(mark, planned.begin, planned.end, planned.positions[-1])
-            self._tell(one, ReferenceState.ACCEPTED, stamp)
-            self._tell(one, ReferenceState.INTERRUPTED, stamp, reason)
+            one = self._new_event(goal_id, planned.begin, planned.end, planned.positions[-1])
+            self._add_event(one, ReferenceState.ACCEPTED, stamp)
+            self._add_event(one, ReferenceState.INTERRUPTED, stamp, reason)
 
-    def refuse(self, stamp: float, reason: str, mark: str = '') -> None:
-        """Add the event of a refused reference."""
+    def refuse(self, stamp: float, reason: str, goal_id: str = '') -> None:
+        """Add the event REFUSED of a reference."""
         with self._lock:
-            self._tell(self._new(mark, stamp, stamp, None), ReferenceState.REFUSED, stamp, reason)
+            self._add_event(
+                self._new_event(goal_id, stamp, stamp, None), ReferenceState.REFUSED, stamp, reason
+            )
 
     # Planning ----------------------------------------------------------------------------------
     def _warn_of_milliseconds(self, times: Array | None) -> None:
@@ -258,25 +263,27 @@ class Reference:
             )
 
     def _require_near(self, q: Array, other: Array, what: str) -> None:
-        """Refuse positions q that are more than MAX_START_DISTANCE from others, (n,) each."""
+        """Refuse positions q that are more than MAX_START_DISTANCE_RAD from others, (n,) each."""
         distance = np.abs(q - other)
         i = int(distance.argmax())
-        if not distance[i] <= MAX_START_DISTANCE:
+        if not distance[i] <= MAX_START_DISTANCE_RAD:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
             raise ReferenceRefusedError(
                 f'{what}: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away ({q[i]:.4g} '
-                f'instead of {other[i]:.4g}), more than {MAX_START_DISTANCE:g} rad{hint}; give '
-                'the first point a time by which the arm can move there.'
+                f'instead of {other[i]:.4g}), more than {MAX_START_DISTANCE_RAD:g} rad{hint}; '
+                'give the first point a time by which the arm can move there.'
             )
 
     # Each motion has the time zero of the present one; `stamp` is that of the latest joint state.
-    def _setpoint_motion(self, points: Points, present: Trajectory, stamp: float) -> Trajectory:
+    def _setpoint_motion(
+        self, points: TrajectoryPoints, present: Trajectory, stamp: float
+    ) -> Trajectory:
         """Return the motion to a set-point with velocity, which is followed as it is."""
         q, _, dq, ddq, _ = points
         self._require_near(q, present.at(stamp).q, _AWAY)
         state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
         motion = Trajectory(np.array([stamp - present.zero]), state, present.zero)
-        return motion.coasting(self._arm, SETPOINT_HOLD_TIMES_S)
+        return motion.coasting(self._arm, SETPOINT_TIMEOUT_CANDIDATES_S)
 
     def _stream_motion(
         self, stream: list[_Point], present: Trajectory, stamp: float, lead: float
@@ -285,10 +292,12 @@ class Reference:
         now, (due, q) = stamp - present.zero, _grouped(stream)
         if len(stream) == 1:
             self._require_near(q[0], present.at(stamp).q, _AWAY)
-        due = now + PLANNING_LEAD_TIMES_S[0] + due
+        due = now + PLANNING_TIME_CANDIDATES_S[0] + due
         return through_points(self._arm, present, now + lead, due, q, True)
 
-    def _trajectory_motion(self, points: Points, present: Trajectory, begin: float) -> Trajectory:
+    def _trajectory_motion(
+        self, points: TrajectoryPoints, present: Trajectory, begin: float
+    ) -> Trajectory:
         """Return the motion through points; without points the present motion is braked."""
         (q, times, dq, ddq, start), arm, zero = points, self._arm, present.zero
         begin, starts = begin - zero, (begin if start is None else start) - zero
@@ -312,7 +321,9 @@ class Reference:
 
     # What becomes of each motion ---------------------------------------------------------------
 
-    def _begin(self, planned: Trajectory, present: Trajectory, mark: str, streamed: bool) -> None:
+    def _begin(
+        self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
+    ) -> None:
         """Follow a planned motion from its begin on, and the present one until then."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.until(planned, stamp)
@@ -324,30 +335,30 @@ class Reference:
                 return
             if last.begin < planned.begin:
                 break
-            self._tell(self._followed.pop(), ReferenceState.INTERRUPTED, stamp, _REPLACED)
-        one = self._new(mark, planned.begin, end, goal, streamed)
-        self._followed.append(self._tell(one, ReferenceState.ACCEPTED, stamp))
+            self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, stamp, _REPLACED)
+        one = self._new_event(goal_id, planned.begin, end, goal, streamed)
+        self._followed.append(self._add_event(one, ReferenceState.ACCEPTED, stamp))
 
     def _report(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
         while self._followed:
             one = self._followed[0]
             if one.state is ReferenceState.ACCEPTED and stamp >= one.begin:
-                one = self._followed[0] = self._tell(one, ReferenceState.FOLLOWING, stamp)
+                one = self._followed[0] = self._add_event(one, ReferenceState.FOLLOWING, stamp)
             replaced = self._followed[1].begin if len(self._followed) > 1 else np.inf
             if stamp < min(one.end, replaced):
                 return
             self._followed.popleft()
             if one.end <= replaced:
-                self._tell(one, ReferenceState.FINISHED, stamp)
+                self._add_event(one, ReferenceState.FINISHED, stamp)
             else:
-                self._tell(one, ReferenceState.INTERRUPTED, stamp, _REPLACED)
+                self._add_event(one, ReferenceState.INTERRUPTED, stamp, _REPLACED)
 
-    def _new(self, *fields: Any) -> ReferenceEvent:
+    def _new_event(self, *fields: Any) -> ReferenceEvent:
         self._numbers += 1
         return ReferenceEvent(self._numbers, *fields)
 
-    def _tell(
+    def _add_event(
         self, one: ReferenceEvent, state: ReferenceState, stamp: float, reason: str = ''
     ) -> ReferenceEvent:
         self.counts[state] += 1

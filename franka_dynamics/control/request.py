@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Requested motions: their joints, numbers and times are checked before anything is planned."""
+"""Requests of motions, and checks of their joints, numbers and times before planning."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MAX_LEAD_S = 600.0
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINTS = 2000
-# Joints that are not the arm's, such as fingers, may be in a request if they move by no more than
-# this within it [rad or m, rad/s or m/s].
-MAX_MOTION_OF_OTHERS = 1e-3
+# Joints that are not the arm's, such as fingers, may be in a request if neither their motion nor
+# their speed exceeds this [rad or m, rad/s or m/s].
+MAX_EXTRA_JOINT_MOTION_RAD = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,25 +47,27 @@ class TrajectoryRequest:
     accelerations: Array | None = None
     start: float | None = None
 
-    def arguments(self, arm: ArmDescription, *, streams: bool = True) -> dict[str, Any]:
+    def follow_arguments(
+        self, arm: ArmDescription, *, allow_setpoint: bool = True
+    ) -> dict[str, Any]:
         """
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
-        A single point at time zero is a set-point, without `times`, unless `streams` is false.
+        With `allow_setpoint`, a single point at time zero is a set-point, without `times`.
         Raises ReferenceRefusedError as `require_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
         self.require_joints(arm)
         order, rows = [self.joint_names.index(name) for name in arm.joint_names], {}
-        single = streams and self.times.tolist() == [0.0]
+        single = allow_setpoint and self.times.tolist() == [0.0]
         fields = self.positions, self.velocities, self.accelerations
         for name, values in zip(('q', 'dq', 'ddq'), fields):
             rows[name] = None if values is None else values[:, order][0 if single else slice(None)]
         return {**rows, 'times': None if single else self.times, 'start': self.start}
 
-    def others(self, arm: ArmDescription) -> tuple[str, ...]:
-        """Return the joints that are not the arm's, such as a gripper's fingers."""
+    def extra_joints(self, arm: ArmDescription) -> tuple[str, ...]:
+        """Return the names of joints that are not the arm's, such as a gripper's fingers."""
         return tuple(name for name in self.joint_names if name not in arm.joint_names)
 
     def require_joints(self, arm: ArmDescription) -> None:
@@ -80,10 +82,10 @@ class TrajectoryRequest:
                 f'The reference must name each of the joints {", ".join(arm.joint_names)} once, '
                 f'in any order; it names {listed(given) or "none"}.'
             )
-        still = np.ptp(self.positions, axis=0) <= MAX_MOTION_OF_OTHERS
+        still = np.ptp(self.positions, axis=0) <= MAX_EXTRA_JOINT_MOTION_RAD
         if self.velocities is not None:
-            still &= (np.abs(self.velocities) <= MAX_MOTION_OF_OTHERS).all(axis=0)
-        moving = [name for name in self.others(arm) if not still[given.index(name)]]
+            still &= (np.abs(self.velocities) <= MAX_EXTRA_JOINT_MOTION_RAD).all(axis=0)
+        moving = [name for name in self.extra_joints(arm) if not still[given.index(name)]]
         if moving:
             raise ReferenceRefusedError(
                 f'The reference moves {listed(moving)}, which the arm does not have; send that '
@@ -91,8 +93,8 @@ class TrajectoryRequest:
             )
 
 
-class Points(NamedTuple):
-    """Checked points, as `Reference.follow` takes them."""
+class TrajectoryPoints(NamedTuple):
+    """Checked points of a trajectory, or a set-point, as arrays for `Reference.follow`."""
 
     q: Array
     times: Array | None
@@ -101,10 +103,10 @@ class Points(NamedTuple):
     start: float | None
 
 
-def require_on_time(start: float | None, stamp: float, most_lead: float) -> None:
-    """Raise ReferenceRefusedError if a start is too early or too late for a stamp [s]."""
+def require_on_time(start: float | None, stamp: float, max_lead: float) -> None:
+    """Raise ReferenceRefusedError unless a start [s] is near enough to a joint state's stamp."""
     late = 0.0 if start is None else stamp - start
-    if not -most_lead <= late <= MAX_LATENESS_S:
+    if not -max_lead <= late <= MAX_LATENESS_S:
         raise ReferenceRefusedError(
             f'The reference starts {abs(late):.3g} s '
             f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out to '
@@ -114,12 +116,12 @@ def require_on_time(start: float | None, stamp: float, most_lead: float) -> None
 
 def checked_points(
     arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: float | None
-) -> Points:
+) -> TrajectoryPoints:
     """Return points as float arrays; raise ReferenceRefusedError if they are unusable."""
 
     def array(name: str, rows: Any, shape: tuple[int | None, ...]) -> Any:
-        words = f"The reference's {name}"
-        return None if rows is None else checked(rows, shape, words, ReferenceRefusedError)
+        what = f"The reference's {name}"
+        return None if rows is None else checked(rows, shape, what, ReferenceRefusedError)
 
     if q is None:
         raise ReferenceRefusedError('The reference has no positions.')
@@ -145,7 +147,7 @@ def checked_points(
                 f"The reference's times must increase from point to point and not be negative; "
                 f'point {point + 1} has {times[point]:.6g} s.'
             )
-    return Points(q, times, dq, ddq, start)
+    return TrajectoryPoints(q, times, dq, ddq, start)
 
 
 def require_count(points: int) -> None:

@@ -10,8 +10,8 @@ import json
 from ..arm import payload
 from ..arm.friction_state import MAX_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
-from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
-from ..control.reference import MAX_START_DISTANCE
+from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, STATE_TEXTS
+from ..control.reference import MAX_START_DISTANCE_RAD
 from ..control.start_up import MIN_GOOD_STATE_COUNT
 from ..dynamics.model import GRAVITY
 
@@ -27,7 +27,7 @@ _CONSTANTS = (
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
     ('kBrakeAges', braking.AGES, 'least ratio of that time to how late a slow loop is'),
     ('kBrakeAcceleration', braking.MAX_BRAKING_ACCELERATION, '[rad/s^2] largest of a brake'),
-    ('kMostStartDistance', MAX_START_DISTANCE, '[rad] from a reference, at which kp may grow'),
+    ('kMostStartDistance', MAX_START_DISTANCE_RAD, '[rad] from a reference, at which kp may grow'),
     ('kRestSpeed', braking.REST_SPEED, '[rad/s] at rest'),
     ('kRestStates', braking.REST_STATES, 'states at rest in a row'),
     ('kFaster', braking.FASTER, 'share of the velocity limit by which a driven joint gets faster'),
@@ -98,7 +98,7 @@ def _states() -> Iterator[str]:
     yield '/// What the arm is doing.'
     yield f'enum class State {{{", ".join(state.value for state in ReceiverState)}}};'
     yield _texts('kStateWords', [state.value for state in ReceiverState])
-    yield _texts('kStateSentences', [SENTENCES[state] for state in ReceiverState])
+    yield _texts('kStateSentences', [STATE_TEXTS[state] for state in ReceiverState])
 
 
 def _answers() -> Iterator[str]:

@@ -210,7 +210,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         wave = np.clip(wave, -effort, effort)
         for sender, values in _messages(k, wave, effort):
             numbers[sender] += 1
-            refusal = receiver.take(values, numbers[sender])
+            refusal = receiver.accept(values, numbers[sender])
             yield _row('message', sender, 'heard' if refusal is None else refusal.value, *values)
         measured, moving = q.copy(), dq.copy()
         if 340 <= k < 370:

@@ -202,7 +202,7 @@ def _follow(
         reading = simulation.read()
         torque = controller.step(reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLE_S:
-            planned = controller.follow(**request.arguments(arm))
+            planned = controller.follow(**request.follow_arguments(arm))
         if planned is not None and time >= planned.begin:
             times.append(time - planned.begin)
             errors.append(planned.at(time).q - simulation.position)

@@ -14,7 +14,7 @@ from .options import IdentificationOptions
 from .sources import LEAST_S
 from .verdict import of_motion, Verdict
 from ..arm import ArmDescription
-from ..control.guard_replay import GuardReplay, replay_guard
+from ..control.residual_replay import replay_residuals, ResidualReplayResult
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import require_units, suspicions
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
@@ -37,7 +37,7 @@ class JudgedReplay:
     fits: Sequence[ReplayFit]
     others: Sequence[ReplayFit]
     verdict: Verdict | None
-    guard: GuardReplay
+    guard: ResidualReplayResult
     suspicions: Sequence[str]
 
 
@@ -66,7 +66,7 @@ def judge_replay(
     motion = prepare(recording, signal, columns=columns)
     fits = fit_all(arms, motion, gravity=options.gravity)
     states = recording.time, recording.q, recording.dq, recording.effort
-    guard = replay_guard(fits[0].arm, *states, gravity=options.gravity, progress=progress)
+    guard = replay_residuals(fits[0].arm, *states, gravity=options.gravity, progress=progress)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= LEAST_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.

@@ -10,7 +10,11 @@ from typing import Any
 
 from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
-from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
+from ..control.residual_replay import (
+    learn_joint_factors,
+    LEARNING_MARGIN_RATIO,
+    ResidualReplayResult,
+)
 from ..identification.judged_replay import JudgedReplay
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
@@ -157,7 +161,7 @@ def plot_torques(
     save(figure, path)
 
 
-def guard_sentence(guard: GuardReplay, joint_names: Sequence[str]) -> str:
+def guard_sentence(guard: ResidualReplayResult, joint_names: Sequence[str]) -> str:
     """Return a sentence: the guard's largest residuals, whether it would have stopped the arm."""
     shares = ', '.join(
         f'{name} {share:.0%}' for name, share in zip(joint_names, guard.share.tolist())
@@ -174,12 +178,12 @@ def guard_sentence(guard: GuardReplay, joint_names: Sequence[str]) -> str:
     )
 
 
-def guard_parameters(guard: GuardReplay, source: str) -> str:
+def guard_parameters(guard: ResidualReplayResult, source: str) -> str:
     """Return guard parameters, learnt from a recording without contacts, as YAML text."""
-    factors = list(learnt(guard))
+    factors = list(learn_joint_factors(guard))
     return (
         f'# Learnt from {source} ({guard.watched:.0f} s in which nobody touched the arm):\n'
-        f"# {LEARNING_MARGIN:g} times each joint's largest residual as a share of its default "
-        'bound, and at least 1.\n'
+        f"# {LEARNING_MARGIN_RATIO:g} times each joint's largest residual as a share of its "
+        'default bound, and at least 1.\n'
         f'/**:\n  ros__parameters:\n    guard:\n      joint_factors: {factors}\n'
     )

@@ -67,7 +67,7 @@ class CommandReceiver:
     def _on_question(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer what the receiver does; the service's name tells nodes what it takes."""
         answer.success = self._receiver.state is not ReceiverState.FAULT
-        answer.message = self._receiver.sentence
+        answer.message = self._receiver.state_text
         return answer
 
     @property
@@ -90,13 +90,13 @@ class CommandReceiver:
         self._counts, self._next = self.counts, now + _LOG_PERIOD_S
         values = {'state': receiver.state.value, HELD: self.held, **self._counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
-        status = Status('', name, level, receiver.sentence, values)
+        status = Status('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))
         if before is None or receiver.state is not before[0]:
-            self._node.get_logger().info(receiver.sentence)
+            self._node.get_logger().info(receiver.state_text)
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        refusal = self._receiver.take(message.data, number)
+        refusal = self._receiver.accept(message.data, number)
         if refusal is None:
             self._on_followed()
             return

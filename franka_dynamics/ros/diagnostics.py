@@ -190,7 +190,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
-            'frame_id': event.mark,
+            'frame_id': event.goal_id,
             'reason': event.reason,
             'remaining [s]': event.remaining,
             REMEDY: status_of(controller).remedy,

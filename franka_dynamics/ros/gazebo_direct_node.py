@@ -80,7 +80,7 @@ class GazeboDirectNode(Node):
         position = reading.position + self._start
         self._latest = reading.stamp, position, reading.velocity
         # While a sender is followed, torques are applied when they arrive, not at a state.
-        if not self._receiver.follows(reading.stamp):
+        if not self._receiver.is_following(reading.stamp):
             self._apply()
             self._note_held()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.

@@ -73,8 +73,8 @@ class Requests:
             # trajectory and recognise the reports about it.
             mark = message.header.frame_id[:_MOST_MARK]
             request = reference_of(message)
-            arguments = request.arguments(controller.description)
-            self._note_others(request.others(controller.description))
+            arguments = request.follow_arguments(controller.description)
+            self._note_others(request.extra_joints(controller.description))
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
             reason = str(error)
@@ -154,10 +154,10 @@ def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> T
     latest = controller.latest
     slow = controller.states.period * controller.limits.min_input_rate > 1.0
     if not slow or latest is None or arguments.get('times') is None:
-        return controller.follow(**arguments, mark=mark)
+        return controller.follow(**arguments, goal_id=mark)
     beside = Reference(controller.description)
     beside.at(latest.stamp)
-    planned = beside.follow(**arguments, measured=latest.q)
+    planned = beside.follow(**arguments, measured_q=latest.q)
     reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
-    controller.reference.record_not_followed(planned, latest.stamp, reason, mark)
+    controller.reference.record_interrupted(planned, latest.stamp, reason, mark)
     return planned

@@ -31,7 +31,7 @@ from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import code_of_refusal, fill, INVALID_GOAL
+from ..control.trajectory_goal import goal_with_efforts, INVALID_GOAL, refusal_code
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
@@ -185,9 +185,9 @@ class TrajectoryActionNode(Node):
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )
         try:
-            motion, effort, start = fill(request, law, stamp, q, self._followed)
+            motion, effort, start = goal_with_efforts(request, law, stamp, q, self._followed)
         except ReferenceRefusedError as error:
-            code = code_of_refusal(request, self._description, stamp)
+            code = refusal_code(request, self._description, stamp)
             raise _RefusedError(str(error), code) from error
         return motion, motion_message(self._description.joint_names, motion, effort, start)
 

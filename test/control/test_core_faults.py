@@ -10,8 +10,8 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.braking import Brake, FASTER, TIME_CONSTANT_S
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
-from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.residual_monitor import bounds, MAX_PICK_UP_S
+from franka_dynamics.control.residual_replay import learn_joint_factors, replay_residuals
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.model_trial import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -374,11 +374,11 @@ def test_bounds_scale_with_factors_and_refuse_what_fits_no_arm():
 
 def test_no_recording_of_a_real_arm_is_stopped(fer_recording, fer_1khz_recording):
     for one in (fer_recording, fer_1khz_recording):
-        replayed = replay_guard(FER, one.time, one.q, one.dq, one.effort)
+        replayed = replay_residuals(FER, one.time, one.q, one.dq, one.effort)
         assert not replayed.stopped >= 0.0
         assert replayed.watched > 10.0
         assert replayed.share.max() < 0.8
-        assert min(learnt(replayed)) >= 1.0
+        assert min(learn_joint_factors(replayed)) >= 1.0
 
 
 def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
@@ -387,9 +387,9 @@ def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
     effort = np.tile(GRAVITY, (600, 1))
     effort[288:300, 0] += 40.0
     effort[510:522, 0] += 40.0
-    assert not replay_guard(FER, time, q, still, effort).stopped >= 0.0
+    assert not replay_residuals(FER, time, q, still, effort).stopped >= 0.0
     effort[520:560, 0] += 40.0
-    assert replay_guard(FER, time, q, still, effort).stopped > 0.5
+    assert replay_residuals(FER, time, q, still, effort).stopped > 0.5
 
 
 @pytest.mark.parametrize(

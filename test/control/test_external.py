@@ -21,7 +21,7 @@ from franka_dynamics.control.external_wrench import (
     WrenchEstimator,
 )
 from franka_dynamics.control.feedforward import State, StateLimits
-from franka_dynamics.control.guard_replay import replay_guard
+from franka_dynamics.control.residual_replay import replay_residuals
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -109,7 +109,7 @@ STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width
 
 def by_guard(friction, states):
     rows = map(np.array, zip(*states))
-    return replay_guard(replace(FER, friction=friction), *rows).residual.max()
+    return replay_residuals(replace(FER, friction=friction), *rows).residual.max()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Received(Loop):
             reading, fresh = self.arm.read(), fresh and self.sending
             if fresh:
                 self.number += 1
-                self.receiver.take(command, self.number)
+                self.receiver.accept(command, self.number)
             applied = self.receiver.step(reading.time, reading.position, reading.velocity)
             self.applied.append(applied)
             step(applied, fresh=fresh)
@@ -69,7 +69,7 @@ def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k):
     applied, answers = [], []
     for k in range(states):
         applied.append(receiver.step(stamp(k), FER.home, STILL))
-        answers.append([receiver.take(np.full(7, torque), n) for torque, n in sent(k)])
+        answers.append([receiver.accept(np.full(7, torque), n) for torque, n in sent(k)])
     return np.array(applied), answers
 
 
@@ -150,7 +150,7 @@ def test_a_sender_that_was_killed_and_restarted_at_once_is_followed_again(sent):
     for k in range(sent + 200):
         receiver.step(1e-3 * k, FER.home, STILL)
         number = 1 + (k if k < sent else k - sent)
-        accepted.append(receiver.take(np.full(7, 5.0), number) is None)
+        accepted.append(receiver.accept(np.full(7, 5.0), number) is None)
     assert all(accepted[:sent]) and all(accepted[sent + 60 :])
 
 
@@ -201,13 +201,13 @@ def test_states_that_are_not_finite_end_a_dead_senders_torque(target, wrong, end
         with np.errstate(over='ignore', invalid='ignore'):
             applied.append(receiver.step(1e-3 * k, q, dq))
         if k < 200:
-            receiver.take(gravity + 10.0, 1 + k)
+            receiver.accept(gravity + 10.0, 1 + k)
     if target == 'mujoco' or end == 'at once':  # else the receiver had stopped by then
         assert receiver.state is ReceiverState.FAULT
     resting = gravity if target == 'mujoco' else np.zeros(7)
     np.testing.assert_allclose(applied[-1], resting, rtol=0.0, atol=1e-9)
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
-    assert receiver.take(gravity, 1) is None
+    assert receiver.accept(gravity, 1) is None
     assert receiver.state is ReceiverState.FOLLOWING
 
 
@@ -216,14 +216,14 @@ def test_at_a_stamp_that_is_not_finite_no_time_has_passed(stamp):
     receiver = fci_receiver()
     for k in range(100):
         before = receiver.step(1e-3 * k, FER.home, np.zeros(7))
-        receiver.take(np.full(7, 0.1 * k), 1 + k)
+        receiver.accept(np.full(7, 0.1 * k), 1 + k)
         np.testing.assert_array_equal(receiver.step(stamp, FER.home, np.zeros(7)), before)
     assert before[0] > 9.0 and receiver.timeouts == 0
 
 
 def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
     receiver = fci_receiver()
-    assert receiver.take(STILL, 1) is None
+    assert receiver.accept(STILL, 1) is None
     applied, answers = played(receiver, 200, lambda k: [(10.0 if k % 2 else -10.0, None)])
     assert answers == [[None]] * 200
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
@@ -231,7 +231,7 @@ def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
 
 def test_a_torque_before_the_first_state_is_followed_until_the_time_out():
     receiver = fci_receiver()
-    assert receiver.take(np.full(7, 2.0), 1) is None
+    assert receiver.accept(np.full(7, 2.0), 1) is None
     applied, _ = played(receiver, 100)
     np.testing.assert_array_equal(applied[[40, -1]], [np.full(7, 2.0), STILL])
     assert receiver.timeouts == 1
@@ -246,16 +246,16 @@ def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(c
     for joint, value in change.items():
         torque[joint] = value
     for given in (torque[:-1], np.append(torque, 0.0), []):
-        assert receiver.take(given, 1) is Refusal.WRONG_SIZE
+        assert receiver.accept(given, 1) is Refusal.WRONG_SIZE
     assert receiver.state is ReceiverState.WAITING
     which = Refusal.OUT_OF_BOUNDS if np.isfinite(torque).all() else Refusal.NOT_FINITE
-    assert receiver.take(torque, 1) is (which if refused else None)
+    assert receiver.accept(torque, 1) is (which if refused else None)
     assert (receiver.state is ReceiverState.FOLLOWING) is not refused
     if refused:
-        receiver.take(np.full(7, 2.0), 1)
+        receiver.accept(np.full(7, 2.0), 1)
         for k in range(100):
             receiver.step(1e-3 * k, FER.home, np.zeros(7))
-            assert receiver.take(torque, 2 + k) is which
+            assert receiver.accept(torque, 2 + k) is which
             assert np.abs(receiver.applied).max() <= 2.0
         assert receiver.state is ReceiverState.STOPPED
 
@@ -282,7 +282,7 @@ def test_a_braked_or_held_arm_that_something_drives_is_let_go_until_a_sender_com
     receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S)
     one, carried = np.eye(7)[0], NewtonEulerModel(FER).gravity(FER.home)
     receiver.step(0.0, FER.home, STILL)
-    receiver.take(carried, None)
+    receiver.accept(carried, None)
     for k in range(600):  # faster and faster, although it is braked
         speed = 0.01 * max(0, k - 200 * held) * one
         torque = receiver.step(1e-3 * k, FER.home, np.minimum(speed, 4.0))
@@ -293,7 +293,7 @@ def test_a_braked_or_held_arm_that_something_drives_is_let_go_until_a_sender_com
     for k in range(600, 700):
         receiver.step(1e-3 * k, FER.home, STILL)
     assert receiver.state is ReceiverState.FAULT
-    assert receiver.take(carried, None) is None and receiver.state is ReceiverState.FOLLOWING
+    assert receiver.accept(carried, None) is None and receiver.state is ReceiverState.FOLLOWING
 
 
 def test_an_arm_that_sinks_slowly_is_braked_on():
@@ -302,7 +302,7 @@ def test_an_arm_that_sinks_slowly_is_braked_on():
     for k in range(3000):
         receiver.step(1e-3 * k, FER.home, 0.1 * (k > 100) * np.eye(7)[1])
         if k < 100:
-            receiver.take(carried, None)
+            receiver.accept(carried, None)
     assert receiver.state is ReceiverState.HOLDING and receiver.applied[1] < carried[1] - 1.0
 
 
@@ -321,11 +321,11 @@ def test_an_impossible_state_ends_braking_and_holding_until_a_sender_comes(
             (q if what == 'q' else dq)[1] = value
         applied.append(receiver.step(1e-3 * k, q, dq))
         if k < 100:
-            receiver.take(resting, k)
+            receiver.accept(resting, k)
     if braked or target == 'mujoco':  # else the receiver had stopped by then
-        assert receiver.state is ReceiverState.FAULT and 'fer_joint2' in receiver.sentence
+        assert receiver.state is ReceiverState.FAULT and 'fer_joint2' in receiver.state_text
     np.testing.assert_allclose(applied[155:], [resting] * 346, rtol=0.0, atol=1e-9)
-    assert receiver.take(resting, 1) is None and receiver.state is ReceiverState.FOLLOWING
+    assert receiver.accept(resting, 1) is None and receiver.state is ReceiverState.FOLLOWING
 
 
 def test_a_sender_that_dies_between_two_resets_of_the_clock_times_out():
@@ -343,10 +343,10 @@ def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_sender
     receiver = fci_receiver()
     for k in range(200):
         stamp = 100.0 + 1e-3 * k if k < 100 else 1e-3 * (k - 100)
-        if not receiver.follows(stamp):
+        if not receiver.is_following(stamp):
             receiver.step(stamp, FER.home, np.zeros(7))
         if k < 100:
-            receiver.take(np.full(7, 5.0), k)
+            receiver.accept(np.full(7, 5.0), k)
             receiver.step(stamp, FER.home, np.zeros(7))
     assert receiver.timeouts == 1
     np.testing.assert_array_equal(receiver.applied, np.zeros(7))
@@ -379,7 +379,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
         stamp += rng.choice([0.0, 1e-3, 2e-3, -1e-3, 1.0])
         q, dq = rng.uniform(-2.0, 2.0, (2, 7)) * rng.choice([1.0, np.nan], p=[0.9, 0.1])
         if rng.random() < 0.7:
-            receiver.take(rng.uniform(-1.0, 1.0, 7) * arm.limit('effort'), k)
+            receiver.accept(rng.uniform(-1.0, 1.0, 7) * arm.limit('effort'), k)
         applied.append(receiver.step(stamp, q, dq))
     assert np.isfinite(applied).all()
     assert (np.abs(applied) <= arm.limit('effort') + 1e-9).all()

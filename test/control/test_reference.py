@@ -11,9 +11,9 @@ from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.reference import (
-    PLANNING_LEAD_TIMES_S,
+    PLANNING_TIME_CANDIDATES_S,
     Reference,
-    SETPOINT_HOLD_TIMES_S,
+    SETPOINT_TIMEOUT_CANDIDATES_S,
 )
 from franka_dynamics.control.request import MAX_POINTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -50,7 +50,7 @@ def swinging(amplitude=0.35, duration=3.0, stamp=0.0):
     reference = held(stamp)
     times = np.arange(0.0, duration + 1e-9, 0.02)
     reference.follow(swing(times, amplitude)[0], times)
-    return reference, PLANNING_LEAD_TIMES_S[0]
+    return reference, PLANNING_TIME_CANDIDATES_S[0]
 
 
 def run(reference, begin, seconds):
@@ -88,11 +88,11 @@ def test_nothing_is_desired_before_something_is_held_or_followed():
     np.testing.assert_array_equal(reference.at(1.0), (HOME + 0.1, ZERO, ZERO))
     reference.hold(None)
     assert reference.at(2.0) is None
-    reference.follow([HOME + 0.1], [1.0], measured=HOME)
+    reference.follow([HOME + 0.1], [1.0], measured_q=HOME)
     np.testing.assert_array_equal(reference.at(2.0).q, HOME)
     np.testing.assert_allclose(reference.at(9.0).q, HOME + 0.1, rtol=0.0, atol=1e-15)
     with pytest.raises(ReferenceRefusedError, match='wait for joint states'):
-        Reference(ARM).follow(HOME, measured=HOME)
+        Reference(ARM).follow(HOME, measured_q=HOME)
 
 
 # `share` is the largest error of the inertia torque relative to the largest inertia torque. For
@@ -104,7 +104,7 @@ def test_the_torque_is_nearly_that_of_the_motion_the_points_were_taken_from(rate
     states = run(reference, 0.0, 4.0)
     require_smooth(states)
     inner = np.arange(1000, 2500)
-    q, _, ddq = swing(1e-3 * inner - PLANNING_LEAD_TIMES_S[0])
+    q, _, ddq = swing(1e-3 * inner - PLANNING_TIME_CANDIDATES_S[0])
     found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
     assert np.abs(found - true).max() < share * np.abs(true).max()
     assert np.abs(true).max() > 1.0
@@ -164,7 +164,7 @@ def test_an_arm_beside_a_motion_joins_it_within_limits(offset, clock):
     states = run(reference, clock, 1.3)
     require_smooth(states)
     late = np.arange(900, 1300)
-    true = swing(1e-3 * late - PLANNING_LEAD_TIMES_S[0])[0]
+    true = swing(1e-3 * late - PLANNING_TIME_CANDIDATES_S[0])[0]
     np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=1e-4)
 
 
@@ -173,8 +173,8 @@ def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
     away = HOME + 0.11 * np.eye(7)[2]
     for q, times in ((HOME, None), ([HOME], [1.0])):
         with pytest.raises(ReferenceRefusedError, match=r'fr3_joint3 is 0\.11 rad'):
-            reference.follow(q, times, measured=away)
-    reference.follow([HOME], [1.0], start=5.0, measured=away)  # until then it may arrive
+            reference.follow(q, times, measured_q=away)
+    reference.follow([HOME], [1.0], start=5.0, measured_q=away)  # until then it may arrive
 
 
 @pytest.mark.parametrize('speed', [0.0, 0.3, 2.0])
@@ -224,7 +224,9 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
     pass_by(500)
     times = np.arange(0.0, 0.975, 0.05)
     planned = reference.follow(swing(0.5 + times, 0.1)[0], times)
-    assert len(states) == 550 and planned.begin == pytest.approx(0.549 + PLANNING_LEAD_TIMES_S[1])
+    assert len(states) == 550 and planned.begin == pytest.approx(
+        0.549 + PLANNING_TIME_CANDIDATES_S[1]
+    )
     pass_by(2000)
     require_smooth([np.array(rows) for rows in zip(*states)])
 
@@ -232,7 +234,7 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
 def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
     reference = held(arm=busy(lambda: reference.clear(0.0, 'stopped')))
     with pytest.raises(ReferenceRefusedError, match='stopped'):
-        reference.follow([HOME], [1.0], measured=HOME)
+        reference.follow([HOME], [1.0], measured_q=HOME)
     assert reference.at(0.1) is None and not reference.active
 
 
@@ -252,7 +254,7 @@ def test_chunks_of_a_policy_replace_each_other_and_none_is_refused(noise):
     states = [np.vstack(rows) for rows in zip(*states)]
     require_smooth(states)
     inner = np.arange(2500, 4000)
-    error = states[0][inner] - swing(1e-3 * inner - PLANNING_LEAD_TIMES_S[0], 0.15)[0]
+    error = states[0][inner] - swing(1e-3 * inner - PLANNING_TIME_CANDIDATES_S[0], 0.15)[0]
     assert np.abs(error).max() < 0.005 + 6.0 * noise
 
 
@@ -297,13 +299,13 @@ def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, s
     arrivals = np.arange(0.0, 3.0, 1.0 / rate)
     states, refused = stream(arrivals, policy(arrivals), 3.0, step)
     times = step * np.arange(len(states[0]))
-    off = states[0] - policy(times - 2.0 / rate - PLANNING_LEAD_TIMES_S[0])
+    off = states[0] - policy(times - 2.0 / rate - PLANNING_TIME_CANDIDATES_S[0])
     assert refused == 0
     assert np.abs(off[times > 1.5]).max() < 2e-3  # in 0.05 s the policy moves by 10 mrad
 
 
-# The motion follows two periods later, and after PLANNING_LEAD_TIMES_S[0] and the next joint
-# state.
+# The motion follows two periods later, and after PLANNING_TIME_CANDIDATES_S[0] and the next
+# joint state.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.1), (30.0, 0.02), (100.0, 0.02)])
 def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(rate, share):
     arrivals = np.arange(0.0, 2.5, 1.0 / rate)
@@ -312,7 +314,7 @@ def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(ra
     require_smooth(states, 2.0)  # while the arm catches up
     inner = np.arange(1500, 2400)
     require_within_limits(*(rows[inner] for rows in states))
-    q, _, ddq = swing(1e-3 * inner - 2.0 / rate - PLANNING_LEAD_TIMES_S[0] - 5e-4, 0.25)
+    q, _, ddq = swing(1e-3 * inner - 2.0 / rate - PLANNING_TIME_CANDIDATES_S[0] - 5e-4, 0.25)
     np.testing.assert_allclose(states[0][inner], q, rtol=0.0, atol=6e-3)
     found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
     assert np.abs(found - true).max() < (share + 2e-3 * rate) * np.abs(true).max()
@@ -365,7 +367,7 @@ def test_a_stream_goes_on_after_several_lost_points():
     assert refused == 0
     require_smooth(states, 2.0)
     late = np.arange(2400, 2900)
-    true = swing(1e-3 * late - 0.1 - PLANNING_LEAD_TIMES_S[0] - 5e-4, 0.2)[0]
+    true = swing(1e-3 * late - 0.1 - PLANNING_TIME_CANDIDATES_S[0] - 5e-4, 0.2)[0]
     np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=6e-3)
 
 
@@ -395,7 +397,7 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
     reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
     states = run(reference, 0.0, 2.0)
     require_smooth(states)
-    fades = slice(1, round(1e3 * SETPOINT_HOLD_TIMES_S[0]))
+    fades = slice(1, round(1e3 * SETPOINT_TIMEOUT_CANDIDATES_S[0]))
     assert (states[1][fades, 0] > 0.94).all()
     assert not states[1][-1].any()
 
@@ -439,12 +441,12 @@ def test_an_arm_without_stated_limits_is_led_too():
 def told(reference):
     """Return number, state and mark of each event since the last call."""
     events = [reference.events.popleft() for _ in range(len(reference.events))]
-    return [f'{event.number} {event.state.value} {event.mark}' for event in events]
+    return [f'{event.number} {event.state.value} {event.goal_id}' for event in events]
 
 
 def test_a_followed_motion_tells_each_event_once():
     reference = held()
-    reference.follow([HOME, HOME + 0.1], [0.0, 2.0], np.zeros((2, 7)), start=1.0, mark='a')
+    reference.follow([HOME, HOME + 0.1], [0.0, 2.0], np.zeros((2, 7)), start=1.0, goal_id='a')
     reference.at(0.9)
     assert told(reference) == ['1 accepted a']
     reference.at(1.0)
@@ -474,8 +476,8 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
     reference = held()
     for k in range(20):
         reference.at(0.02 * k)
-        reference.follow(HOME, mark='s')
-    reference.follow([HOME], [1.0], mark='m')
+        reference.follow(HOME, goal_id='s')
+    reference.follow([HOME], [1.0], goal_id='m')
     reference.at(0.5)
     assert told(reference) == [
         '1 accepted s',
@@ -490,12 +492,12 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
 
 def test_each_event_has_the_mark_of_its_own_reference():
     reference, rest = held(), [HOME, HOME]
-    reference.follow(rest, [0.0, 2.0], np.zeros((2, 7)), start=1.0, mark='a')
+    reference.follow(rest, [0.0, 2.0], np.zeros((2, 7)), start=1.0, goal_id='a')
     reference.refuse(1.0, 'too far', 'b')
     reference.at(1.5)
-    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=2.0, mark='c')
-    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.5, mark='d')
-    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.0, mark='e')
+    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=2.0, goal_id='c')
+    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.5, goal_id='d')
+    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.0, goal_id='e')
     reference.at(3.2)  # the states at which motions end and begin were lost
     events = told(reference)
     assert events[:4] == ['1 accepted a', '2 refused b', '1 following a', '3 accepted c']

@@ -12,11 +12,11 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.trajectory_goal import (
-    code_of_refusal,
-    fill,
+    goal_with_efforts,
     INVALID_GOAL,
     INVALID_JOINTS,
     OLD_HEADER_TIMESTAMP,
+    refusal_code,
 )
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
@@ -34,12 +34,12 @@ GOAL = TrajectoryRequest(ARM.joint_names, TIMES, Q, DQ, DDQ)
 
 
 def test_torques_are_inverse_dynamics_and_the_start_is_kept():
-    motion, efforts, start = fill(GOAL, LAW, 5.0, Q[0])
+    motion, efforts, start = goal_with_efforts(GOAL, LAW, 5.0, Q[0])
     given = np.isin(motion.times, TIMES + motion.times[0])
     expected = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).inverse_dynamics(Q, DQ, DDQ)
     np.testing.assert_allclose(efforts[given], expected, rtol=0.0, atol=1e-9)
     assert start == 0.0
-    assert fill(replace(GOAL, start=6.0), LAW, 5.0, Q[0])[2] == 6.0
+    assert goal_with_efforts(replace(GOAL, start=6.0), LAW, 5.0, Q[0])[2] == 6.0
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
 def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
     request = replace(GOAL, **changes)
     with pytest.raises(ReferenceRefusedError, match=words):
-        fill(request, LAW, 5.0, Q[0])
-    assert code_of_refusal(request, ARM, 5.0) == code
+        goal_with_efforts(request, LAW, 5.0, Q[0])
+    assert refusal_code(request, ARM, 5.0) == code
 
 
 def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
@@ -63,7 +63,7 @@ def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
     for away, speed in ((0.0, 0.0), (0.09, 0.0), (0.0, 0.1)):
         q, dq = Q[:1] + away, np.full((1, 7), speed)
         point = TrajectoryRequest(ARM.joint_names, np.zeros(1), q, dq)
-        motion, efforts, start = fill(point, law, 5.0, Q[0])
+        motion, efforts, start = goal_with_efforts(point, law, 5.0, Q[0])
         assert start == 0.0
         last = motion.states[-1]
         np.testing.assert_allclose(last[1:], 0.0, rtol=0.0, atol=1e-12)
@@ -72,7 +72,7 @@ def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
         np.testing.assert_allclose(efforts[-1], gravity, rtol=0.0, atol=1e-9)
     far = TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1] + 0.11)
     with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
-        fill(far, law, 5.0, Q[0])
+        goal_with_efforts(far, law, 5.0, Q[0])
 
 
 def trapezoid(goal, scale):
@@ -105,7 +105,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
     law = ControlLaw(ARM, Settings(target=target))
     gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
     for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):
-        motion, efforts, _ = fill(goal, law, 5.0, goal.positions[0])
+        motion, efforts, _ = goal_with_efforts(goal, law, 5.0, goal.positions[0])
         assert np.abs(efforts[-2] - efforts[-1]).max() > 0.5
         still = NewtonEulerModel(ARM, gravity).gravity(motion.positions[-1])
         np.testing.assert_allclose(efforts[-1], still, rtol=0.0, atol=1e-9)
@@ -116,7 +116,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
         assert rate == pytest.approx(1000.0, rel=1e-6)
     # A motion that ends without acceleration gets no point after its end.
     gentle = replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None])
-    motion, _, _ = fill(gentle, law, 5.0, Q[0])
+    motion, _, _ = goal_with_efforts(gentle, law, 5.0, Q[0])
     assert motion.times[-1] - motion.times[0] == pytest.approx(TIMES[-1], abs=1e-12)
 
 
@@ -124,5 +124,5 @@ def test_moveits_plans_are_taken_below_full_speed():
     low, high = ARM.limit('lower'), ARM.limit('upper')
     goals = low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7))
     for goal in goals:
-        motion, _, _ = fill(trapezoid(goal, 0.9), LAW, 5.0, ARM.home)
+        motion, _, _ = goal_with_efforts(trapezoid(goal, 0.9), LAW, 5.0, ARM.home)
         np.testing.assert_allclose(motion.positions[-1], goal, rtol=0.0, atol=1e-12)

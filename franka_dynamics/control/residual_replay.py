@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the core's check of measured torques over a recording, and learns bounds from it."""
+"""Computes residuals of measured torque over a recording, and learns bounds on residuals."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..typing import Array
 
 # Ratio of a learnt bound to the largest residual of a recording without contact. Hours of
 # operation bring larger residuals than minutes of recording.
-LEARNING_MARGIN = 1.5
-# Time after which the observer has settled [s], even if states come slowly or the arm moved at the
+LEARNING_MARGIN_RATIO = 1.5
+# Time after which the observer has settled, even if states come slowly or the arm moved at the
 # start of the recording.
-_SETTLED_S = 0.2
-_PROGRESS_EVERY = 500
+_OBSERVER_SETTLING_TIME_S = 0.2
+_PROGRESS_STATE_COUNT = 500
 
 
 @dataclass(frozen=True, eq=False)
-class GuardReplay:
+class ResidualReplayResult:
     """
     Result of running the momentum observer over a recording.
 
@@ -44,7 +44,7 @@ class GuardReplay:
     stopped: float
 
 
-def replay_guard(
+def replay_residuals(
     arm: ArmDescription,
     time: Array,
     q: Array,
@@ -53,9 +53,9 @@ def replay_guard(
     *,
     gravity: ArrayLike = GRAVITY,
     progress: Callable[[int, int], None] | None = None,
-) -> GuardReplay:
+) -> ResidualReplayResult:
     """
-    Run the momentum observer over recorded joint states, one by one.
+    Compute the residuals of recorded joint states by the momentum observer, one by one.
 
     `arm` includes the payload that the arm carried during the recording. Torques of the friction
     model `arm.friction`, unless None, are subtracted from the measured efforts (by default the
@@ -70,27 +70,28 @@ def replay_guard(
         friction.follow(stamp, q[k])
         torque = effort[k] - friction.torque(dq[k])
         external[k] = np.abs(observer.update(stamp, q[k], dq[k], torque))
-        if progress is not None and k % _PROGRESS_EVERY == 0:
+        if progress is not None and k % _PROGRESS_STATE_COUNT == 0:
             progress(k, len(time))
     elapsed = np.diff(time, prepend=time[0])
     # The observer restarts after a gap, and settles then.
     restarted = np.maximum.accumulate(np.where(elapsed > MAX_GAP_S, time, time[0]))
-    settled = time - restarted > _SETTLED_S
+    settled = time - restarted > _OBSERVER_SETTLING_TIME_S
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)
     total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_S) * over)
     held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_VIOLATION_S
     stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
-    return GuardReplay(largest / bound, largest, float(elapsed[settled].sum()), stopped)
+    return ResidualReplayResult(largest / bound, largest, float(elapsed[settled].sum()), stopped)
 
 
-def learnt(found: GuardReplay) -> tuple[float, ...]:
+def learn_joint_factors(replay: ResidualReplayResult) -> tuple[float, ...]:
     """
-    Return guard.joint_factors learnt from the replay of a recording without contact.
+    Return the parameter guard.joint_factors from the replay of a recording without contact.
 
-    Each joint's bound becomes LEARNING_MARGIN times its largest residual, but never lower than the
-    default: a short recording can show that a bound is too low, not that a bound is too high.
+    Each joint's bound becomes LEARNING_MARGIN_RATIO times its largest residual, but never lower
+    than the default: a short recording can show that a bound is too low, not that a bound is too
+    high.
     """
-    factors = np.maximum(1.0, LEARNING_MARGIN * found.share)
+    factors = np.maximum(1.0, LEARNING_MARGIN_RATIO * replay.share)
     # Factors are rounded up, so that a factor in a parameter file is never too low.
     return tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist())
