@@ -149,6 +149,7 @@ def play(
 
 def played(file: str, lead: float, client: NodeClient) -> object:
     """Send the motion; return 'finished' when the motion has ended as planned."""
+    from ..control.reference import MOVE_THERE_FIRST
     from ..ros.messages import read_trajectory_file, ready_excitation
     from ..ros.node_client import NodeClientError
 
@@ -161,6 +162,8 @@ def played(file: str, lead: float, client: NodeClient) -> object:
         print('The arm is brought to rest where it is.', file=sys.stderr)
         raise
     except NodeClientError as error:
+        if MOVE_THERE_FIRST in f'{error}':
+            raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
         arm = client.get('robot_type')
         if arm == file or None in map(ready_excitation, (file, arm)):
             raise

@@ -41,6 +41,8 @@ _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are
 _SLOW_S, _MAX_SLOW = 10.0, 3
 _MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
+# How to correct a motion that begins too far away.
+MOVE_THERE_FIRST = 'give the first point a time by which the arm can move there'
 _AWAY = 'The set-point is where the arm is not desired'
 
 _LOG = logging.getLogger(__name__)
@@ -271,7 +273,7 @@ class Reference:
             raise ReferenceRefusedError(
                 f'{what}: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away ({q[i]:.4g} '
                 f'instead of {other[i]:.4g}), more than {MAX_START_DISTANCE_RAD:g} rad{hint}; '
-                'give the first point a time by which the arm can move there.'
+                f'{MOVE_THERE_FIRST}.'
             )
 
     # Each motion has the time zero of the present one; `stamp` is that of the latest joint state.

@@ -38,22 +38,13 @@ _MISSING_S = 1.0  # without joint states after which that is the reason for sile
 _REASON_S, _WARN_AGAIN_S = 1.0, 10.0
 
 
-# How a node's user makes it command again.
-REMEDIES = {
-    Remedy.NONE: '',
-    Remedy.WAIT: 'correct what it names, or wait',
+# How a node's user makes it command again, where the core's own words do not say it.
+_REMEDIES = {
     Remedy.START: (
         'activate the node (`franka-dynamics node state activate`); if it is active, wait'
     ),
     Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
-    Remedy.CONFIGURE: 'configure again',
 }
-
-
-def status_of(controller: Feedforward) -> CoreStatus:
-    """Return a controller's status; how to command again is said in the node's words."""
-    status = controller.status
-    return status._replace(remedy=REMEDIES[Remedy(status.remedy)])
 
 
 class Durations(deque[float]):
@@ -109,6 +100,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
         )
         self.latency = Durations()
+        self.ends = False  # whether the node ends, and never commands again
 
     def report_on(self, controller: Feedforward, terms: TermPublishers, residual: float) -> None:
         """Report on a controller from now on; `residual` is that of its cross-check."""
@@ -142,7 +134,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller, now = self._controller, time.monotonic()
         while controller.reference.events:
             self._report_reference(controller.reference.events.popleft())
-        status = self._present()
+        status = self.present()
         waits = status.state is State.SILENT and controller.enabled
         seen = status.state, status.faulty, waits
         if seen != self._seen:
@@ -161,9 +153,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         if now >= self.due:
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
 
-    def _present(self) -> CoreStatus:
-        """Return the controller's status, with the node's reason for silence if it has one."""
-        status = status_of(self._controller)
+    def present(self) -> CoreStatus:
+        """Return the controller's status; the remedy is text, and silence has the node's reason."""
+        status = self._controller.status
+        remedy = Remedy(status.remedy)
+        words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
+        status = status._replace(remedy=words)
         waits = self._states and status.state is State.SILENT and self._controller.enabled
         return status._replace(why=self._missing() or status.why) if waits else status
 
@@ -193,7 +188,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'frame_id': event.goal_id,
             'reason': event.reason,
             'remaining [s]': event.remaining,
-            REMEDY: status_of(controller).remedy,
+            REMEDY: self.present().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -257,7 +252,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
-        status, shares = self._present(), controller.residuals.largest.tolist()
+        status, shares = self.present(), controller.residuals.largest.tolist()
         controller.residuals.largest[:] = 0.0
         level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))

@@ -214,7 +214,7 @@ class FeedforwardNode(LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End an activation."""
-        self._finalized = True
+        self._finalized = self._diagnostics.ends = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self._controller = None

@@ -79,6 +79,11 @@ class NodeClient(Observer):
         found = self.ask(DescribeParameters, 'describe_parameters', request).descriptors
         if len(found) != 1:
             raise self._without(parameter)
+        if found[0].read_only:
+            raise SettingsError(
+                f'{parameter} is read when {self.name} starts, and then fixed: end the node, and '
+                f'start it with -p {parameter}:={text} after --ros-args or in a parameter file.'
+            )
         try:
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -176,17 +181,21 @@ class NodeClient(Observer):
         `play` waits at most `patience` for the node, sends the trajectory once, waits for
         the node's answer, and then for the motion's end as long as the node is there. If an error
         or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and the node
-        brings the arm to rest. Raises NodeClientError if no node subscribes or reports, the motion
-        is refused or interrupted, or the node has gone.
+        brings the arm to rest. Raises NodeClientError if no node subscribes or reports, it
+        follows another motion (which a message on ~/reference would replace), the motion is
+        refused or interrupted, or the node has gone.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
+        under_way = set[str]()  # numbers of the motions of other clients
 
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
-            for one in map(Status.read, message.status):
-                # Reports on motions of other clients arrive too.
-                if one.values.get('frame_id') == mark:
-                    state, reason = one.values.get('state', ''), one.values.get('reason', '')
+            for values in (Status.read(one).values for one in message.status):
+                if values.get('frame_id') == mark:
+                    state, reason = values.get('state', ''), values.get('reason', '')
+                else:
+                    change = under_way.discard if values.get('state') in _ENDED else under_way.add
+                    change(values.get('number', ''))
 
         message.header.frame_id = mark
         events = f'{self.name}/reference_state'
@@ -203,6 +212,11 @@ class NodeClient(Observer):
                     f'Is {self.name} running, and is it a feedforward node?'
                 )
             self.wait(_DISCOVERY_S)
+            if under_way:
+                raise NodeClientError(
+                    f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
+                    '`node play` that sent it, before this one; nothing was sent.'
+                )
             sent = True
             publisher.publish(message)  # once: a second copy would interrupt the first
             self.until(lambda: bool(state) or self._has_gone(events), self._patience + _ANSWER_S)

@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from .diagnostics import FeedforwardDiagnostics, status_of
+from .diagnostics import FeedforwardDiagnostics
 from .messages import motion_message, PUBLISHER_QOS, received, reference_of, REFERENCE_QOS
 from .model_source import change_settings
 from .parameter_tables import live_table, settings_from, table
@@ -79,7 +79,7 @@ class Requests:
         except ReferenceRefusedError as error:
             reason = str(error)
             if isinstance(error, NotRunningError):
-                reason = f'Nothing would follow the reference ({status_of(controller)}).'
+                reason = f'Nothing would follow the reference ({self._diagnostics.present()}).'
             self._diagnostics.refused = reason
             stamp = 0.0 if controller.latest is None else controller.latest.stamp
             controller.reference.refuse(stamp, reason, mark)

@@ -57,6 +57,7 @@ def test_no_thread_of_the_middleware_outlives_main(module, kind, says):
     status, output, errors = run_python('-c', ENDING, module, kind)
     assert status == 0, errors
     assert says in errors
+    assert 'activate the node' not in errors  # it has ended
     end = json.loads(output.splitlines()[-1])
     assert end['status'] == 0
     assert len(end['running']) > 1  # or there would be nothing to end

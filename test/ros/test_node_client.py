@@ -9,8 +9,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+import yaml
 
 from franka_dynamics.cli.main import main
+from franka_dynamics.cli.node_requests import played
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import node_client
 from franka_dynamics.ros.messages import REFERENCE_STATE_QOS
@@ -65,6 +67,17 @@ def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, repo
     assert play(('interrupted', False), ('accepted', True), ('finished', True)) == 'finished'
     with refuses(NodeClientError, 'refused', 'as told'):
         play(('accepted', False), ('finished', False), ('refused', True))
+
+
+def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, reports):
+    pair = KeyValue(key='state', value='following')
+    reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=[pair])]))
+    with (
+        NodeClient('/feedforward', TIMEOUT_S, probe.spin) as client,
+        refuses(NodeClientError, 'another motion', 'nothing was sent'),
+    ):
+        client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
+    assert not motions
 
 
 def test_without_reports_nothing_is_sent(probe, motions):
@@ -133,10 +146,27 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('kp', '{a: 1}', 'one type'),
             ('skale', '1', "'skale'"),
             ('scale', '1.5', '/feedforward', 'scale'),
+            ('robot_type', 'fr3', '-p robot_type:=fr3'),
+            ('target', 'fci', '`franka-dynamics node state deactivate --node /feedforward`'),
         ):
             with refuses(SettingsError, *named):
                 client.set(name, value)
     assert main(['node', 'set', 'scale', '1.5', *PATIENTLY]) == 2
+
+
+def test_a_motion_that_begins_far_away_is_refused_with_the_option_that_moves_there(
+    world, tmp_path
+):
+    away = {'time_from_start': {'sec': 0}, 'positions': [one + 0.5 for one in world.arm.q]}
+    away |= {'velocities': [0.0] * 7}
+    motion = {'joint_names': world.arm.names, 'points': [away]}
+    (tmp_path / 'motion.yaml').write_text(yaml.safe_dump(motion))
+    world.commands_come()
+    with (
+        NodeClient('feedforward', TIMEOUT_S, lambda: world.arm.send(2)) as client,
+        refuses(NodeClientError, 'rad away', '`--lead 5`'),
+    ):
+        played(f'{tmp_path}/motion.yaml', 0.0, client)
 
 
 def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world, capfd):
