@@ -154,7 +154,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
 
     def present(self) -> CoreStatus:
-        """Return the controller's status; the remedy is text, and silence has the node's reason."""
+        """Return the controller's status, with the node's reason for silence and in its words."""
         status = self._controller.status
         remedy = Remedy(status.remedy)
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)

@@ -19,6 +19,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -151,6 +152,9 @@ class FeedforwardNode(LifecycleNode):
                 'have velocities, with franka_ros2 those of franka/joint_states.'
             )
         self._reader = JointStateReader(controller.names, derive_velocity=derive)
+        # Bytes before the torques in a serialized command: to fill in a message takes 5 us longer.
+        whole = bytes(serialize_message(Float64MultiArray(data=doubles(controller.zero))))
+        self._command_head = whole[: -controller.zero.nbytes]
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self._controller = controller
@@ -322,7 +326,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _publish(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m]; the controller calls it."""
-        self.commands.publish(Float64MultiArray(data=doubles(torque)))
+        self.commands.publish(self._command_head + torque.tobytes())
         self._published = time.perf_counter()
 
     def _now(self) -> float:

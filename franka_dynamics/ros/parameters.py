@@ -171,7 +171,7 @@ def check_changes(
         before = node.get_parameter(change.name).value
         if spec.while_inactive and active and change.value != before:
             raise SettingsError(
-                f'{change.name} can be changed only while the node is not active: deactivate it by '
+                f'{change.name} can be changed only while the node is not active: '
                 f'`franka-dynamics node state deactivate --node {node.get_fully_qualified_name()}`'
-                ', set the parameter, and activate it again.'
+                ', set it, and activate the node again.'
             )
