@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from ._command import refuse, require_with
 from ._say import print_or_write, say, show, terminal, write_json
@@ -17,6 +17,7 @@ from ..arm.payload import payload_array, read_payload
 
 if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
     from ..ros.node_client import NodeClient
+    from ..ros.observer import Observer
     from ..ros.status import NodeView
 
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
@@ -29,7 +30,7 @@ _SETTLE_S = 0.3
 _REFRESH_PERIOD_S = 0.25  # time between two pictures of `node monitor`
 
 
-def _answer(node: str, timeout: float, request: Callable[[NodeClient], object]) -> str:
+def _answer(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> Any:
     """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
     from ..ros.node_client import NodeClient
 
@@ -38,7 +39,7 @@ def _answer(node: str, timeout: float, request: Callable[[NodeClient], object]) 
             raise KeyboardInterrupt
 
     with running() as keep_running, NodeClient(node, timeout, go_on) as client:
-        return f'{request(client)}'
+        return request(client)
 
 
 def state(transition: str | None, json: Path | None, node: str, timeout: float) -> int:
@@ -50,12 +51,20 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         refuse('a TRANSITION', 'json')
         print(_answer(node, timeout, lambda client: client.change_state(transition)))
         return 0
-    answer = _answer(node, timeout, _state_and_report)
-    named, _, report = answer.partition('\n')
-    nodes, now = _heard(node, timeout) if report else ([], 0.0)
+    namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
+
+    def look(client: NodeClient) -> tuple[str, str, list[NodeView], float]:
+        """Return state and report of the node, what is heard in its namespace, and the time."""
+        state = client.state()
+        report = client.report() if state in ('active', 'inactive') else ''
+        nodes = _heard(client, namespaces, timeout) if report else []
+        return state, report, nodes, time.monotonic()
+
+    named, report, nodes, now = _answer(node, timeout, look)
     if json:
         write_json(json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
-    say(answer)
+    for sentence in filter(None, (named, report)):
+        say(sentence)
     if nodes:
         show(monitor_view(nodes, now))
     faults = at_fault(nodes, now)
@@ -64,38 +73,27 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
     return 1 if faults else 0
 
 
-def _state_and_report(client: NodeClient) -> str:
-    """Return a node's state and, if the node is configured, its report."""
-    state = client.state()
-    report = client.report() if state in ('active', 'inactive') else ''
-    return f'{state}\n{report}' if report else state
-
-
-def _heard(node: str, timeout: float) -> tuple[list[NodeView], float]:
+def _heard(feed: Observer, namespaces: list[str], timeout: float) -> list[NodeView]:
     """
-    Return the nodes heard in the node's namespace, or in any, with their torques, and the time.
+    Return the nodes heard in namespaces, or in any, with their torques.
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
-    from ..ros.observer import Observer
     from ..ros.status import TORQUE_TERMS
 
-    namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
-    with Observer('monitor') as feed:
+    def arms() -> list[NodeView]:
+        return [one for one in feed.nodes(namespaces) if one.is_arm]
 
-        def arms() -> list[NodeView]:
-            return [one for one in feed.nodes(namespaces) if one.is_arm]
+    def all_heard() -> bool:
+        now = time.monotonic()
+        return not any(one.silent(now) for one in feed.nodes(namespaces))
 
-        def all_heard() -> bool:
-            now = time.monotonic()
-            return not any(one.silent(now) for one in feed.nodes(namespaces))
-
-        if feed.until(lambda: bool(arms()), timeout):
-            terms = len(TORQUE_TERMS)
-            feed.until(lambda: all(len(one.torques) == terms for one in arms()), _FIGURES_WAIT_S)
-            feed.wait(_SETTLE_S)
-        feed.until(all_heard, timeout)
-        return feed.nodes(namespaces), time.monotonic()
+    if feed.until(lambda: bool(arms()), timeout):
+        terms = len(TORQUE_TERMS)
+        feed.until(lambda: all(len(one.torques) == terms for one in arms()), _FIGURES_WAIT_S)
+        feed.wait(_SETTLE_S)
+    feed.until(all_heard, timeout)
+    return feed.nodes(namespaces)
 
 
 def set_parameter(parameter: str, value: str, node: str, timeout: float) -> int:

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import dropwhile, pairwise
 from pathlib import Path
-import re
 import sys
 from typing import Any
 
@@ -58,20 +58,15 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
         # The descriptor is set last, so that `check` is the first to refuse a value out of range:
         # its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _descriptor(spec, kind))
-    own, shared = (
-        sorted(
-            name
-            for name in names
-            # QoS overrides are declared later, with publishers and subscriptions.
-            if not node.has_parameter(name) and not name.startswith('qos_overrides.')
-        )
-        for names in _given_names(node.get_fully_qualified_name(), sys.argv)
+    unknown = sorted(
+        name
+        for name in _given_names(node.get_fully_qualified_name(), sys.argv)
+        # QoS overrides are declared later, with publishers and subscriptions.
+        if not node.has_parameter(name) and not name.startswith('qos_overrides.')
     )
-    if shared:
-        node.get_logger().info(f'ignored, as no parameters of this node: {", ".join(shared)}')
-    if own:
+    if unknown:
         raise SettingsError(
-            f'{", ".join(own)}: no such parameter; '
+            f'{", ".join(unknown)}: no such parameter; '
             '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
             'silently, so nothing is started.'
         )
@@ -97,49 +92,34 @@ def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescripto
     return descriptor
 
 
-def _given_names(node: str, words: Sequence[str]) -> tuple[set[str], set[str]]:
+def _given_names(node: str, words: Sequence[str]) -> set[str]:
     """
-    Return the names of parameters that a command line gives a node by its name, and to every node.
+    Return the names of parameters that a command line gives a node by its full name.
 
-    `node` is its full name. Words without a node (-p scale:=1.0) are for this process. A section
-    of a file whose node is a wildcard (/**) is for every node.
+    Words without a node (-p scale:=1.0) are for this process. What a file gives to a wildcard
+    (/**) is for every node, and may not concern this one.
     """
-    given, shared = set[str](), set[str]()
+    given = set[str]()
     for flag, word in pairwise(dropwhile(lambda word: word != '--ros-args', words)):
         if flag in ('-p', '--param'):
-            name = word.partition(':=')[0]
-            own, _, name = name.rpartition(':')
+            own, _, name = word.partition(':=')[0].rpartition(':')
             if own in ('', node.rpartition('/')[2]):
                 given.add(name)
         elif flag == '--params-file':
             content = yaml.safe_load(Path(word).read_text(encoding='utf-8')) or {}
-            for section, parameters in _sections(content):
-                if re.fullmatch(_pattern(section), node):
-                    everyone = '*' in section.rpartition('/')[2]
-                    (shared if everyone else given).update(_names(parameters))
-    return given, shared - given
+            for path in _paths(content):
+                section, _, name = path.partition('/ros__parameters/')
+                named = '*' not in section.rpartition('/')[2]
+                if named and fnmatchcase(node, section.replace('/**', '*')):
+                    given.add(name.replace('/', '.'))
+    return given
 
 
-def _sections(content: Mapping[str, Any], path: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield the full name of each node of a parameter file, which may nest them, and its part."""
+def _paths(content: Mapping[str, Any], path: str = '') -> Iterator[str]:
+    """Yield the path of each value of a parameter file, which may nest nodes and parameters."""
     for key, value in content.items():
-        if key == 'ros__parameters':
-            yield path, value
-        elif isinstance(value, dict):
-            yield from _sections(value, f'{path}/{str(key).strip("/")}')
-
-
-def _pattern(section: str) -> str:
-    """Return a regular expression for the full names of the nodes of a section of a file."""
-    tokens = section.removeprefix('/').split('/')
-    known = {'*': '/[^/]+', '**': '(/[^/]+)*'}
-    return ''.join(known.get(token, f'/{re.escape(token)}') for token in tokens)
-
-
-def _names(parameters: Mapping[str, Any] | None, group: str = '') -> Iterator[str]:
-    for name, value in (parameters or {}).items():
-        inner = isinstance(value, dict)
-        yield from _names(value, f'{group}{name}.') if inner else (f'{group}{name}',)
+        inner = f'{path}/{str(key).strip("/")}'
+        yield from _paths(value, inner) if isinstance(value, dict) else (inner,)
 
 
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
