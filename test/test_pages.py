@@ -206,6 +206,6 @@ def test_the_cpp_example_listens_to_topics_that_the_node_publishes():
 
 
 def test_the_terms_topics_are_on_the_page():
-    from franka_dynamics.ros.term_publishers import _ARRAYS
+    from franka_dynamics.ros.term_publishers import TERMS
 
-    assert {f'/feedforward/{name}' for name in _ARRAYS} <= TOPICS
+    assert {f'/feedforward/{name}' for name in TERMS} <= TOPICS

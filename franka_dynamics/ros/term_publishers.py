@@ -5,12 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import (
+    Point,
+    Pose,
+    PoseStamped,
+    Quaternion,
+    Vector3,
+    Wrench,
+    WrenchStamped,
+)
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
@@ -27,24 +34,28 @@ _ROWS = {
     'twist': ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
     'wrench': ('fx', 'fy', 'fz', 'mx', 'my', 'mz'),
 }
-# A function that makes a message of a state, its command and stamp, or returns None without data.
-Maker = Callable[[StateTerms, Array | None, Time], Any]
-
-# Topics of JointState messages, whose effort is an array: the kind of the array's labels, and a
-# function of publishers, state and command that returns the array, or None while unknown.
-_ARRAYS: dict[str, tuple[str, Callable[[TermPublishers, StateTerms, Array | None], Any]]] = {
+# A topic's value, an array (None while unknown), from the publishers, a state and its command.
+Term = Callable[['TermPublishers', StateTerms, Array | None], Array | None]
+# Topics: their term, and the message that has it: a JointState, as effort with names of this kind,
+# or another type.
+TERMS: dict[str, tuple[str | type, Term]] = {
     'feedforward': ('joint', lambda own, state, command: command),
     'gravity': ('joint', lambda own, state, _: state.gravity),
     'coriolis': ('joint', lambda own, state, _: state.coriolis),
     'inertia_torque': ('joint', lambda own, state, _: state.inertia),
     'external_torque': ('joint', lambda own, *_: own.torque()),
-    'external_wrench_covariance': ('wrench/wrench', lambda own, state, _: own.covariance(state.q)),
+    'external_wrench_covariance': (
+        'wrench/wrench',
+        lambda own, state, _: own.of_wrench('covariance', state.q),
+    ),
     'mass_matrix': ('joint/joint', lambda own, state, _: own.model.mass_matrix(state.q)),
     'coriolis_matrix': (
         'joint/joint',
         lambda own, state, _: own.model.coriolis_matrix(state.q, state.dq),
     ),
     'jacobian': ('twist/joint', lambda own, state, _: own.model.jacobian(state.q, own.frame)),
+    'external_wrench': (WrenchStamped, lambda own, state, _: own.of_wrench('wrench', state.q)),
+    'pose': (PoseStamped, lambda own, state, _: own.pose(state.q)),
 }
 
 
@@ -57,17 +68,11 @@ class TermPublishers:
 
     def __init__(self, node: Any) -> None:
         self._node = node
-        self._makers: dict[str, Maker] = {
-            **{name: partial(self._array, *row) for name, row in _ARRAYS.items()},
-            'external_wrench': self._wrench,
-            'pose': self._pose,
-        }
-        others = {'external_wrench': WrenchStamped, 'pose': PoseStamped}
         self._publishers = {
             name: node.create_lifecycle_publisher(
-                others.get(name, JointState), f'~/{name}', PUBLISHER_QOS
+                JointState if isinstance(kind, str) else kind, f'~/{name}', PUBLISHER_QOS
             )
-            for name in self._makers
+            for name, (kind, _) in TERMS.items()
         }
         self.frame: int | str = FLANGE
         self._failed: set[str] = set()
@@ -94,7 +99,8 @@ class TermPublishers:
         rows = {'joint': names, **_ROWS}
         self._labels = {
             kind: ['/'.join(row) for row in product(*map(rows.__getitem__, kind.split('/')))]
-            for kind, _ in _ARRAYS.values()
+            for kind, _ in TERMS.values()
+            if isinstance(kind, str)
         }
         self._failed.clear()
         self.refresh()
@@ -120,8 +126,10 @@ class TermPublishers:
         cannot affect ~/command, which is published before the terms.
         """
         for name in self._subscribed:
+            kind, term = TERMS[name]
             try:
-                term = self._makers[name](state, command, stamp)
+                values = term(self, state, command)
+                message = None if values is None else self._message(kind, values)
             except Exception as error:
                 self._failed.add(name)
                 self._node.get_logger().error(
@@ -130,8 +138,22 @@ class TermPublishers:
                 )
                 self.refresh()
                 continue
-            if term is not None:
-                self._publishers[name].publish(term)
+            if message is not None:
+                # RViz's Effort display ignores messages without a frame.
+                message.header.stamp, message.header.frame_id = stamp, self._base_frame
+                self._publishers[name].publish(message)
+
+    def _message(self, kind: str | type, values: Array) -> Any:
+        if isinstance(kind, str):
+            return JointState(name=self._labels[kind], effort=doubles(values))
+        first, second = values[:3], values[3:]
+        if kind is WrenchStamped:
+            return kind(wrench=Wrench(force=_xyz(Vector3, first), torque=_xyz(Vector3, second)))
+        return kind(pose=Pose(position=_xyz(Point, first), orientation=_xyz(Quaternion, second)))
+
+    def pose(self, q: Array) -> Array:
+        """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""
+        return pin.SE3ToXYZQUAT(pin.SE3(self.model.frames(q)[self._frame_index]))
 
     def torque(self) -> Array | None:
         """
@@ -154,45 +176,15 @@ class TermPublishers:
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
         return None if torque is None else self._estimator.estimate(q, torque)
 
-    def covariance(self, q: Array) -> Array | None:
-        """Return the covariance of the external wrench at positions q; None while unknown."""
+    def of_wrench(self, field: str, q: Array) -> Array | None:
+        """Return a field of the external wrench at positions q; None while unknown."""
         estimate = self.wrench(q)
-        return None if estimate is None else estimate.covariance
+        return None if estimate is None else getattr(estimate, field)
 
-    def _array(
-        self,
-        kind: str,
-        of: Callable[[TermPublishers, StateTerms, Array | None], Array | None],
-        state: StateTerms,
-        command: Array | None,
-        stamp: Time,
-    ) -> JointState | None:
-        found = of(self, state, command)
-        if found is None:
-            return None
-        message = JointState(name=self._labels[kind], effort=doubles(found))
-        # RViz's Effort display ignores messages without a frame.
-        message.header.stamp, message.header.frame_id = stamp, self._base_frame
-        return message
 
-    def _wrench(self, state: StateTerms, _: Array | None, stamp: Time) -> WrenchStamped | None:
-        estimate = self.wrench(state.q)
-        if estimate is None:
-            return None
-        message = WrenchStamped()
-        message.header.stamp, message.header.frame_id = stamp, self._base_frame
-        force, torque = message.wrench.force, message.wrench.torque
-        force.x, force.y, force.z, torque.x, torque.y, torque.z = estimate.wrench.tolist()
-        return message
-
-    def _pose(self, state: StateTerms, _: Array | None, stamp: Time) -> PoseStamped:
-        pose = self.model.frames(state.q)[self._frame_index]
-        values = pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist()
-        message = PoseStamped()
-        message.header.stamp, message.header.frame_id = stamp, self._base_frame
-        place, turn = message.pose.position, message.pose.orientation
-        place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = values
-        return message
+def _xyz(kind: type, values: Array) -> Any:
+    """Return a message of x, y, z and, for a quaternion, w."""
+    return kind(**dict(zip('xyzw', values.tolist())))
 
 
 def base_frame_id(first_joint: str) -> str:

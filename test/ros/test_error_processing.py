@@ -18,7 +18,6 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import NotStartedError
 from franka_dynamics.ros.clearance import Clearance
-from franka_dynamics.ros.diagnostics import status_of
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
@@ -158,7 +157,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node.controller.reject_state('an impossible state', 100.0, faulty=True)
     node.clear_fault()
     assert not node.controller.faulty
-    assert 'wait' in status_of(node.controller).remedy
+    assert 'wait' in node._diagnostics.present().remedy
     for k in range(100):
         node.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
     assert not node.published

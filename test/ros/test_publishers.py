@@ -131,10 +131,8 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert level == DiagnosticStatus.WARN and 'joint4' in said
     assert told.command() == (DiagnosticStatus.OK, 'torques are sent')  # one warning
     loop.controller.stop('deactivated')
-    assert told.command() == (DiagnosticStatus.WARN, str(diagnostics.status_of(loop.controller)))
+    assert told.command() == (DiagnosticStatus.WARN, str(told.diagnostics.present()))
     held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
-    assert Publishers(held.controller).command() == (
-        DiagnosticStatus.ERROR,
-        str(diagnostics.status_of(held.controller)),
-    )
+    told = Publishers(held.controller)
+    assert told.command() == (DiagnosticStatus.ERROR, str(told.diagnostics.present()))
