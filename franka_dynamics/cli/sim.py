@@ -35,14 +35,8 @@ _DISCOVERY_S = 1.0  # wait for another simulated arm to be discovered [s]
 _STEP_RATE = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
-class _NotHeldError(FrankaDynamicsError):
-    """The node did not hold the simulated arm before --duration was over."""
-
-    status = 1
-
-
-class _AlreadySimulatedError(FrankaDynamicsError):
-    """Another simulated arm runs, which would take this one's torques."""
+class SimError(FrankaDynamicsError):
+    """Another simulated arm runs, or the node did not hold this one before --duration was over."""
 
     status = 1
 
@@ -100,7 +94,7 @@ def run(
 
 
 def _require_alone() -> None:
-    """Raise _AlreadySimulatedError if a simulated arm of this command is discovered."""
+    """Raise SimError if a simulated arm of this command is discovered."""
     with Observer('sim') as observer:
 
         def others() -> bool:
@@ -109,7 +103,7 @@ def _require_alone() -> None:
 
         if observer.until(others, _DISCOVERY_S):
             domain = os.environ.get('ROS_DOMAIN_ID', '0')
-            raise _AlreadySimulatedError(
+            raise SimError(
                 f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '
                 'torques of this one: end it, or set another ROS_DOMAIN_ID for this one.'
             )
@@ -150,7 +144,7 @@ def _hold(
             if not go_on(_POLL_PERIOD_S):
                 if not keep_running():
                     return int(fault)
-                raise _NotHeldError(
+                raise SimError(
                     f'The arm was not held within {duration:g} s; give --duration more time.'
                 )
         say('The arm is held. Meanwhile, in another terminal:')

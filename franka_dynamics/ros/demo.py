@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 import os
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from trajectory_msgs.msg import JointTrajectory
@@ -26,9 +27,9 @@ from trajectory_msgs.msg import JointTrajectory
 from . import SIMULATION
 from .messages import request_message, trajectory_of
 from .node_client import NodeClient, NodeClientError
-from .node_group import NodeEndedError, NodeGroup, use_isolated_network
+from .node_group import NodeGroup, use_isolated_network
 from .node_process import ON, SWITCH
-from .status import ARM, COMMAND, NodeView, RESIDUAL, SIMULATED_ARM
+from .status import ARM, at_fault, COMMAND, NodeView, RESIDUAL, SIMULATED_ARM
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.multisine import multisine
@@ -58,13 +59,7 @@ _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
 _SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 
 
-class DemoError(FrankaDynamicsError):
-    """A process of the demonstration failed."""
-
-    status = 1
-
-
-class TooBusyError(DemoError):
+class TooBusyError(FrankaDynamicsError):
     """This machine is too busy; the figures would not show the quality of the torques."""
 
     status = 3
@@ -124,8 +119,8 @@ def run_session(
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
     session. `note` gets a sentence when it begins again in lockstep. Raises TooBusyError if the
-    machine is too slow even in lockstep. Raises DemoError if a process ends early or fails; the
-    message quotes or names its log.
+    machine is too slow even in lockstep, NodeEndedError if a process ends early, with its log's
+    last line or path, and NodeClientError if the node fails.
     """
     use_isolated_network()
     # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
@@ -161,49 +156,46 @@ class _Session:
 
     def run(self) -> DemoRun:
         """Start the processes, run the demonstration once, and end the processes."""
-        try:
-            with (
-                NodeGroup(self._folder) as self._nodes,
-                NodeClient(NODE, _START_TIMEOUT_S, self._meanwhile) as self._client,
-            ):
-                return self._run(self._folder / 'steps')
-        except NodeEndedError as error:
-            raise DemoError(str(error)) from error
+        with (
+            NodeGroup(self._folder) as self._nodes,
+            NodeClient(NODE, _START_TIMEOUT_S, self._meanwhile) as self._client,
+        ):
+            return self._run(self._folder / 'steps')
 
     def _run(self, log: Path) -> DemoRun:
-        plan, arm = self._plan, self._plan.arm_parameters
+        plan, given = self._plan, self._plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MOST_RATE, _LEAST_INERTIA)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         self._nodes.start_arm_and_node(
-            {**arm, 'ideal': True, 'step_log': str(log)},
-            {**arm, 'target': 'mujoco'},
+            {**given, 'ideal': True, 'step_log': str(log)},
+            {**given, 'target': 'mujoco'},
             1000.0 if self._lockstep else None,
         )
         client, motions = self._client, f'/{NODE}/feedforward_trajectory'
         client.diagnostics()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._until('waiting until the node holds the arm', self._is_held)
-        began, time = self._arm.updated, self._time
+        arm, time = client.diagnostics()[_SIMULATOR], self._time
+        began = arm.updated
         hold = self._wait('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow('following with M ddq + C dq + g and PD')
         client.set_all({'terms.coriolis': False, 'terms.inertia': False})
         self._follow('following with g and PD alone')
-        arm, command = self._values, client.statuses()[f'{NODE}: {COMMAND}'].values
+        node = client.diagnostics()[NODE].statuses
         rates = DemoRates(
-            (self._time - time) / (self._arm.updated - began) / TIMESTEP_S,
+            (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._missed(),
-            int(command['stops']),
-            (1e-6 * float(arm['round trip p50 [us]']), 1e-6 * float(arm['round trip p99 [us]'])),
+            int(node[COMMAND].values['stops']),
+            (
+                1e-6 * self._figure('round trip p50 [us]'),
+                1e-6 * self._figure('round trip p99 [us]'),
+            ),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._lockstep,
         )
-        errors = tuple(
-            f'{status.name}: {status.message}'
-            for status in client.statuses().values()
-            if status.level == 'ERROR'
-        )
+        errors = at_fault(client.diagnostics().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
         disorder = self._nodes.end_all()
         self._progress('done', 1.0)
@@ -213,14 +205,14 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(client.statuses()[f'{NODE}: {ARM}'].values[RESIDUAL]),
+            float(node[ARM].values[RESIDUAL]),
             (*errors, *disorder),
-            bool(disorder) or any(sentence.startswith(_ARM) for sentence in errors),
+            bool(disorder) or any(_ARM in sentence for sentence in errors),
         )
 
     def _is_held(self) -> bool:
         status = self._client.status(f'/{_SIMULATOR}')
-        return status is not None and status.held and _ARM in self._client.statuses()
+        return status is not None and status.held and self._time >= 0.0
 
     def _wait(self, text: str, duration: float) -> tuple[float, float]:
         """Wait for a duration; return start and end, in simulated time [s]."""
@@ -239,9 +231,9 @@ class _Session:
         try:
             self._client.play(request_message(request, _LEAD_IN_S))
         except NodeClientError as error:
-            arm, receiver = self._client.statuses()[_ARM], self._client.status(f'/{_SIMULATOR}')
-            sentence = f'{error} {arm.name}: {arm.message}; {receiver and receiver.message}.'
-            raise (DemoError if self._lockstep else TooBusyError)(sentence) from error
+            receiver = self._client.status(f'/{_SIMULATOR}')
+            sentence = f'{error} {_SIMULATOR}: {receiver and receiver.message}.'
+            raise (NodeClientError if self._lockstep else TooBusyError)(sentence) from error
         self._until(text, lambda: len(self._planned) > before)
         self._require_new_torques()
 
@@ -267,25 +259,21 @@ class _Session:
 
     def _meanwhile(self) -> None:
         begin, duration = self._stage
-        statuses = self._client.statuses()
-        share = (self._time - begin) / duration if _ARM in statuses else 0.0
-        self._progress(self._doing, min(1.0, share))
+        share = (self._time - begin) / duration
+        self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
         self._nodes.require_all()
 
-    @property
-    def _arm(self) -> NodeView:
-        """What the simulated arm has published on /diagnostics."""
-        return self._client.diagnostics()[_SIMULATOR]
-
-    @property
-    def _values(self) -> Mapping[str, str]:
-        return self._arm.statuses[SIMULATED_ARM].values
+    def _figure(self, key: str) -> float:
+        """Return a figure that the simulated arm has published; NaN before the first."""
+        arm = self._client.diagnostics().get(_SIMULATOR, NodeView(_SIMULATOR))
+        return arm.number(SIMULATED_ARM, key)
 
     @property
     def _time(self) -> float:
-        return float(self._values['simulated time [s]'])
+        return self._figure('simulated time [s]')
 
     def _missed(self) -> tuple[int, int]:
         """Return the number of steps without a new torque, and of all steps since the first."""
-        values = self._values
-        return int(values['steps without a new command']), int(values['steps commanded'])
+        keys = 'steps without a new command', 'steps commanded'
+        missed, steps = (int(self._figure(key)) for key in keys)
+        return missed, steps

@@ -116,11 +116,6 @@ class Observer:
             view = self.diagnostics().setdefault(status.node, NodeView(status.node))
             view.take(status, time.monotonic())
 
-    def statuses(self) -> dict[str, Status]:
-        """Return the latest status of each name that was heard on /diagnostics."""
-        views = self.diagnostics().values()
-        return {one.name: one for view in views for one in view.statuses.values()}
-
     def nodes(self, namespaces: Collection[str] = ()) -> list[NodeView]:
         """
         Return this package's nodes that were heard, feedforward nodes with their newest torques.

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from .machine_checks import BAD, GOOD, NOTE, SIMULATED
 from .messages import is_measured, publisher_names, seconds
 from .observer import Observer
-from .status import COMMAND, Status
+from .status import COMMAND, NodeView
 from ..control.feedforward import State
 
 Line = tuple[str, str, str]  # subject, level, sentence
@@ -55,20 +55,6 @@ class _StateTimes:
         """Whether the median stamp is over 0.1 s behind or ahead of this machine's clock."""
         return abs(self.age) > _OLD_S
 
-    @property
-    def rate(self) -> float:
-        return _rate(self.arrivals)
-
-    @property
-    def stamped_rate(self) -> float:
-        """Rate of joint states by their stamps [Hz]; with a simulated arm, by simulated time."""
-        return _rate(self.stamps)
-
-    @property
-    def speed(self) -> float:
-        """Simulated time per real time; 0 if the stamps stand still."""
-        return self.rate / self.stamped_rate if self.stamped_rate else 0.0
-
 
 def _rate(times: list[float]) -> float:
     span = times[-1] - times[0] if times else 0.0
@@ -106,7 +92,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             return bool(simulators()) or not comes
 
         observer.until(settled, _PATIENCE_S)
-        statuses, simulator = observer.statuses(), simulators()
+        views, simulator = list(observer.diagnostics().values()), simulators()
         if simulator:
             names = ', '.join(simulator)
             yield SIMULATED, GOOD, f'{names}: what only a real arm requires is printed as a note'
@@ -115,7 +101,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         yield from _commands(node, command)
         offered = [name for name, _ in node.get_service_names_and_types()]
         nodes = [name.removesuffix(_CLEAR) for name in offered if name.endswith(_CLEAR)]
-        yield from _nodes(statuses, nodes)
+        yield from _nodes(views, nodes)
 
 
 def _joint_states(
@@ -131,10 +117,12 @@ def _joint_states(
         yield subject, BAD, text
         return
     who = ', '.join(publishers) or 'a node that left'
-    text = f'{states.rate:.0f} Hz on {topic} from {who}'
-    simulated = bool(simulator or clock)
-    text += f', {states.stamped_rate:.0f} Hz of simulated time' if simulated else ''
-    if (states.stamped_rate if simulated else states.rate) < _LEAST_RATE_HZ:
+    rate = _rate(states.arrivals)
+    text = f'{rate:.0f} Hz on {topic} from {who}'
+    if simulator or clock:
+        rate = _rate(states.stamps)
+        text += f', {rate:.0f} Hz of simulated time'
+    if rate < _LEAST_RATE_HZ:
         fix = f'a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
         yield subject, BAD, f'{text}; {fix}'
     else:
@@ -168,8 +156,10 @@ def _other_topics(node: Any, topic: str) -> list[str]:
 
 def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Line]:
     clock, age = publisher_names(node, '/clock'), states.age
-    if states.stamps and (clock or simulator) and states.speed < _LEAST_SPEED:
-        text = f'simulated time of {", ".join(clock or simulator)} runs at {states.speed:.2f} of '
+    stamped = _rate(states.stamps)  # 0 if they stand still
+    speed = _rate(states.arrivals) / stamped if stamped else 0.0  # of simulated time
+    if states.stamps and (clock or simulator) and speed < _LEAST_SPEED:
+        text = f'simulated time of {", ".join(clock or simulator)} runs at {speed:.2f} of '
         fix = 'resume the simulation, or leave it more processor time'
         yield 'clock', BAD, f'{text}real time: {fix}'
     elif clock:
@@ -180,7 +170,7 @@ def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Lin
         yield (
             'clock',
             GOOD,
-            f'{text}{states.speed:.2f} of real time: {age:.2f} s behind the clock by now',
+            f'{text}{speed:.2f} of real time: {age:.2f} s behind the clock by now',
         )
     elif states.off_the_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
@@ -203,19 +193,19 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
         yield 'commands', NOTE, f'nobody publishes on {command}'
 
 
-def _nodes(statuses: dict[str, Status], present: Sequence[str] = ()) -> Iterator[Line]:
+def _nodes(views: Sequence[NodeView], present: Sequence[str] = ()) -> Iterator[Line]:
     levels = {'OK': GOOD, 'WARN': NOTE}
-    commanding = [one for one in statuses.values() if one.subject == COMMAND]
-    silent = sorted({name.strip('/') for name in present} - {one.node for one in commanding})
+    commanding = [one for one in views if one.is_arm]
+    silent = sorted({name.strip('/') for name in present} - {one.name for one in commanding})
     for name in silent:
         text = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
         yield 'node', BAD, f'{text}, and `franka-dynamics node state configure` tries again'
     if not commanding and not silent:
         yield 'node', NOTE, 'no feedforward node is heard'
-    for one in commanding:
+    for one in (view.statuses[COMMAND] for view in commanding):
         # A node that sends no torque is a warning in its diagnostics, which it may wait by.
         sends = one.values.get('mode') == State.RUNNING.value
         yield 'node', levels.get(one.level, BAD) if sends else BAD, f'{one.node}: {one.message}'
-    for name, one in sorted(statuses.items()):
+    for one in (status for view in views for status in view.statuses.values()):
         if one.level not in levels:
-            yield 'diagnostics', BAD, f'{name}: {one.message}'
+            yield 'diagnostics', BAD, f'{one.name}: {one.message}'

@@ -11,8 +11,7 @@ from rclpy.context import Context
 from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
-from franka_dynamics.ros import demo
-from franka_dynamics.ros.node_group import NodeGroup
+from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 from franka_dynamics.ros.observer import Observer
 from franka_dynamics.ros.status import Status
 
@@ -93,9 +92,9 @@ def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
 @pytest.mark.parametrize(('arm', 'hand'), [('fr3', 'franka_hand'), ('rpr', 'none')])
 def test_only_a_franka_arm_carries_frankas_hand(arm, hand, monkeypatch, tmp_path, capsys):
     def stop(plan, folder, show, note):
-        raise demo.DemoError(plan.arm.hand)
+        raise NodeEndedError(plan.arm.hand)
 
     monkeypatch.setattr(command, 'run_session', stop)
     output = str(tmp_path / 'out')
-    assert main(['demo', '--arm', arm, '--output', output]) == demo.DemoError.status
+    assert main(['demo', '--arm', arm, '--output', output]) == NodeEndedError.status
     assert capsys.readouterr().err.split()[-1] == hand

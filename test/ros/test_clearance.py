@@ -26,7 +26,7 @@ from franka_dynamics.ros.clearance import (
 )
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
 
-from .conftest import COMMAND, INCLINED, PATIENT, Probe
+from .conftest import COMMAND, INCLINED, Probe
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM, SIMULATED = Receiver.ARM, Receiver.LIGHT_ARM, Receiver.SIMULATED
@@ -258,15 +258,3 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
         arm.declare(LIGHT_ARM)
         probe.until(lambda: judged(probe, 'light', 'fci').state is CLEAR, 'the service')
         assert judged(probe, 'light').state is REFUSED
-
-
-def test_a_dashboard_gets_no_torque(probe, arm, launch):
-    """It publishes a status and shows the commanded torques: nobody carries the arm."""
-    torques = probe.collect(Float64MultiArray, COMMAND)
-    status = probe.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-    status.publish(DiagnosticStatus(name='arm', message='at rest', hardware_id='fer'))
-    launch('feedforward_node', **PATIENT, target='gz_ros2_control')
-    arm.wait_for_listener()
-    arm.until_says(COMMANDS, '/probe (neither a simulated arm')
-    arm.send(100)
-    assert not torques

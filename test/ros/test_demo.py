@@ -13,6 +13,7 @@ from franka_dynamics.arm import load
 pytest.importorskip('mujoco')
 
 from franka_dynamics.ros import demo
+from franka_dynamics.ros.node_group import NodeEndedError
 
 from ..processes import background, descendants, TIMEOUT_S, until
 
@@ -27,7 +28,7 @@ DONE = demo.DemoRun(None, (0.0, 1.0), (), RATES, 0.0, (), False)
         ([BUSY, DONE], None),
         ([BUSY, BUSY], demo.TooBusyError),
         # The failure of a process in real time is not taken for a busy machine.
-        ([demo.DemoError('feedforward_node ended')], demo.DemoError),
+        ([NodeEndedError('feedforward_node ended')], NodeEndedError),
     ],
 )
 def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(

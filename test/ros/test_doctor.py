@@ -16,7 +16,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.machine_checks import BAD, GOOD, NOTE
-from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.status import NodeView, Status
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 
@@ -67,7 +67,7 @@ PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
 
 
 def commanding(level, said, mode='running'):
-    return {'ff: Command': Status('ff', 'Command', level, said, {'mode': mode})}
+    return [NodeView('ff', {'Command': Status('ff', 'Command', level, said, {'mode': mode})})]
 
 
 CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
@@ -119,8 +119,8 @@ def commands(listeners, *names):
         (system._nodes(DOUBLED), 'node', BAD, 'ff: twice'),
         (system._nodes(WAITING), 'node', BAD, 'ff: silent: no joint state has come'),
         (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Command: twice'),
-        (system._nodes({}), 'node', NOTE, 'no feedforward node'),
-        (system._nodes({}, ['/left/ff']), 'node', BAD, 'left/ff runs, but'),
+        (system._nodes([]), 'node', NOTE, 'no feedforward node'),
+        (system._nodes([], ['/left/ff']), 'node', BAD, 'left/ff runs, but'),
         (system._nodes(CARRIED, ['/ff']), 'node', GOOD, 'ff: published'),
     ],
 )

@@ -66,8 +66,10 @@ def test_states_as_drivers_publish_them_are_enough(given, robot, node):
         ({'period': 1 / 30}, {'min_input_rate': 200.0}, 'joint states come at 30 Hz'),
         ({'velocities': False}, {}, '0 of velocity'),
         ({'stamps': False}, {}, 'the time of joint states does not go on (0 s again)'),
+        # A hundred seconds after the epoch, while this machine's clock says today.
+        ({}, {'max_state_age': 0.1}, 'ms old'),
     ],
-    ids=['another arm', 'prefix', '30 Hz', 'no velocity', 'no stamp'],
+    ids=['another arm', 'prefix', '30 Hz', 'no velocity', 'no stamp', 'another clock'],
 )
 def test_the_reason_for_silence_is_in_log_status_and_answer_of_the_node(
     given, limits, reason, probe, robot, node

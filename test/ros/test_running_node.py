@@ -2,19 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """One running node: wrong joint states stop it; its parameters change whole, without a step."""
 
-from lifecycle_msgs.msg import Transition
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.clearance import Receiver
 
-from .conftest import ArmStream, FER, FER_GRAVITY
+from .conftest import FER, FER_GRAVITY
 
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
@@ -82,41 +79,6 @@ def test_a_gripper_on_the_arms_topic_does_not_stop_the_arm(world):
     world.probe.destroy_publisher(second)
 
 
-def test_stamps_of_another_clock_never_command_anything(probe, launch):
-    arm = ArmStream(probe, FER.joint_names, FER.home, 'old/joint_states')
-    commands = probe.collect(Float64MultiArray, 'old_ff/command')
-    launch(
-        'feedforward_node',
-        robot_type='fer',
-        target='mujoco',
-        remaps={'__node': 'old_ff', 'joint_states': 'old/joint_states'},
-    )
-    # Stamped a hundred seconds after the epoch, while this machine's clock says today.
-    arm.until_says('old_ff: Joint states', 'ms old')
-    assert not commands
-
-
-def test_a_simulator_without_velocities_is_controlled_if_that_is_asked_for(probe, launch):
-    probe.declare(Receiver.ARM)
-    arm = ArmStream(probe, FER.joint_names, FER.home, 'bare/joint_states')
-    commands = probe.collect(Float64MultiArray, 'bare_ff/command')
-    launch(
-        'feedforward_node',
-        robot_type='fer',
-        target='mujoco',
-        derive_velocity=True,
-        max_state_age=0.0,
-        remaps={'__node': 'bare_ff', 'joint_states': 'bare/joint_states'},
-    )
-
-    def commanded():
-        arm.send(2, velocity=[])
-        return len(commands) > 50
-
-    probe.until(commanded, 'commands')
-    np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0, atol=1e-9)
-
-
 def settle(world, expected):
     """Publish states until the command is the expected torque."""
     world.arm.until(
@@ -173,14 +135,3 @@ def test_changes_that_need_each_other_are_taken_together(world):
     assert world.probe.set_parameters(NODE, **stiff, kd=[4.0] * 4 + [0.5, 0.5, 0.1]).successful
     assert world.probe.set_parameters(NODE, kp=[0.0], kd=[0.0]).successful
     settle(world, FER_GRAVITY)
-
-
-def test_silence_stops_the_node_until_states_return(world):
-    assert world.probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
-    assert world.probe.set_parameters(NODE, state_timeout=0.5).successful
-    assert world.probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
-    world.commands_come()
-    world.probe.until_says(COMMANDS, 'no new joint state for')
-    world.probe.until_says(COMMANDS, 'silent')
-    count = len(world.commands)
-    world.arm.until(lambda: len(world.commands) > count + 5, 'commands again, without a word')

@@ -96,19 +96,3 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     last = states[-1]
     gravity = NewtonEulerModel(FER).gravity(np.array(last.position))
     np.testing.assert_allclose(last.effort - gravity, 0.0, rtol=0, atol=0.5)
-
-
-def test_of_two_senders_that_began_together_the_one_ahead_is_followed(probe, start_arm):
-    both = [probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2)]
-    start_arm(gravity_compensation=True, brake_release_after=0.0, lockstep_timeout=0.1)
-    for publisher in both:
-        probe.until(publisher.get_subscription_count, 'the arm listens')
-    turn, torques, said = cycle(both), Float64MultiArray(data=[0.0] * 7), set()
-
-    def counted():
-        next(turn).publish(torques)
-        said.add(probe.told('simulator', 'state'))
-        return int(probe.told('simulator', 'refused: other publisher') or 0) > 20
-
-    probe.until(counted, 'the other refused')
-    assert said <= {'', 'waiting', 'following'}
