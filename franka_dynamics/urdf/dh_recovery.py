@@ -23,7 +23,7 @@ from .serial_chain import SerialChain
 from ..arm.denavit_hartenberg import Convention, DHRow
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.dh_conversion import from_modified_rows, modified_rows
-from ..errors import UrdfError
+from ..arm.urdf_origin import UrdfOrigin
 from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
@@ -125,40 +125,49 @@ def recover_rows(
         If `tip` is not fixed to the last link.
 
     """
-    last = chain.joints[-1].link
-    if tip not in (None, *chain.tool_frames):
-        raise UrdfError(
-            f'{chain.source}: the link {tip!r} is not fixed to {last!r}; links that are: '
-            f'{", ".join(chain.tool_frames)}.'
+    document, links = chain.document, [joint.child for joint in chain.joints]
+    if tip not in (None, *chain.tools):
+        raise document.error(
+            f'the link {tip!r} is not fixed to {links[-1]!r}; links that are: '
+            f'{", ".join(chain.tools)}.'
         )
-    flange_pose = chain.tool_frames[tip or last]
+    poses = [chain.poses[link] for link in links]
     lines = [
-        Line(one.frame[:3, :3] @ one.axis, one.frame[:3, 3], one.kind is JointKind.PRISMATIC)
-        for one in chain.joints
+        Line(pose[:3, :3] @ joint.axis, pose[:3, 3], joint.motion is JointKind.PRISMATIC)
+        for joint, pose in zip(chain.joints, poses)
     ]
+    flange_pose = chain.poses[tip or links[-1]]
     base, (*rows, flange) = rows_along(lines, chain.mount, flange_pose, convention)
-    standing = chain.base_inertia
+    standing = chain.inertia(document.root)
     arm = ArmDescription(
-        name=chain.name or 'arm',
+        name=document.name or 'arm',
         convention=convention,
         joints=tuple(
-            Joint(joint.name, joint.kind, row, joint.limits or JointLimits())
+            Joint(joint.name, joint.motion, row, joint.limits or JointLimits())
             for joint, row in zip(chain.joints, rows)
         ),
-        links=tuple(joint.inertia for joint in chain.joints),
+        links=tuple(map(chain.inertia, links)),
         flange=flange,
         base=base,
-        base_link=standing and standing.expressed_in(inverse_transform(base)),
-        source=chain.source,
+        base_link=standing.expressed_in(inverse_transform(base))
+        if standing.parameters().any()
+        else None,
+        source=document.source,
         mount=chain.mount,
-        link_names=tuple(joint.link for joint in chain.joints),
-        urdf=chain.origin(tip),
+        link_names=tuple(links),
+        urdf=UrdfOrigin(
+            document.source,
+            document.text,
+            tuple(joint.name for joint in chain.joints),
+            tip or chain.flange or links[-1],
+            tuple(chain.held.items()),
+        ),
     )
-    links = (
-        joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)
-        for joint, frame in zip(chain.joints, arm.frames(np.zeros(arm.n)))
+    placed = zip(arm.links, poses, arm.frames(np.zeros(arm.n)))
+    return replace(
+        arm,
+        links=tuple(one.expressed_in(inverse_transform(to) @ at) for one, at, to in placed),
     )
-    return replace(arm, links=tuple(links))
 
 
 def _frame_on(line: Line, near: Array) -> Array:

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads the links, joints and limits of a URDF, and checks the text before Pinocchio reads it.
+Reads the links and joints of a URDF, checking every value.
 
-Pinocchio's URDF reader, which reads poses, axes and inertias (`serial_chain`), ignores some errors
-and only prints the reason of others. This module refuses, among others, duplicate names, a second
-<inertial> or <limit>, links that form no tree, words instead of numbers, a zero axis, an
-<inertial> without <mass>, and a revolute or prismatic joint without <limit>.
+Refused are, among others, duplicate names, a second <inertial> or <limit>, links that form no
+tree, words instead of numbers, a zero axis, an <inertial> without <mass>, and a revolute or
+prismatic joint without <limit>. Pinocchio's own reader, with which each import is compared,
+ignores some of these errors, and only prints the reason of others.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm.description import JointLimits
-from ..arm.inertia import tensor_from_six, TENSOR_ORDER
+from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
 from ..arm.typed_file import MAX_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
 from ..names import decimal
-from ..spatial import pose_from_xyz_rpy
+from ..spatial import exp6, joint_twist, JointKind, pose_from_xyz_rpy
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -42,16 +42,20 @@ class UrdfJoint:
     """
     A joint of a URDF.
 
-    `limits` is None if `moves` is False, and for a continuous joint without <limit>. A missing
-    lower or upper bound is zero, as the URDF format says; if both are missing, or the joint is
-    continuous, they are infinite. `mimics` is the name of the joint that this joint follows, at
-    `multiplier` times its position plus `offset`, or None.
+    `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero, and
+    `axis` a unit vector in the child link's frame. `limits` is None if `moves` is False, and for a
+    continuous joint without <limit>. A missing lower or upper bound is zero, as the URDF format
+    says; if both are missing, or the joint is continuous, they are infinite. `mimics` is the name
+    of the joint that this joint follows, at `multiplier` times its position plus `offset`, or
+    None.
     """
 
     name: str
     kind: str
     parent: str
     child: str
+    origin: Array
+    axis: Array
     limits: JointLimits | None = None
     mimics: str | None = None
     multiplier: float = 1.0
@@ -61,6 +65,16 @@ class UrdfJoint:
     def moves(self) -> bool:
         """Whether the joint is revolute, continuous or prismatic."""
         return self.kind in MOVING_TYPES
+
+    @property
+    def motion(self) -> JointKind:
+        """Whether a moving joint turns or slides."""
+        return JointKind.PRISMATIC if self.kind == 'prismatic' else JointKind.REVOLUTE
+
+    def pose(self, position: float) -> Array:
+        """Return the pose of the child link in the parent link at a position [rad or m]."""
+        twist = joint_twist(self.axis, np.zeros(3), self.motion)
+        return np.asarray(self.origin @ exp6(twist, position))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +95,21 @@ class UrdfLink:
         """Whether the link has mass or inertia."""
         return bool(self.mass or self.tensor.any())
 
+    @property
+    def inertia(self) -> LinkInertia:
+        """Mass, first moment and inertia about the origin of the link's frame."""
+        body = LinkInertia.from_center_of_mass(self.mass, np.zeros(3), self.tensor)
+        return body.expressed_in(self.origin)
+
 
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
     """
     The tree of links and joints of a URDF, in the order of its text.
 
-    `name` is the robot's, `source` the name of the `text` in error messages. `notes` are sentences
-    about tolerated deviations from the format and doubtful limits.
+    `name` is the robot's, `source` the name of the `text` in error messages. `order` are the
+    links, each behind those on the way from the root to it. `notes` are sentences about
+    tolerated deviations from the format and doubtful limits.
     """
 
     name: str
@@ -96,12 +117,13 @@ class UrdfDocument:
     text: str
     links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
+    order: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def root(self) -> str:
         """Name of the root link."""
-        return next(link for link in self.links if link not in self._above)
+        return self.order[0]
 
     @cached_property
     def _above(self) -> dict[str, UrdfJoint]:
@@ -111,6 +133,10 @@ class UrdfDocument:
     def error(self, problem: str) -> UrdfError:
         """Return an error whose message names the URDF."""
         return UrdfError(f'{self.source}: {problem}')
+
+    def from_root(self) -> list[UrdfJoint]:
+        """Return the joints, each behind those on the way from the root to it."""
+        return [self._above[link] for link in self.order[1:]]
 
     def path(self, joint: str) -> list[str]:
         """Return the joints that are not fixed on the way from the root to a joint, included."""
@@ -197,9 +223,9 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     robot = _robot(text, source)
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
-    _require_tree(robot, links, joints.values())
+    order = _from_root(robot, links, joints.values())
     name = robot.element.get('name', '')
-    return UrdfDocument(name, source, text, links, joints, tuple(notes))
+    return UrdfDocument(name, source, text, links, joints, order, tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -213,7 +239,7 @@ class _Part:
         return UrdfError(f'{self.where}{problem}')
 
     def parts(self, *tags: str) -> dict[str, _Part]:
-        """Return the children of known tags; refuse a second one, capitals, a wrong <origin>."""
+        """Return the children of known tags; refuse a second one and capitals."""
         found: dict[str, _Part] = {}
         for child in self.element:
             tag = child.tag.lower()
@@ -223,10 +249,11 @@ class _Part:
                 raise self.error(f' has two <{tag}> elements; keep the right one.')
             if tag in tags:
                 found[tag] = _Part(child, f'{self.where}, <{tag}>')
-        if 'origin' in found:
-            for key in ('xyz', 'rpy'):
-                found['origin'].vector(key, '0 0 0')
         return found
+
+    def pose(self) -> Array:
+        """Return the pose that an <origin> states."""
+        return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), self.vector('rpy', '0 0 0'))
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
         """Return the `count` finite numbers of an attribute, `absent` if it is left out."""
@@ -312,8 +339,8 @@ def _named(robot: _Part, tag: str) -> dict[str, _Part]:
     return found
 
 
-def _require_tree(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> None:
-    """Refuse links that are no tree with one root, the only link that is no joint's child."""
+def _from_root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> tuple[str, ...]:
+    """Return the links, each behind its parent; refuse what is no tree with one root."""
     carriers: dict[str, UrdfJoint] = {}
     for joint in joints:
         for link in (joint.parent, joint.child):
@@ -340,6 +367,7 @@ def _require_tree(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint
     if lost or not roots:
         problem = f'the links {lost} form a loop of joints' if lost else 'has no links'
         raise robot.error(f' {problem}; a URDF is a tree with one root link.')
+    return tuple(reached)
 
 
 def _link(link: _Part) -> UrdfLink:
@@ -356,12 +384,7 @@ def _link(link: _Part) -> UrdfLink:
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
     tensor = tensor_from_six([parts['inertia'].number(f'i{axes}') for axes in TENSOR_ORDER])
-    pose = (
-        [parts['origin'].vector(key, '0 0 0') for key in ('xyz', 'rpy')]
-        if 'origin' in parts
-        else np.zeros((2, 3))
-    )
-    return UrdfLink(mass, tensor, pose_from_xyz_rpy(*pose))
+    return UrdfLink(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
 def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
@@ -374,6 +397,7 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
     )
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
+    origin, axis = parts['origin'].pose() if 'origin' in parts else np.eye(4), np.eye(3)[0]
     if 'axis' in parts and kind != 'fixed':
         axis = parts['axis'].vector('xyz', '1 0 0')
         length = float(np.linalg.norm(axis))
@@ -383,13 +407,14 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
             notes.append(
                 f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
             )
+        axis = axis / length
     limits, doubts = _limits(joint, parts.get('limit'), kind)
     notes += [f'joint {name!r} {doubt}' for doubt in doubts]
     if (mimic := parts.get('mimic')) is None:
-        return UrdfJoint(name, kind, parent, child, limits)
+        return UrdfJoint(name, kind, parent, child, origin, axis, limits)
     follows = mimic.element.get('joint', '(unnamed)')
     law = (mimic.number(key, absent) for key, absent in (('multiplier', '1'), ('offset', '0')))
-    return UrdfJoint(name, kind, parent, child, limits, follows, *law)
+    return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
 
 
 def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:

@@ -100,7 +100,7 @@ def import_urdf(
     home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
     questions = effort_questions(arm)
-    bodies = {name for joint in chain.joints for name in (*joint.bodies, joint.name)}
+    bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
     doubts = [one for one in find_doubts(document)[0] if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
@@ -126,11 +126,11 @@ def _missing_masses(chain: SerialChain) -> list[str]:
     """Return a note on links without mass."""
     if not chain.massless:
         return []
-    links = ', '.join(map(repr, chain.massless))
+    links, source = ', '.join(map(repr, chain.massless)), chain.document.source
     if len(chain.massless) == len(chain.joints):
         return [
-            f'{chain.source}: no moving link has an <inertial> with mass ({links}): M, C dq and g '
-            'are zero, and only the geometry can be used.'
+            f'{source}: no moving link has an <inertial> with mass ({links}): M, C dq and g are '
+            'zero, and only the geometry can be used.'
         ]
     return [f'{links}: neither the link nor what is fixed to it has an <inertial> with mass.']
 

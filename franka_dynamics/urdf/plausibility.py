@@ -25,7 +25,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import UrdfDocument
-from .serial_chain import pinocchio_model, without_extras
+from .pinocchio_reading import pinocchio_model, without_extras
 from ..arm.inertia import LinkInertia
 from ..typing import Array
 

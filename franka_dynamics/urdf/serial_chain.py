@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads the serial arm in a URDF with Pinocchio.
+Reads the serial arm in a URDF.
 
 The inertia of every body fixed to a moving link is added to that link. Other moving joints that
 the arm carries (a finger, a camera's pan) or stands on (a lift) are held, and their bodies are
@@ -12,45 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-import pinocchio as pin
 
 from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
-from ..arm.urdf_origin import UrdfOrigin
-from ..errors import listed, UrdfError
-from ..spatial import JointKind
+from ..errors import listed
+from ..spatial import inverse_transform
 from ..typing import Array
 
-_KINDS = {
-    'revolute': JointKind.REVOLUTE,
-    'continuous': JointKind.REVOLUTE,
-    'prismatic': JointKind.PRISMATIC,
-}
 _TILT = 1e-6  # [rad]; a link less tilted than this is level
-
-
-@dataclass(frozen=True, eq=False)
-class ChainJoint:
-    """
-    A joint of the arm and the link that it moves.
-
-    `frame` is the joint's frame in the root frame with all joints at zero, shape (4, 4); `axis`
-    is a unit vector in the joint's frame. `inertia` is that of all bodies named in `bodies`, in
-    the joint's frame and about its origin. `limits` is None where the URDF states none.
-    """
-
-    name: str
-    kind: JointKind
-    link: str
-    frame: Array
-    axis: Array
-    inertia: LinkInertia
-    bodies: tuple[str, ...]
-    limits: JointLimits | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,51 +30,47 @@ class SerialChain:
     """
     A serial arm as a URDF describes it.
 
-    The root frame is that of the URDF's root link, as in Pinocchio and MuJoCo. `mount` is the pose
-    of the link `base`, the parent link of joint 1, in the root frame, shape (4, 4); `base_inertia`
-    the inertia of all bodies that do not move, in the root frame, None if it is zero.
-    `tool_frames` holds the poses, in the root frame with all joints at zero, of the last joint's
-    link and links fixed to it. `held` are the positions [rad or m] of other moving joints that the
-    arm carries (a finger) or stands on (a lift). `name` is the robot's, `source` the URDF's in
-    error messages, `text` its XML. `notes` are sentences about tolerated deviations from the
-    format, doubtful limits and joints that are left out, `torque_notes` about what changes
-    torques: a tilted mount and held joints.
+    `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
+    the arm's joints at zero, shape (4, 4). `bodies` are the links with mass or inertia that move
+    with each link that a joint of the arm moves, itself included, and of those that do not move,
+    by the name of the root link. `tools` are the last joint's link and links fixed to it. `held`
+    are the positions [rad or m] of other moving joints that the arm carries (a finger) or stands
+    on (a lift). `notes` are sentences about tolerated deviations from the format, doubtful limits
+    and joints that are left out, `torque_notes` about what changes torques: a tilted mount and
+    held joints.
     """
 
-    name: str
-    source: str
-    text: str
-    base: str
-    mount: Array
-    base_inertia: LinkInertia | None
-    joints: tuple[ChainJoint, ...]
-    tool_frames: dict[str, Array]
+    document: UrdfDocument
+    joints: tuple[UrdfJoint, ...]
+    poses: dict[str, Array]
+    bodies: dict[str, tuple[str, ...]]
+    tools: tuple[str, ...]
     held: dict[str, float]
     notes: tuple[str, ...]
     torque_notes: tuple[str, ...]
 
     @property
-    def flange(self) -> str | None:
-        """The link in `tool_frames` whose name ends in link<n + 1>, flange or tool0, or None."""
-        endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
-        named = (name for one in endings for name in self.tool_frames if name.endswith(one))
-        return next(named, None)
-
-    def origin(self, tip: str | None = None) -> UrdfOrigin:
-        """Return what a check needs to read this arm once more, with `tip` as its flange."""
-        tip = tip or self.flange or self.joints[-1].link
-        held = tuple(self.held.items())
-        return UrdfOrigin(self.source, self.text, self.joint_names, tip, held)
+    def mount(self) -> Array:
+        """Pose of the parent link of joint 1 in the root link, shape (4, 4)."""
+        return self.poses[self.joints[0].parent]
 
     @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints, from base to tip."""
-        return tuple(joint.name for joint in self.joints)
+    def flange(self) -> str | None:
+        """The link in `tools` whose name ends in link<n + 1>, flange or tool0, or None."""
+        endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
+        return next((name for one in endings for name in self.tools if name.endswith(one)), None)
 
     @property
     def massless(self) -> tuple[str, ...]:
         """Names of moving links that, like all links fixed to them, have no mass or inertia."""
-        return tuple(joint.link for joint in self.joints if not joint.bodies)
+        return tuple(joint.child for joint in self.joints if not self.bodies[joint.child])
+
+    def inertia(self, link: str) -> LinkInertia:
+        """Return the inertia of all `bodies` that move with a link, in its frame."""
+        whole, here = LinkInertia.zero(), inverse_transform(self.poses[link])
+        for name in self.bodies[link]:
+            whole += self.document.links[name].inertia.expressed_in(here @ self.poses[name])
+        return whole
 
 
 def read_chain(
@@ -134,53 +102,28 @@ def read_chain(
     arm = _require_chain(document, tuple(joint_names), held or {})
     names = [joint.name for joint in arm]
     positions = _held_positions(document, names, held or {})
-    model = pinocchio_model(document.text, document.source)
-    data, step = model.createData(), np.zeros(model.nv)
-    for name, position in positions.items():
-        if (held_joint := model.joints[model.getJointId(name)]).nv == 1:
-            step[held_joint.idx_v] = position
-    # Pinocchio's coordinates of a continuous joint are cosine and sine; `integrate` computes them.
-    pin.framesForwardKinematics(model, data, pin.integrate(model, pin.neutral(model), step))
-    # The joint of the arm that carries each joint, itself included; 0 for the base.
-    locked = {model.getJointId(name) for name in positions}
-    carrier = [next(j for j in one[::-1] if j not in locked) for one in map(list, model.supports)]
-
-    def carried(k: int) -> LinkInertia:
-        """Return the inertia of all bodies that joint k carries, in its frame."""
-        whole = pin.Inertia.Zero()
-        for i, inertia in enumerate(model.inertias):
-            if carrier[i] == k:
-                whole += data.oMi[k].actInv(data.oMi[i]).act(inertia)
-        return LinkInertia.from_center_of_mass(whole.mass, whole.lever, whole.inertia)
-
-    links = [frame for frame in model.frames if frame.type == pin.BODY]
-    base = arm[0].parent
-    mount = data.oMf[model.getFrameId(base, pin.BODY)].homogeneous
-    standing = carried(0)
-    places = [model.getJointId(name) for name in names]
-    joints = tuple(
-        ChainJoint(
-            joint.name,
-            _KINDS[joint.kind],
-            joint.child,
-            data.oMi[k].homogeneous,
-            _axis(model.joints[k]),
-            carried(k),
-            tuple(
-                one.name
-                for one in links
-                if carrier[one.parentJoint] == k and document.links[one.name].has_inertia
-            ),
-            joint.limits,
+    root, last = document.root, arm[-1].child
+    poses, carrier, tools, others = {root: np.eye(4)}, {root: root}, [last], list[str]()
+    for joint in document.from_root():
+        poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
+        # The link of an arm's joint that carries each link, or the root; '' on other branches.
+        carrier[joint.child] = carrier[joint.parent]
+        if joint.name in names:
+            carrier[joint.child] = joint.child
+        elif joint.moves and joint.name not in positions:
+            carrier[joint.child] = ''
+            others.append(joint.name)
+        elif joint.kind == 'fixed' and joint.parent in tools:
+            tools.append(joint.child)
+    bodies = {
+        link: tuple(
+            name
+            for name, body in document.links.items()
+            if carrier[name] == link and body.has_inertia
         )
-        for k, joint in zip(places, arm)
-    )
-    others = [
-        one.name
-        for one in document.joints.values()
-        if one.moves and one.name not in (*names, *positions)
-    ]
-    notes, torque_notes = list(document.notes), _mount_note(document, base, mount)
+        for link in (root, *(joint.child for joint in arm))
+    }
+    notes, torque_notes = list(document.notes), _mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
             f'{name} at {position:g}{" (taken for a gripper)" if name in gripper else ""}'
@@ -193,27 +136,20 @@ def read_chain(
     if others:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(
-        document.name,
-        document.source,
-        document.text,
-        base,
-        mount,
-        standing if standing.parameters().any() else None,
-        joints,
-        {
-            one.name: (data.oMi[places[-1]] * one.placement).homogeneous
-            for one in links
-            if one.parentJoint == places[-1]
-        },
+        document,
+        tuple(arm),
+        poses,
+        bodies,
+        tuple(tools),
         positions,
         tuple(notes),
         tuple(torque_notes),
     )
 
 
-def _mount_note(document: UrdfDocument, base: str, mount: Array) -> list[str]:
+def _mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
     """Return a note with gravity in the frame of the link `base` if the mount tilts it."""
-    up = mount[2, :3]
+    up = poses[base][2, :3]
     if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
         return []
     gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
@@ -221,47 +157,6 @@ def _mount_note(document: UrdfDocument, base: str, mount: Array) -> list[str]:
         f'the URDF mounts {base} tilted against its root link {document.root}: in the frame of '
         f'{base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
     ]
-
-
-def pinocchio_model(text: str, source: str) -> pin.Model:
-    """
-    Return Pinocchio's model of a URDF; mimic joints are independent joints in it.
-
-    A text that Pinocchio refuses is read as `without_extras`.
-    """
-    try:
-        return pin.buildModelFromXML(text)
-    except (ValueError, RuntimeError):
-        text = ElementTree.tostring(without_extras(text), encoding='unicode')
-    try:
-        return pin.buildModelFromXML(text)
-    except (ValueError, RuntimeError) as error:
-        raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
-
-
-def without_extras(text: str) -> ElementTree.Element:
-    """
-    Return a URDF without <material> and <dynamics>, and without blanks around numbers.
-
-    No term here depends on them; Pinocchio refuses two materials of one name, negative friction
-    and a blank after a number.
-    """
-    robot = ElementTree.fromstring(text)
-    for parent in robot.iter():
-        for child in [one for one in parent if one.tag in ('material', 'dynamics')]:
-            parent.remove(child)
-        for key in parent.attrib.keys() - {'name', 'link', 'joint'}:
-            parent.set(key, parent.attrib[key].strip())
-    return robot
-
-
-def _axis(joint: pin.JointModel) -> Array:
-    """Return the axis of a revolute or prismatic joint, a unit vector in its frame."""
-    data = joint.createData()
-    joint.calc(data, np.zeros(joint.idx_q + joint.nq))
-    subspace = np.ravel(data.S)
-    axis = subspace[3:] if subspace[3:].any() else subspace[:3]
-    return np.asarray(axis / np.linalg.norm(axis))
 
 
 def _require_chain(

@@ -165,7 +165,7 @@ def model_from_urdf(
         limit_notes.append(words)
     if chain.flange is None:
         words = (
-            f'no link of it has the name of a flange: that of {chain.joints[-1].link} is taken.'
+            f'no link of it has the name of a flange: that of {chain.joints[-1].child} is taken.'
         )
         limit_notes.append(f'{words} A payload counts from there.')
     verdict = UrdfVerdict(
@@ -279,10 +279,10 @@ def _refuse(verdict: UrdfVerdict) -> None:
 def _require_complete(chain: SerialChain) -> None:
     """Raise UrdfError for a link without mass."""
     if chain.massless:
-        raise UrdfError(
-            f'{chain.source}: link {", ".join(chain.massless)} without mass: there is no '
-            '<inertial> in it, nor in what is fixed to it. Give the inertials, or take the model '
-            'from the arm file (model_source: description).'
+        raise chain.document.error(
+            f'link {", ".join(chain.massless)} without mass: there is no <inertial> in it, nor in '
+            'what is fixed to it. Give the inertials, or take the model from the arm file '
+            '(model_source: description).'
         )
 
 
@@ -292,11 +292,11 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     def of_hand(name: str) -> bool:
         return name.endswith('hand') or 'finger' in name
 
-    hand = [name for name in (*chain.tool_frames, *chain.held) if of_hand(name)]
-    if hand and not any(of_hand(body) for body in chain.joints[-1].bodies):
-        raise UrdfError(
-            f'{chain.source}: {listed(hand)} of a hand have no mass: there is no <inertial>. Give '
-            "it, or state the hand's absence (hand: none)."
+    hand = [name for name in (*chain.tools, *chain.held) if of_hand(name)]
+    if hand and not any(of_hand(body) for body in chain.bodies[chain.joints[-1].child]):
+        raise chain.document.error(
+            f'{listed(hand)} of a hand have no mass: there is no <inertial>. Give it, or state '
+            "the hand's absence (hand: none)."
         )
 
 

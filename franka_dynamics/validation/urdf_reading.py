@@ -3,9 +3,8 @@
 """
 An arm's dynamics by Pinocchio's own reading of the URDF that the arm was read from.
 
-Shared with the import are the library's parser, the names of the arm's joints and flange, and the
-positions of held joints, but no code of this package: no DH rows, no merged links, no removed
-joints. Pinocchio's model of the whole robot is evaluated. Joints follow others by <mimic> in it
+Shared with the import are the names of the arm's joints and flange, and the positions of held
+joints, but neither a parser nor other code: no DH rows, no merged links, no removed joints. Pinocchio's model of the whole robot is evaluated. Joints follow others by <mimic> in it
 or, where Pinocchio cannot read that, stand where they are held.
 """
 
@@ -23,7 +22,7 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
 from ..typing import Array
-from ..urdf.serial_chain import pinocchio_model
+from ..urdf.pinocchio_reading import pinocchio_model
 
 # Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
