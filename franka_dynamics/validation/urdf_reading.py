@@ -4,8 +4,9 @@
 An arm's dynamics by Pinocchio's own reading of the URDF that the arm was read from.
 
 Shared with the import are the names of the arm's joints and flange, and the positions of held
-joints, but neither a parser nor other code: no DH rows, no merged links, no removed joints. Pinocchio's model of the whole robot is evaluated. Joints follow others by <mimic> in it
-or, where Pinocchio cannot read that, stand where they are held.
+joints, but no code: neither the parser nor DH rows, merged links or removed joints. Pinocchio's
+model of the whole robot is evaluated. Joints follow others by <mimic> in it or, where Pinocchio
+cannot read that, stand where they are held.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ STATES = 50
 _TINY = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
-class UrdfModel:
+def urdf_terms(
+    description: ArmDescription, gravity: ArrayLike, states: JointStates
+) -> tuple[Array, Array, Array, Array]:
     """
-    The dynamics of an arm's joints by Pinocchio's model of the whole URDF, in its root frame.
+    Return M, C dq, g and the flange's poses in the root frame, by Pinocchio's model of the URDF.
 
     `description` must have a `urdf`; nothing else of it is used than the rotor inertias, which
-    URDF does not have. Each method takes states (S, n) and returns one result for each.
+    URDF does not have. The results have one row for each state: shapes (S, n, n), (S, n), (S, n)
+    and (S, 4, 4).
 
     Raises
     ------
@@ -45,67 +49,40 @@ class UrdfModel:
         If Pinocchio cannot read the URDF.
 
     """
-
-    def __init__(self, description: ArmDescription, gravity: ArrayLike = GRAVITY) -> None:
-        urdf = description.urdf
-        assert urdf is not None
-        try:
-            model = pin.buildModelFromXML(urdf.text, mimic=True)
-        except (ValueError, RuntimeError):  # a joint mimics one that Pinocchio reads later
-            model = pinocchio_model(urdf.text, urdf.source)
-        self._model = model
-        model.gravity.linear = gravity_vector(gravity)
-        self._tip = model.getFrameId(urdf.tip, pin.BODY)
-        if urdf.payload.parameters().any():
-            frame = model.frames[self._tip]
-            body = pinocchio_inertia(urdf.payload)
-            model.appendBodyToJoint(frame.parentJoint, body, frame.placement)
-        self._data = model.createData()
-        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
-        joints = {name: model.joints[i] for i, name in enumerate(model.names)}
-        self._columns = [joints[name].idx_v for name in urdf.joint_names]
-        self._held = np.zeros(model.nv)
-        for name, position in urdf.held:
-            if joints[name].nv == 1:  # neither a mimic nor a floating joint
-                self._held[joints[name].idx_v] = position
-
-    def _coordinates(self, q: Array) -> Array:
+    urdf = description.urdf
+    assert urdf is not None
+    try:
+        model = pin.buildModelFromXML(urdf.text, mimic=True)
+    except (ValueError, RuntimeError):  # a joint mimics one that Pinocchio reads later
+        model = pinocchio_model(urdf.text, urdf.source)
+    model.gravity.linear = gravity_vector(gravity)
+    tip = model.getFrameId(urdf.tip, pin.BODY)
+    if urdf.payload.parameters().any():
+        frame = model.frames[tip]
+        model.appendBodyToJoint(
+            frame.parentJoint, pinocchio_inertia(urdf.payload), frame.placement
+        )
+    data = model.createData()
+    rotors = np.diag([joint.rotor_inertia for joint in description.joints])
+    joints = {name: model.joints[i] for i, name in enumerate(model.names)}
+    columns = [joints[name].idx_v for name in urdf.joint_names]
+    step, speed, still = np.zeros((3, model.nv))
+    for name, position in urdf.held:
+        if joints[name].nv == 1:  # neither a mimic nor a floating joint
+            step[joints[name].idx_v] = position
+    rows = []
+    for q, dq in zip(states.q, states.dq):
+        step[columns], speed[columns] = q, dq
         # Pinocchio's coordinates of a continuous joint are cosine and sine.
-        step = self._held.copy()
-        step[self._columns] = q
-        return np.asarray(pin.integrate(self._model, pin.neutral(self._model), step))
-
-    def _torque(self, q: Array, dq: Array) -> Array:
-        """Return the torques at standstill or in motion without acceleration of the joints."""
-        speed, still = np.zeros((2, self._model.nv))
-        speed[self._columns] = dq
-        torque = pin.rnea(self._model, self._data, self._coordinates(q), speed, still)
-        return np.asarray(torque[self._columns])
-
-    def flange_pose(self, q: Array) -> Array:
-        """Return the poses of the flange in the root frame, shape (S, 4, 4)."""
-        poses = []
-        for one in q:
-            pin.framesForwardKinematics(self._model, self._data, self._coordinates(one))
-            poses.append(self._data.oMf[self._tip].homogeneous)
-        return np.array(poses)
-
-    def mass_matrix(self, q: Array) -> Array:
-        """Return M, shape (S, n, n) [kg m^2]."""
-        found = []
-        for one in q:
-            upper = np.triu(pin.crba(self._model, self._data, self._coordinates(one)))
-            whole = upper + np.triu(upper, 1).T
-            found.append(whole[np.ix_(self._columns, self._columns)] + self._rotors)
-        return np.array(found)
-
-    def coriolis(self, q: Array, dq: Array) -> Array:
-        """Return C dq, shape (S, n) [N m]."""
-        return np.array([self._torque(*one) for one in zip(q, dq)]) - self.gravity(q)
-
-    def gravity(self, q: Array) -> Array:
-        """Return g, shape (S, n) [N m]."""
-        return np.array([self._torque(one, np.zeros(len(one))) for one in q])
+        at = pin.integrate(model, pin.neutral(model), step)
+        upper = np.triu(pin.crba(model, data, at))
+        whole = upper + np.triu(upper, 1).T
+        g, moving = (pin.rnea(model, data, at, v, still)[columns] for v in (still, speed))
+        pin.framesForwardKinematics(model, data, at)
+        pose = data.oMf[tip].homogeneous
+        rows.append((whole[np.ix_(columns, columns)] + rotors, moving - g, g, pose))
+    M, coriolis, g, poses = map(np.array, zip(*rows))
+    return M, coriolis, g, poses
 
 
 class UrdfDifference(NamedTuple):
@@ -147,17 +124,18 @@ def compare_with_urdf(
     """
     if description.urdf is None:
         return ()
-    q, dq, _ = sample_states(description, STATES) if states is None else states
-    theirs, ours = UrdfModel(description, gravity), NewtonEulerModel(description, gravity)
+    states = sample_states(description, STATES) if states is None else states
+    q, dq, _ = states
+    ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
-    M, g = theirs.mass_matrix(q), theirs.gravity(q)
+    M, coriolis, g, poses = urdf_terms(description, gravity, states)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
     moment, weight = max(mass * reach**2, float(np.abs(M).max())), 9.81 * mass * reach
     rows = (
-        ('the flange pose', 'm', max(1.0, reach), frames[:, -1], theirs.flange_pose(q)),
+        ('the flange pose', 'm', max(1.0, reach), frames[:, -1], poses),
         ('M', 'kg m^2', moment, ours.mass_matrix(q), M),
-        ('C dq', 'N m', moment * fastest**2, ours.coriolis(q, dq), theirs.coriolis(q, dq)),
+        ('C dq', 'N m', moment * fastest**2, ours.coriolis(q, dq), coriolis),
         ('g', 'N m', weight, ours.gravity(q), g),
     )
     found = []
