@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription, available_arms, available_sets, LinkInertia
+from franka_dynamics.arm_io import load_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent
@@ -49,7 +50,6 @@ from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
 from franka_dynamics.typing import Array
-from franka_dynamics.urdf.source import load_arm
 
 Change = Callable[[Motion], Motion]
 # A case's name, the kind and joints (from 0) that may be named or asked, a function that puts the

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
+from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
@@ -31,7 +32,6 @@ from franka_dynamics.control.state_check import StateCheck
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.typing import Array
-from franka_dynamics.urdf.source import load_arm
 
 STEP_S = 1e-3
 # Names of the arms; the last one is read from a URDF with six joints, no friction and no gears.

@@ -32,6 +32,10 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .arm import available_sets as available_sets
     from .arm import LinkInertia as LinkInertia
     from .arm import load_hand as load_hand
+    from .arm_io import load_arm as load  # noqa: F401
+    from .arm_io import save as save
+    from .arm_io import write_mjcf as write_mjcf
+    from .arm_io import write_urdf as write_urdf
     from .batch.batch_model import BatchModel as BatchModel
     from .batch.jax_model import JaxModel as JaxModel
     from .batch.torch_model import TorchModel as TorchModel
@@ -64,10 +68,6 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .mesh.mesh_file import load_mesh as load_mesh
     from .recordings.recording import read_recording as read_recording
     from .urdf.importer import import_urdf as import_urdf
-    from .urdf.source import load_arm as load  # noqa: F401
-    from .urdf.writer import save as save
-    from .urdf.writer import write_mjcf as write_mjcf
-    from .urdf.writer import write_urdf as write_urdf
     from .validation.crosscheck import compare_formulations as compare_formulations
     from .validation.crosscheck import crosscheck as crosscheck
     from .validation.source import compare as compare
@@ -103,7 +103,6 @@ def __getattr__(name: str) -> 'Any':
         return sorted(_places().keys() - _OPTIONAL.keys())
     if name.startswith('_') or name not in _places():
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    import_module('.urdf.source', __name__)  # whatever takes an arm takes a URDF, too
     module, attribute = _places()[name]
     value = getattr(import_module(module, __name__), attribute)
     setattr(sys.modules[__name__], name, value)  # later look-ups find the attribute directly

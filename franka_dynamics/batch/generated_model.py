@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..arrays import require_states
 from ..codegen.equations import form, Quantity
 from ..dynamics.body_tree import BodyTree

@@ -187,7 +187,7 @@ class ArmChoice:
 
     def load(self) -> ArmDescription:
         """Load the arm."""
-        from ..urdf.source import load_arm
+        from ..arm_io import load_arm
 
         return load_arm(self.arm, **self.keywords())
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from ._command import refuse, require_with
 from ._options import ArmChoice, require_not_existing
 from ._say import print_or_write
+from ..arm.arm_file import is_urdf
+from ..arm.hand_file import is_file_name
 from ..urdf.xacro_writer import robot_text
 
 
@@ -20,5 +22,8 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
         format = 'mjcf'
     if format != 'mjcf':
         require_with('--format mjcf', 'ideal')
-    print_or_write(robot_text(arm.arm, format, **arm.keywords(), ideal=ideal), output)
+    own = is_file_name(arm.arm) or is_urdf(arm.arm)
+    source, prefix = Path(arm.arm).name if own else '', arm.arm_prefix
+    text = robot_text(arm.load(), format, source=source, prefix=prefix, ideal=ideal)
+    print_or_write(text, output)
     return 0

@@ -19,6 +19,7 @@ from ._say import say, suggest
 from ._signals import running
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
+from ..arm_io import save
 from ..control.default_gains import low_gains
 from ..demo.model_trial import draw_plant
 from ..errors import FrankaDynamicsError
@@ -26,7 +27,6 @@ from ..ros import SIMULATION
 from ..ros.messages import ready_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.observer import Observer
-from ..urdf.writer import save
 
 _DISCOVERY_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2

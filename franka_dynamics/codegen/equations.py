@@ -21,7 +21,7 @@ from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup, with_origins_at_normals
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector

@@ -45,7 +45,7 @@ from .state_check import MIN_CLOCK_SET_BACK_S, seconds, StateCheck, StateLimits
 from .terms import StateTerms, TorqueTermModel
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..errors import NotRunningError, NotStartedError, SettingsError
 from ..typing import Array
 

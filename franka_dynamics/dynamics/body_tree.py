@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
-from ..arm.source import described
+from ..arm_io import described
 from ..arrays import ByValue, freeze
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm.link_names import link_names
-from ..arm.source import described
+from ..arm_io import described
 from ..arrays import broadcast_leading, checked, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
 from ..names import GRAVITY

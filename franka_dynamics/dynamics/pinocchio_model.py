@@ -30,7 +30,7 @@ from .model import (
 )
 from .regressor import chosen_columns, PER_LINK
 from ..arm import ArmDescription, JointKind, LinkInertia
-from ..arm.source import described
+from ..arm_io import described
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.

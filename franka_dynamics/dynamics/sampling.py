@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..errors import SettingsError
 from ..typing import Array
 

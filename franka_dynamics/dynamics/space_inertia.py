@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from .newton_euler import NewtonEulerModel
 from ..arm import ArmDescription, LinkInertia
-from ..arm.source import described
+from ..arm_io import described
 from ..typing import Array
 
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (

@@ -38,7 +38,7 @@ from .base_parameters import (
 )
 from ..arm import ArmDescription, Convention, JointKind
 from ..arm.dh_conversion import in_modified_convention
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..errors import BaseParameterError

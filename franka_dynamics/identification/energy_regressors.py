@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from ..arm import ArmDescription, LinkInertia
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel, TO_PINOCCHIO
 from ..dynamics.regressor import PER_LINK

@@ -48,7 +48,7 @@ from .sources import (
 from .sums import FOLDS, Sums
 from .verdict import judge
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array

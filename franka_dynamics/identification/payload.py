@@ -21,7 +21,7 @@ from .prior import Prior, with_minimum_gyration
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError

@@ -31,7 +31,7 @@ from .direct_method import (
     regroupable_combinations,
 )
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.model import GRAVITY
 from ..errors import needing
 

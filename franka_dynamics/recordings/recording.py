@@ -19,7 +19,7 @@ from .options import HEADER, RECEIVED, STAMPS
 from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, WHAT_TO_DO
 from .unclosed import is_unclosed, REMARK, without_metadata
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..errors import needing, RecordingError
 from ..files import naming_what_is_not_written
 from ..typing import Array

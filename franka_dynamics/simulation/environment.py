@@ -15,7 +15,7 @@ import numpy as np
 
 from .mujoco_model import import_mujoco, TIMESTEP_S
 from ..arm.shapes import load_shapes
-from ..arm.source import described
+from ..arm_io import described
 from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
 from ..errors import needing, ReferenceRefusedError

@@ -103,7 +103,7 @@ def read_chain(
     names = [joint.name for joint in arm]
     positions = _held_positions(document, names, held or {})
     root, last = document.root, arm[-1].child
-    poses, carrier, tools, others = {root: np.eye(4)}, {root: root}, [last], list[str]()
+    poses, carrier, tools = {root: np.eye(4)}, {root: root}, [last]
     for joint in document.from_root():
         poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
         # The link of an arm's joint that carries each link, or the root; '' on other branches.
@@ -112,7 +112,6 @@ def read_chain(
             carrier[joint.child] = joint.child
         elif joint.moves and joint.name not in positions:
             carrier[joint.child] = ''
-            others.append(joint.name)
         elif joint.kind == 'fixed' and joint.parent in tools:
             tools.append(joint.child)
     bodies = {
@@ -133,7 +132,8 @@ def read_chain(
             f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold, '
             'held_joints); the bodies they carry count as part of the arm or of its base.'
         )
-    if others:
+    moving = (joint for joint in document.joints.values() if joint.moves)
+    if others := [joint.name for joint in moving if not carrier[joint.child]]:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(
         document,

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm description as URDF or MJCF, or to an arm file.
+Writes an arm description as URDF or MJCF.
 
 The frame of a URDF's link lies on its joint's axis. In the modified convention the link's frame is
 the DH frame, as in Franka's own URDFs. A standard DH frame lies at the far end of its link, so the
@@ -18,22 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
-from pathlib import Path
 from typing import Any
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .document import UNLIMITED
-from ..arm.arm_file_writer import arm_file_text
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
-from ..arm.source import described
 from ..errors import DescriptionError, InertiaError, listed
-from ..files import write_text
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
@@ -47,7 +44,7 @@ Element = ElementTree.Element
 
 
 def urdf_text(
-    description: ArmDescription | str | Path,
+    description: ArmDescription,
     *,
     root: str = 'base',
     tool: tuple[str, LinkInertia] | None = None,
@@ -59,8 +56,8 @@ def urdf_text(
 
     Parameters
     ----------
-    description : ArmDescription, str or Path
-        The arm, or its name or file; a hand or payload in its last link stays in that link.
+    description : ArmDescription
+        The arm; a hand or payload in its last link stays in that link.
     root : str
         Name of the root link, which has no mass, because KDL ignores a root's mass with a warning.
     tool : (str, LinkInertia), optional
@@ -81,10 +78,8 @@ def urdf_text(
         If a link is not physical, which Gazebo and MuJoCo would refuse.
 
     """
-    description = described(description)
     description.require_physical('a URDF')
-    names = link_names(description.joint_names)
-    shapes = shapes or {}
+    names, shapes = link_names(description.joint_names), shapes or {}
     robot = Element('robot', name=description.name)
     rotors = ', '.join(
         f'{joint.name} {number_text(joint.rotor_inertia)}'
@@ -96,78 +91,29 @@ def urdf_text(
             ElementTree.Comment(f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} ')
         )
     # The base's link lies in the space frame {S}; its shapes and inertia are given in frame {0}.
-    parent, pose = names.base, np.asarray(description.base, dtype=float)
-    inertia, shapes_of_base = _STANDING, [shape.moved(pose) for shape in shapes.get(0, ())]
-    if description.base_link is not None:
-        inertia = description.base_link.expressed_in(pose)
-    _add_link(robot, root, None, ())
+    parent, pose, standing = names.base, np.asarray(description.base), description.base_link
+    _add_link(robot, root)
     _add_joint(robot, f'{parent}_joint', root, parent, np.eye(4))
-    _add_link(robot, parent, inertia, shapes_of_base)
-    for i, (joint, link, name, (before, offset)) in enumerate(
-        zip(description.joints, description.links, names.moving, description.joint_placements()),
-        start=1,
-    ):
-        _add_moving(robot, joint, parent, name, pose @ before)
-        _add_link(
-            robot,
-            name,
-            link.expressed_in(offset),
-            [shape.moved(offset) for shape in shapes.get(i, ())],
-        )
-        parent, pose = name, offset
-    _add_joint(
-        robot, f'{names.flange}_joint', parent, names.flange, pose @ description.flange_transform()
+    _add_link(
+        robot,
+        parent,
+        _STANDING if standing is None else standing.expressed_in(pose),
+        [shape.moved(pose) for shape in shapes.get(0, ())],
     )
-    _add_link(robot, names.flange, None, ())
+    placements = description.joint_placements()
+    moving = zip(description.joints, description.links, names.moving, placements)
+    for i, (joint, link, name, (before, offset)) in enumerate(moving, start=1):
+        _add_moving(robot, joint, parent, name, pose @ before)
+        moved = [shape.moved(offset) for shape in shapes.get(i, ())]
+        _add_link(robot, name, link.expressed_in(offset), moved)
+        parent, pose = name, offset
+    flange, pose = names.flange, pose @ description.flange_transform()
+    _add_joint(robot, f'{flange}_joint', parent, flange, pose)
+    _add_link(robot, flange)
     if tool is not None:
-        _add_joint(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
-        _add_link(robot, tool[0], tool[1], tool_shapes)
+        _add_joint(robot, f'{tool[0]}_joint', flange, tool[0], np.eye(4))
+        _add_link(robot, *tool, tool_shapes)
     return xml_text(robot)
-
-
-def write_urdf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
-    """
-    Write the URDF of an arm to a file, which then appears complete or not at all.
-
-    The options and errors are those of `franka_dynamics.urdf.writer.urdf_text`.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-
-    """
-    write_text(path, urdf_text(description, **options))
-
-
-def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
-    """
-    Write an arm file; the file appears complete or not at all.
-
-    Parameters
-    ----------
-    description : ArmDescription, str or Path
-        The arm, or its name or file.
-    path : str or Path
-        The file to write; an existing file is replaced.
-    words : str
-        `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
-        full name, remarks on the inertial set, and the origin of the friction.
-
-    Returns
-    -------
-    None
-
-    Raises
-    ------
-    DescriptionError
-        If `description` is no arm, its friction model is none of the three that an
-        arm file can hold, or a number or name is one that `load` refuses.
-    OutputError
-        If the file cannot be written.
-
-    """
-    write_text(path, arm_file_text(described(description), **words))
 
 
 def xml_text(robot: Element) -> str:
@@ -176,88 +122,13 @@ def xml_text(robot: Element) -> str:
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
 
 
-def _add_link(
-    robot: Element, name: str, inertia: LinkInertia | None, shapes: Sequence[Shape]
-) -> None:
-    link = ElementTree.SubElement(robot, 'link', name=name)
-    add_shapes(link, shapes)
-    if inertia is not None and inertia.parameters().any():
-        add_inertial(link, inertia)
-
-
-def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
-    """Add shapes to a <link> as visual and collision elements."""
-    for shape in (part for whole in shapes for part in whole.parts()):
-        for tag in ('visual', 'collision'):
-            element = ElementTree.SubElement(link, tag)
-            _add_origin(element, shape.pose)
-            geometry = ElementTree.SubElement(element, 'geometry')
-            ElementTree.SubElement(geometry, shape.kind.value, _dimensions(shape))
-
-
-def add_inertial(link: Element, inertia: LinkInertia) -> None:
-    """Add an <inertial> to a <link>: centre of mass, mass and tensor about the centre of mass."""
-    inertial = ElementTree.SubElement(link, 'inertial')
-    center = np.eye(4)
-    center[:3, 3] = inertia.center_of_mass
-    _add_origin(inertial, center)
-    ElementTree.SubElement(inertial, 'mass', value=number_text(inertia.mass))
-    six = six_from_tensor(inertia.inertia_at_center_of_mass)
-    ElementTree.SubElement(
-        inertial,
-        'inertia',
-        {f'i{order}': number_text(value) for order, value in zip(TENSOR_ORDER, six)},
-    )
-
-
-def _dimensions(shape: Shape) -> dict[str, str]:
-    if shape.kind is ShapeKind.BOX:
-        return {'size': number_text(*shape.size)}
-    return dict(zip(('radius', 'length'), map(number_text, shape.size)))
-
-
-def _add_joint(
-    robot: Element, name: str, parent: str, child: str, pose: Array, kind: str = 'fixed'
-) -> Element:
-    joint = ElementTree.SubElement(robot, 'joint', name=name, type=kind)
-    _add_origin(joint, pose)
-    ElementTree.SubElement(joint, 'parent', link=parent)
-    ElementTree.SubElement(joint, 'child', link=child)
-    return joint
-
-
-def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Array) -> None:
-    limits = joint.limits
-    free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
-    kind = 'continuous' if free else joint.kind.value
-    element = _add_joint(robot, joint.name, parent, child, pose, kind)
-    ElementTree.SubElement(element, 'axis', xyz='0 0 1')
-    # URDF requires effort and velocity limits, so unknown limits are written as UNLIMITED.
-    stated = {'effort': limits.effort, 'velocity': limits.velocity}
-    if kind != 'continuous':
-        stated = {'lower': limits.lower, 'upper': limits.upper, **stated}
-    ElementTree.SubElement(
-        element,
-        'limit',
-        {
-            key: number_text(*np.clip([value], -UNLIMITED, UNLIMITED))
-            for key, value in stated.items()
-        },
-    )
-
-
-def _bounded(joint: Joint) -> bool:
-    """Return whether a joint has a lower or an upper position limit."""
-    return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
-
-
-def _add_origin(element: Element, pose: Array) -> None:
-    ElementTree.SubElement(
-        element,
-        'origin',
-        xyz=number_text(*pose[:3, 3]),
-        rpy=number_text(*rpy_from_rotation(pose[:3, :3])),
-    )
+def add(parent: Element, tag: str, **attributes: Any) -> Element:
+    """Add an element to a parent and return it; numbers and arrays of its attributes are text."""
+    texts = {
+        key: value if isinstance(value, str) else number_text(*np.ravel(value))
+        for key, value in attributes.items()
+    }
+    return ElementTree.SubElement(parent, tag, texts)
 
 
 def number_text(*values: float) -> str:
@@ -267,12 +138,79 @@ def number_text(*values: float) -> str:
     )
 
 
+def _add_link(
+    robot: Element,
+    name: str,
+    inertia: LinkInertia | None = None,
+    shapes: Sequence[Shape] = (),
+) -> None:
+    link = add(robot, 'link', name=name)
+    add_shapes(link, shapes)
+    if inertia is not None and inertia.parameters().any():
+        add_inertial(link, inertia)
+
+
+def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
+    """Add shapes to a <link> as visual and collision elements."""
+    for shape in (part for whole in shapes for part in whole.parts()):
+        size: dict[str, Any] = dict(zip(('radius', 'length'), shape.size))
+        if shape.kind is ShapeKind.BOX:
+            size = {'size': shape.size}
+        for tag in ('visual', 'collision'):
+            element = add(link, tag)
+            _add_origin(element, shape.pose)
+            add(add(element, 'geometry'), shape.kind.value, **size)
+
+
+def add_inertial(link: Element, inertia: LinkInertia) -> None:
+    """Add an <inertial> to a <link>: centre of mass, mass and tensor about the centre of mass."""
+    inertial, center = add(link, 'inertial'), np.eye(4)
+    center[:3, 3] = inertia.center_of_mass
+    _add_origin(inertial, center)
+    add(inertial, 'mass', value=inertia.mass)
+    six = six_from_tensor(inertia.inertia_at_center_of_mass)
+    add(inertial, 'inertia', **{f'i{axes}': value for axes, value in zip(TENSOR_ORDER, six)})
+
+
+def _add_joint(
+    robot: Element, name: str, parent: str, child: str, pose: Array, kind: str = 'fixed'
+) -> Element:
+    joint = add(robot, 'joint', name=name, type=kind)
+    _add_origin(joint, pose)
+    add(joint, 'parent', link=parent)
+    add(joint, 'child', link=child)
+    return joint
+
+
+def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Array) -> None:
+    free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
+    stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
+    kind = 'continuous' if free else joint.kind.value
+    element = _add_joint(robot, joint.name, parent, child, pose, kind)
+    add(element, 'axis', xyz='0 0 1')
+    # URDF requires effort and velocity limits, so unknown limits are written as UNLIMITED.
+    add(element, 'limit', **{key: _finite(getattr(joint.limits, key)) for key in stated})
+
+
+def _bounded(joint: Joint) -> bool:
+    """Return whether a joint has a lower or an upper position limit."""
+    return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
+
+
+def _finite(limits: ArrayLike) -> Array:
+    return np.clip(limits, -UNLIMITED, UNLIMITED)
+
+
+def _add_origin(element: Element, pose: Array) -> None:
+    add(element, 'origin', xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
+
+
 _TIMESTEP = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
 def mjcf_text(
-    description: ArmDescription | str | Path,
+    description: ArmDescription,
     *,
     shapes: Mapping[int, Sequence[Shape]] | None = None,
     tool_shapes: Sequence[Shape] = (),
@@ -283,8 +221,8 @@ def mjcf_text(
 
     Parameters
     ----------
-    description : ArmDescription, str or Path
-        The arm with hand and payload, or its name or file.
+    description : ArmDescription
+        The arm with hand and payload.
     shapes : mapping of int to Shapes, optional
         Visual shapes in each DH frame, by its number (0 is the base).
     tool_shapes : sequence of Shape
@@ -305,39 +243,46 @@ def mjcf_text(
         If a link is not physical, or has no mass or inertia, which MuJoCo would refuse.
 
     """
-    description = described(description)
     description.require_physical('an MJCF')
     _require_movable(description)
-    friction: list[dict[str, str]] = [{}] * description.n
+    friction: list[dict[str, float]] = [{}] * description.n
     if not ideal:
         friction = _mjcf_friction(description)
         if description.simulated_armature is not None:
             description = description.with_armature()
-    shapes, names = shapes or {}, link_names(description.joint_names)
+    names, shapes = link_names(description.joint_names), shapes or {}
     root = Element('mujoco', model=description.name)
     # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
-    ElementTree.SubElement(root, 'compiler', angle='radian', eulerseq='XYZ')
-    ElementTree.SubElement(root, 'option', timestep=number_text(_TIMESTEP), gravity='0 0 -9.81')
-    parent = ElementTree.SubElement(root, 'worldbody')
-    pose = np.asarray(description.base, dtype=float)
+    add(root, 'compiler', angle='radian', eulerseq='XYZ')
+    add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
+    parent, pose = add(root, 'worldbody'), np.asarray(description.base)
     _add_geoms(parent, [shape.moved(pose) for shape in shapes.get(0, ())])
-    for i, (joint, link, name, (before, behind)) in enumerate(
-        zip(description.joints, description.links, names.moving, description.joint_placements()),
-        start=1,
-    ):
-        pose = pose @ before @ behind
-        parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose)})
-        _add_mjcf_joint(parent, joint, behind, friction[i - 1])
-        _add_inertial(parent, link)
+    placements = description.joint_placements()
+    moving = zip(description.joints, description.links, names.moving, placements, friction)
+    for i, (joint, link, name, (before, behind), rubbing) in enumerate(moving, start=1):
+        parent = add(parent, 'body', name=name, **_placement(pose @ before @ behind))
+        _add_mjcf_joint(parent, joint, behind, rubbing)
+        tensor = link.inertia_at_center_of_mass
+        add(
+            parent,
+            'inertial',
+            pos=link.center_of_mass,
+            mass=link.mass,
+            fullinertia=[*np.diag(tensor), *tensor[np.triu_indices(3, 1)]],
+        )
         _add_geoms(parent, shapes.get(i, ()))
         pose = np.eye(4)
     flange = description.flange_transform()
     _add_geoms(parent, [shape.moved(flange) for shape in tool_shapes])
-    ElementTree.SubElement(parent, 'site', {'name': names.flange, **_placement(flange)})
-    _add_motors(root, description)
+    add(parent, 'site', name=names.flange, **_placement(flange))
+    actuators = add(root, 'actuator')
+    for joint in description.joints:
+        effort, limits = joint.limits.effort, dict[str, Any]()
+        if np.isfinite(effort):
+            limits = {'ctrllimited': 'true', 'ctrlrange': (-effort, effort)}
+        add(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
     if description.home is not None:
-        keyframe = ElementTree.SubElement(root, 'keyframe')
-        ElementTree.SubElement(keyframe, 'key', name='home', qpos=number_text(*description.home))
+        add(add(root, 'keyframe'), 'key', name='home', qpos=description.home)
     ElementTree.indent(root)
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -363,98 +308,40 @@ def _require_movable(description: ArmDescription) -> None:
         )
 
 
-def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
-    """
-    Write the MJCF of an arm to a file, which then appears complete or not at all.
-
-    The options and errors are those of `franka_dynamics.urdf.writer.mjcf_text`, such as `ideal`.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-
-    """
-    write_text(path, mjcf_text(description, **options))
-
-
-def _mjcf_friction(description: ArmDescription) -> list[dict[str, str]]:
+def _mjcf_friction(description: ArmDescription) -> list[dict[str, float]]:
     """Return each joint's damping [N m s/rad or N s/m] and frictionloss [N m or N], if known."""
     for friction in (description.friction, description.simulated_friction):
         if isinstance(friction, ViscousCoulombFriction) and not friction.offset.any():
             return [
-                {'damping': number_text(viscous), 'frictionloss': number_text(coulomb)}
+                {'damping': viscous, 'frictionloss': coulomb}
                 for viscous, coulomb in zip(friction.viscous, friction.coulomb)
             ]
     return [{}] * description.n
 
 
-def _placement(pose: Array) -> dict[str, str]:
-    return {
-        'pos': number_text(*pose[:3, 3]),
-        'euler': number_text(*rpy_from_rotation(pose[:3, :3])),
-    }
+def _placement(pose: Array) -> dict[str, Array]:
+    return {'pos': pose[:3, 3], 'euler': rpy_from_rotation(pose[:3, :3])}
 
 
 def _add_mjcf_joint(
-    body: Element, joint: Joint, behind: Array, friction: Mapping[str, str]
+    body: Element, joint: Joint, behind: Array, friction: Mapping[str, float]
 ) -> None:
-    axis = inverse_transform(behind)
-    attributes = {
-        'name': joint.name,
-        'type': _JOINT_TYPES[joint.kind],
-        'pos': number_text(*axis[:3, 3]),
-        'axis': number_text(*axis[:3, 2]),
-    }
+    axis, known = inverse_transform(behind), dict[str, Any]()
     if _bounded(joint):
-        ends = np.clip([joint.limits.lower, joint.limits.upper], -UNLIMITED, UNLIMITED)
-        attributes['limited'] = 'true'
-        attributes['range'] = number_text(*ends)
+        ends = _finite([joint.limits.lower, joint.limits.upper])
+        known = {'limited': 'true', 'range': ends}
     if joint.rotor_inertia:
-        attributes['armature'] = number_text(joint.rotor_inertia)
-    attributes.update(friction)
-    ElementTree.SubElement(body, 'joint', attributes)
-
-
-def _add_inertial(body: Element, link: LinkInertia) -> None:
-    tensor = link.inertia_at_center_of_mass
-    six = (tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2])
-    ElementTree.SubElement(
-        body,
-        'inertial',
-        pos=number_text(*link.center_of_mass),
-        mass=number_text(link.mass),
-        fullinertia=number_text(*six),
-    )
+        known['armature'] = joint.rotor_inertia
+    kind = _JOINT_TYPES[joint.kind]
+    place = {'pos': axis[:3, 3], 'axis': axis[:3, 2]}
+    add(body, 'joint', name=joint.name, type=kind, **place, **known, **friction)
 
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
     for shape in shapes:
         # MJCF's `size` has half lengths, but whole radii.
-        halves = [0.5 * value for value in shape.size]
-        size = halves if shape.kind is ShapeKind.BOX else [shape.size[0], *halves[1:]]
-        ElementTree.SubElement(
-            body,
-            'geom',
-            {
-                'type': shape.kind.value,
-                'size': number_text(*size),
-                **_placement(shape.pose),
-                'contype': '0',
-                'conaffinity': '0',
-            },
-        )
-
-
-def _add_motors(root: Element, description: ArmDescription) -> None:
-    actuators = ElementTree.SubElement(root, 'actuator')
-    for joint in description.joints:
-        effort = joint.limits.effort
-        limits = (
-            {'ctrllimited': 'true', 'ctrlrange': number_text(-effort, effort)}
-            if np.isfinite(effort)
-            else {}
-        )
-        ElementTree.SubElement(
-            actuators, 'motor', {'name': joint.name, 'joint': joint.name, **limits}
-        )
+        size = 0.5 * np.array(shape.size)
+        if shape.kind is not ShapeKind.BOX:
+            size[0] = shape.size[0]
+        place, untouched = _placement(shape.pose), {'contype': '0', 'conaffinity': '0'}
+        add(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)

@@ -5,17 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 import xml.etree.ElementTree as ElementTree
 
-from .source import load_arm
 from .writer import add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
-from ..arm.arm_file import AS_LISTED, available_arms, available_sets, is_urdf
-from ..arm.hand_file import available_hands, is_file_name, load_hand, NO_HAND
-from ..arm.inertia import LinkInertia
+from ..arm.arm_file import available_arms, available_sets, load, with_hand
+from ..arm.description import ArmDescription
+from ..arm.hand_file import available_hands, load_hand
 from ..arm.link_names import link_names
-from ..arm.shapes import load_hand_shapes, load_shapes
+from ..arm.shapes import load_hand_shapes, load_shapes, Shape
+from ..names import NO_HAND
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
 _PREFIX = '${prefix}'
@@ -26,9 +24,7 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 def physical_sets(arm: str) -> tuple[str, ...]:
     """Return the names of an arm's inertial sets that are physical without hand, default first."""
     return tuple(
-        name
-        for name in available_sets(arm)
-        if not load_arm(arm, name, hand=NO_HAND).inconsistencies()
+        name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
     )
 
 
@@ -40,7 +36,7 @@ def arm_macro(arm: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_sets(arm)
-    bare = {name: load_arm(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
+    bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
     robots = {
         name: ElementTree.fromstring(
             urdf_text(description, root=f'{_PREFIX}base', shapes=load_shapes(arm))
@@ -143,49 +139,31 @@ _GENERATED = (
 
 
 def robot_text(
-    arm: str,
-    kind: str,
-    inertial_set: str | None = None,
-    *,
-    hand: str = AS_LISTED,
-    prefix: str = '',
-    ideal: bool = False,
-    **chosen: Any,
+    arm: ArmDescription, kind: str, *, source: str = '', prefix: str = '', ideal: bool = False
 ) -> str:
     """
-    Return the URDF or MJCF (`kind`, one of FORMATS) of an arm.
+    Return the URDF or MJCF (`kind`, one of FORMATS) of an arm, with a comment on top.
 
-    In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix` and `chosen` are those
-    of `load`; a comment in the text lists the repaired links. A payload, about the flange's origin
-    in the flange frame, becomes part of the last link. `ideal` is that of `mjcf_text`.
+    In URDF the hand is a link of its own; a payload is part of the last link. `source` is the
+    file that the arm was loaded from, if it is the user's; the comment names it and the repaired
+    links. `prefix` is that of the root link. `ideal` is that of `mjcf_text`.
 
     Raises
     ------
     InertiaError
-        If the set is not physical.
+        If the arm is not physical.
     """
-    listed = load_arm(arm, inertial_set, hand=hand, prefix=prefix, **chosen)
-    shapes = load_shapes(listed.name)
-    tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
-    # A file of the user's own is theirs.
-    own = f'Written by franka-dynamics arm export from {Path(arm).name}.'
-    banner: tuple[str, ...] = (own,) if is_file_name(arm) or is_urdf(arm) else _GENERATED
+    shapes, tool, tool_shapes = load_shapes(arm.name), None, tuple[Shape, ...]()
+    if arm.hand != NO_HAND:
+        stem = link_names(arm.joint_names).flange.rpartition('link')[0]
+        tool, tool_shapes = (f'{stem}hand', load_hand(arm.hand)), load_hand_shapes()
     if kind == 'mjcf':
-        return _with_banner(
-            mjcf_text(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
-            (*banner, *listed.repairs),
-        )
-    bare = load_arm(arm, inertial_set, hand=NO_HAND, prefix=prefix, **chosen)
-    return _with_banner(
-        urdf_text(
-            bare,
-            root=f'{prefix}base',
-            shapes=shapes,
-            tool=_tool(listed.hand, bare.joint_names),
-            tool_shapes=tool_shapes,
-        ),
-        (*banner, *bare.repairs),
-    )
+        text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
+    else:
+        bare, root = with_hand(arm, NO_HAND), f'{prefix}base'
+        text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
+    written = (f'Written by franka-dynamics arm export from {source}.',) if source else _GENERATED
+    return _with_banner(text, (*written, *arm.repairs))
 
 
 def exported_arms() -> tuple[str, ...]:
@@ -194,26 +172,19 @@ def exported_arms() -> tuple[str, ...]:
 
     An arm file without one describes a textbook's arm, for formulas alone.
     """
-    return tuple(name for name in available_arms() if load_arm(name).home is not None)
+    return tuple(name for name in available_arms() if load(name).home is not None)
 
 
 def generated_files() -> dict[str, str]:
     """Return the text of every generated file, by its path below `urdf/`."""
     arms = exported_arms()
     robots = {
-        f'{arm}.{suffix}': robot_text(arm, kind)
+        f'{arm}.{suffix}': robot_text(load(arm), kind)
         for arm in arms
         for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))
     }
     macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in arms}
     return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
-
-
-def _tool(hand: str, joint_names: tuple[str, ...]) -> tuple[str, LinkInertia] | None:
-    if hand == NO_HAND:
-        return None
-    stem = link_names(joint_names).flange.rpartition('link')[0]
-    return f'{stem}hand', load_hand(hand)
 
 
 def _with_banner(text: str, banner: Sequence[str] = _GENERATED) -> str:

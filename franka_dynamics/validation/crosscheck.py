@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from .urdf_reading import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel

@@ -14,7 +14,7 @@ from .comparison import compare_described, Comparison
 from .published import known_sets, nearest_set
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
-from ..arm.source import described
+from ..arm_io import described
 from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf

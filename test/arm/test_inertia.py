@@ -11,10 +11,10 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.consistency import nearest_physical, repaired
+from franka_dynamics.arm_io import save
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.names import NEAREST_WITHIN_ROUNDING
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.urdf.writer import save
 from franka_dynamics.urdf.xacro_writer import robot_text
 
 from ..agreement import refuses
@@ -128,8 +128,8 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
 
 def test_the_table_is_written_only_repaired_and_says_so():
     with refuses(InertiaError, 'nearest_within_rounding'):
-        robot_text('fer', 'urdf', 'ledezma2021')
-    text = robot_text('fer', 'urdf', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
+        robot_text(load('fer', 'ledezma2021'), 'urdf')
+    text = robot_text(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING), 'urdf')
     assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
 
 

@@ -26,6 +26,7 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.arm.payload import read_payload
+from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import (
     DescriptionError,
@@ -38,7 +39,6 @@ from franka_dynamics.errors import (
 )
 from franka_dynamics.names import NEAREST_WITHIN_ROUNDING
 from franka_dynamics.resources import share_directory
-from franka_dynamics.urdf.writer import save
 
 from .test_arm_file import changed, LINK, read_mapping, REMOVED, SLIPPING, write
 from .test_friction import AMPLITUDE, D, MODEL, SLOPE

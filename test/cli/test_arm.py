@@ -10,13 +10,14 @@ import pinocchio
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm_io import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.base_parameters import BaseParameters
 from franka_dynamics.resources import share_directory
-from franka_dynamics.urdf.writer import save, urdf_text
+from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation import crosscheck
 from franka_dynamics.validation.urdf_check import model_from_urdf

@@ -10,12 +10,12 @@ import yaml
 
 from franka_dynamics.arm import available_sets, load
 from franka_dynamics.arm.payload import read_payload
+from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.recordings.options import ColumnMap
 from franka_dynamics.recordings.recording import read_recording, write_recording
-from franka_dynamics.urdf.writer import save
 
 from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q, SIDE_BY_SIDE, write_side_by_side
 

@@ -5,7 +5,8 @@
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.urdf.writer import save, urdf_text
+from franka_dynamics.arm_io import save
+from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import run
 from ..arms import with_link

@@ -10,11 +10,11 @@ import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
+from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import fit, replay_columns
-from franka_dynamics.urdf.writer import save
 
 from .six_axes import six_axes
 from ..arms import drawn_around

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.urdf.writer import save
+from franka_dynamics.arm_io import save
 
 SIZE = np.array([0.06, 0.02, 0.1])  # m
 MASS = float(2700.0 * SIZE.prod())

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm_io import save
 from franka_dynamics.control.settings import DEFAULT_TARGET, RECEIVER_PROFILES
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.urdf.writer import save
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 

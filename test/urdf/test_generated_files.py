@@ -141,12 +141,12 @@ def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
 
 
 def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
-    model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf'))
+    model = mujoco.MjModel.from_xml_string(robot_text(load('fr3'), 'mjcf'))
     np.testing.assert_array_equal(model.dof_armature, [0.195] * 4 + [0.074] * 3)
     np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
     loss = [1.137, 1.137, 1.137, 1.137, 0.763, 0.44, 0.248]  # MuJoCo Menagerie's FR3
     np.testing.assert_array_equal(model.dof_frictionloss, loss)
-    ideal = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', ideal=True))
+    ideal = mujoco.MjModel.from_xml_string(robot_text(load('fr3'), 'mjcf', ideal=True))
     for values in (ideal.dof_armature, ideal.dof_damping, ideal.dof_frictionloss):
         assert not values.any()
 

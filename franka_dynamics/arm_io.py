@@ -1,23 +1,27 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loads an arm by its shipped name, or from an arm file, a URDF or a xacro file."""
+"""Loads an arm by its shipped name or from a file of any format, and writes such files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 import warnings
 
 from numpy.typing import ArrayLike
 
-from ..arm import arm_file
-from ..arm.arm_file import AS_LISTED, is_urdf, is_urdf_text, with_hand
-from ..arm.description import ArmDescription
-from ..arm.inertia import LinkInertia
-from ..arm.payload import as_payload
-from ..arm.source import load_by
-from ..errors import DescriptionError, UrdfWarning
+from .arm import arm_file
+from .arm.arm_file import is_urdf, is_urdf_text, with_hand
+from .arm.arm_file_writer import arm_file_text
+from .arm.description import ArmDescription
+from .arm.inertia import LinkInertia
+from .arm.payload import as_payload
+from .errors import DescriptionError, UrdfWarning
+from .files import write_text
+from .names import AS_LISTED
+from .urdf.writer import mjcf_text, urdf_text
 
 _MOST_WARNINGS = 5
 
@@ -96,7 +100,7 @@ def load_arm(
                     f'leave {name} out, or write it as an arm file (franka-dynamics arm import).'
                 )
         # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
-        from .importer import import_urdf
+        from .urdf.importer import import_urdf
 
         imported = import_urdf(arm, joint_names=joints, held=held, prefix=prefix)
         description = with_hand(imported, hand)
@@ -118,4 +122,81 @@ def load_arm(
     return replace(description.with_payload(body), carried=description.carried + body.mass)
 
 
-load_by(load_arm)
+def described(arm: ArmDescription | str | Path) -> ArmDescription:
+    """
+    Return an arm's description, loaded if its name or file is given.
+
+    Raises
+    ------
+    DescriptionError
+        If `arm` is no description, string or path, or `load` refuses it.
+
+    """
+    if isinstance(arm, ArmDescription):
+        return arm
+    if isinstance(arm, (str, Path)):
+        return load_arm(arm)
+    raise DescriptionError(
+        'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
+        f'arm or the path of a file; got a {type(arm).__name__}.'
+    )
+
+
+def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
+    """
+    Write an arm file; the file appears complete or not at all.
+
+    Parameters
+    ----------
+    description : ArmDescription, str or Path
+        The arm, or its name or file.
+    path : str or Path
+        The file to write; an existing file is replaced.
+    words : str
+        `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
+        full name, remarks on the inertial set, and the origin of the friction.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    DescriptionError
+        If `description` is no arm, its friction model is none of the three that an
+        arm file can hold, or a number or name is one that `load` refuses.
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, arm_file_text(described(description), **words))
+
+
+def write_urdf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
+    """
+    Write the URDF of an arm to a file, which then appears complete or not at all.
+
+    The options and errors are those of `franka_dynamics.urdf.writer.urdf_text`.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, urdf_text(described(description), **options))
+
+
+def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
+    """
+    Write the MJCF of an arm to a file, which then appears complete or not at all.
+
+    The options and errors are those of `franka_dynamics.urdf.writer.mjcf_text`, such as `ideal`.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, mjcf_text(described(description), **options))
