@@ -12,10 +12,11 @@ import warnings
 from ._command import is_given, refuse, require_with
 from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, say_each, show, terminal, write_json
-from ..arm import ArmDescription, available_arms, load
+from ..arm import ArmDescription, available_arms
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
-from ..errors import UrdfWarning
+from ..arm_io import load_arm
+from ..errors import listed, UrdfWarning
 from ..report import agreement as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
@@ -25,7 +26,6 @@ from ..validation.crosscheck import compare_formulations
 from ..validation.source import compare, read_pair
 from ..validation.urdf_check import node_verdict
 
-_SHOWN = 10
 Gravity = tuple[float, float, float]
 
 
@@ -113,25 +113,41 @@ def _descriptions(
     arm: ArmChoice, other: str, prefix: str | None, gravity: Gravity, json: Path | None
 ) -> int:
     first, second = _pair(arm, other, prefix)
-    found = compare(first, second, gravity=gravity)
-    count = len(found.differences)
-    named = other if second.urdf is None else second.source
+    found, from_urdf = compare(first, second, gravity=gravity), second.urdf is not None
+    named, own = other, f' ({second.inertial_set}, hand {second.hand})'
+    empty = dict[str, str]()
+    if from_urdf:
+        named, own = second.source, ''
+        links = zip(first.joint_names, second.link_names, second.links)
+        empty = {joint: name for joint, name, link in links if not link.parameters().any()}
+    if empty:
+        say(
+            f'{named}: no <inertial> with mass in {listed([*empty.values()])}, nor in what is '
+            'fixed to it; give it there. Below only the geometry of these links is compared.',
+            'MISMATCH',
+        )
+    shown = [one for one in found.differences if one.kind != 'link' or one.place not in empty]
     say(
-        f'{named} against {first.name} ({first.inertial_set}, hand {first.hand}): {count} '
-        f'{"difference" if count == 1 else "differences"}, {len(found.acting)} of them with an '
-        'effect on torque. Compared are the base, joints, DH rows, flange, rotors, links, limits '
-        'and friction.',
-        'pass' if found.passed else 'MISMATCH',
+        f'{named}{own} against {first.name} ({first.inertial_set}, hand {first.hand}): '
+        f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}, '
+        f'{sum(one.has_effect for one in shown)} of them with an effect on torque. Compared are '
+        'the base, the flange, the friction and, for each joint, DH row, rotor, limits and the '
+        "ten inertial parameters of its link; each place's largest difference:",
+        'pass' if found.passed else '' if empty else 'MISMATCH',
     )
-    for one in found.differences[:_SHOWN]:
-        say(f'- {one}', style='red' if one.has_effect else 'dim')
-    if count > _SHOWN:
-        say(f'- and {count - _SHOWN} more with less effect; --json FILE writes all', style='dim')
-    if found.acting:
+    for place in ('base', *first.joint_names, 'flange', 'arm'):
+        here = [one for one in shown if one.place == place]
+        more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
+        label = 'friction' if place == 'arm' else place
+        text = f'{here[0]}{more}' if here else f'{label}: the same.'
+        say(f'- {text}', style='red' if here and here[0].has_effect else 'dim')
+    if found.acting and not empty:
         say(f'Together they change the torque by {found.together}.')
+    if not from_urdf and second.hand != first.hand:
+        say(f'the hands differ; --hand {second.hand} puts the same on both.', 'note')
     data = found.as_data()
     if second.urdf is not None:
-        data['doubts'], _ = _doubts(second.urdf.text, second.source)
+        data['doubts'] = [] if empty else _doubts(second.urdf.text, second.source)[0]
         data['node'] = node_verdict(first, second, gravity)
         say_each(data['node'], 'note')
     if json:
@@ -143,19 +159,16 @@ def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescriptio
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(arm.arm):
         refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
-    first = arm.arm if is_urdf(arm.arm) else None
+    if is_urdf(other) and not is_given('arm'):
+        require_with('--arm', 'repair', 'payload')
+        hand = arm.hand if is_given('hand') else None
+        return read_pair(None, other, prefix=prefix, inertial_set=arm.inertial_set, hand=hand)
     if is_urdf(other):
-        if not is_given('arm'):
-            require_with('--arm', 'repair', 'payload')
-            hand = arm.hand if is_given('hand') else None
-            chosen = {'inertial_set': arm.inertial_set, 'hand': hand}
-            return read_pair(None, other, prefix=prefix, **chosen)
         return read_pair(arm.load(), other, prefix=prefix)
     refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
-    second = load(other, hand=arm.hand)
-    payload = arm.read_payload()
-    if payload is not None:
-        second = second.with_payload(payload)
-    same = not is_given('arm') and second.name in available_arms()
-    alike = replace(arm, arm=second.name) if same and is_file_name(other) else arm
-    return read_pair(first or alike.load(), second)
+    second = load_arm(other, hand=arm.hand, payload=arm.read_payload())
+    if is_urdf(arm.arm):
+        return read_pair(arm.arm, second)
+    if is_file_name(other) and not is_given('arm') and second.name in available_arms():
+        arm = replace(arm, arm=second.name)
+    return read_pair(arm.load(), second)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 import math
 from typing import Any
 
@@ -49,39 +50,31 @@ Pair = tuple[Parameter, Parameter]  # a parameter of the first and of the second
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """
-    The differences of a second arm from a first.
+    The differences of a second arm from a first, by falling effect on torque.
 
     `first` and `second` are in the DH rows that were compared, with joints of `second` reversed to
-    match the first's.
-    Differences are in the `geometry` (joint signs, base, rows, rotors, flange), in the inertias of
-    the `links`, or in `others` (limits, friction); `together` is the effect of all differences at
-    once on torques.
+    match the first's. `together` is the effect of all differences at once on torques.
     """
 
     first: ArmDescription
     second: ArmDescription
-    geometry: tuple[Difference, ...]
-    links: tuple[Difference, ...]
-    others: tuple[Difference, ...]
+    differences: tuple[Difference, ...]
     together: JointEffect
 
     @property
-    def differences(self) -> tuple[Difference, ...]:
-        """All differences, by falling effect on torque; with equal effects, from base to tip."""
-        places = ('arm', 'base', *self.first.joint_names, 'flange')
-        order = {name: i for i, name in enumerate(places)}
-        found = (*self.geometry, *self.links, *self.others)
-        return tuple(sorted(found, key=lambda one: (-one.torque_effect, order[one.place])))
+    def geometry(self) -> tuple[Difference, ...]:
+        """The differences in joint signs, base, rows, rotors and flange."""
+        return tuple(one for one in self.differences if one.kind == 'geometry')
+
+    @property
+    def acting(self) -> tuple[Difference, ...]:
+        """The differences that change a torque by more than rounding."""
+        return tuple(one for one in self.differences if one.has_effect)
 
     @property
     def passed(self) -> bool:
         """Whether no difference changes a torque by more than rounding."""
         return not self.acting
-
-    @property
-    def acting(self) -> tuple[Difference, ...]:
-        """The differences that change a torque."""
-        return tuple(one for one in self.differences if one.has_effect)
 
     def as_data(self) -> dict[str, Any]:
         """Return the result as plain data for a JSON file."""
@@ -109,45 +102,41 @@ def compare_described(
     tolerance = _SAME if second.urdf is None else TEXT
     together = TorqueProbe(first, gravity).effect(second)
     first, aligned, reversed_joints = _nearest_rows(first, second, tolerance)
-    probe = TorqueProbe(first, gravity)
+    probe, found = TorqueProbe(first, gravity), list[Difference]()
 
-    def as_differences(
-        pairs: Sequence[Pair], changed: ArmDescription | None = None
-    ) -> list[Difference]:
-        """Return a Difference of each pair; `changed` is the first arm with their effect."""
+    def add(kind: str, pairs: Sequence[Pair], changed: ArmDescription | None = None) -> None:
+        """Add a Difference for each pair; `changed` is the first arm with their effect."""
         effect = probe.effect(changed).largest if pairs and changed is not None else 0.0
-        return [
-            Difference(one.place, one.name, one.value, other.value, one.unit, effect)
-            for one, other in pairs
-        ]
+        for one, its in pairs:
+            words = one.place, one.name, one.value, its.value, one.unit
+            found.append(Difference(kind, *words, effect))
 
     def differing(parameters: Callable[[ArmDescription], list[Parameter]]) -> list[Pair]:
         return _differing_pairs(parameters(first), parameters(aligned), tolerance)
 
-    built, geometry, links = differing(geometry_parameters), [], []
-    geometry += as_differences(
-        [one for one in built if one[0].place == 'base'], replace(first, base=aligned.base)
-    )
-    # No torque depends on the flange's row: a load is part of the last link.
-    geometry += as_differences([one for one in built if one[0].place == 'flange'])
-    for i, name in enumerate(first.joint_names):
+    built = differing(geometry_parameters)
+
+    def built_at(place: str) -> list[Pair]:
+        return [pair for pair in built if pair[0].place == place]
+
+    add('geometry', built_at('base'), replace(first, base=aligned.base))
+    for i, (name, own, its) in enumerate(zip(first.joint_names, first.joints, aligned.joints)):
         if i in reversed_joints:
             sign = Parameter(name, 'joint sign', '', '+'), Parameter(name, 'joint sign', '', '-')
-            geometry += as_differences([sign], with_joint_reversed(first, i))
-        own, other = first.joints[i], aligned.joints[i]
-        joint = replace(own, kind=other.kind, row=other.row, rotor_inertia=other.rotor_inertia)
+            add('geometry', [sign], with_joint_reversed(first, i))
+        joint = replace(own, kind=its.kind, row=its.row, rotor_inertia=its.rotor_inertia)
         changed = replace(first, joints=(*first.joints[:i], joint, *first.joints[i + 1 :]))
-        geometry += as_differences([one for one in built if one[0].place == name], changed)
+        add('geometry', built_at(name), changed)
         changed = replace(first, links=(*first.links[:i], aligned.links[i], *first.links[i + 1 :]))
-        links += as_differences(_differing_inertias(first, aligned, i, tolerance), changed)
+        add('link', _differing_inertias(first, aligned, i, tolerance), changed)
+    add('geometry', built_at('flange'))  # no torque depends on it: a load is part of the last link
+    add('limits', differing(limit_parameters))
     friction = differing(
         lambda arm: [Parameter('arm', 'friction model', '', friction_form(arm))]
     ) or differing(friction_parameters)
-    others = [
-        *as_differences(differing(limit_parameters)),
-        *as_differences(friction, replace(first, friction=aligned.friction)),
-    ]
-    return Comparison(first, aligned, tuple(geometry), tuple(links), tuple(others), together)
+    add('friction', friction, replace(first, friction=aligned.friction))
+    found.sort(key=lambda one: -one.torque_effect)
+    return Comparison(first, aligned, tuple(found), together)
 
 
 def _nearest_rows(
@@ -169,14 +158,13 @@ def _nearest_rows(
         for arm, flange in zip((first, second), flanges)
     )
     pairs.append((one, other))
-    axes = zip(*(joint_axes(one) for one in pairs[-1]))
+    axes = zip(joint_axes(one), joint_axes(other))
     against = [i for i, (a, b) in enumerate(axes) if a[:3, 2] @ b[:3, 2] < 0.0]
-    turned = []
-    for one, other in pairs if against else ():
-        for i in against:
-            other = with_joint_reversed(other, i)
-        turned.append((one, other))
-    found = [*((*pair, []) for pair in pairs), *((*pair, against) for pair in turned)]
+    found = [(one, other, list[int]()) for one, other in pairs]
+    if against:
+        found += [
+            (one, reduce(with_joint_reversed, against, other), against) for one, other in pairs
+        ]
     # A joint's reversal counts as one difference.
     return min(found, key=lambda one: _count(one[0], one[1], tolerance) + len(one[2]))
 

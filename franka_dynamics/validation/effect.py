@@ -51,6 +51,7 @@ class Difference:
     """
     One parameter in which two descriptions differ.
 
+    `kind` is geometry, link (an inertial parameter), limits, friction or inertial set.
     `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction)
     or 'the arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of
     `parameter`, in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in
@@ -59,6 +60,7 @@ class Difference:
     than rounding. `remark` says more of the difference, if there is more to say.
     """
 
+    kind: str
     place: str
     parameter: str
     first: float | str

@@ -147,8 +147,7 @@ def model_from_urdf(
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_described(known, arm, gravity)
-    geometry = tuple(one for one in found.differences if one in found.geometry)
-    if differences := tuple(one for one in geometry if not _is_rounding(one)):
+    if differences := tuple(one for one in found.geometry if not _is_rounding(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
     same, findings, notes = _judgement(nearest, found, reference, accept_unknown_inertials)
     known_limits = [joint.limits for joint in reference.joints]
@@ -160,7 +159,7 @@ def model_from_urdf(
     )
     words = f"of two limits the tighter holds, here the URDF's: {changes}."
     limit_notes = [words] if changes else []
-    if geometry:
+    if found.geometry:
         words = f'its geometry is that of {reference.name} within rounding; its own is used.'
         limit_notes.append(words)
     if chain.flange is None:
@@ -239,7 +238,11 @@ def _judgement(
         link = second.links[i]
         changed = replace(first, links=(*first.links[:i], link, *first.links[i + 1 :]))
         remark = '' if link.is_physical() else 'no real body has these parameters'
-        differing = [replace(one, remark=remark) for one in found.links if one.place == place]
+        differing = [
+            replace(one, remark=remark)
+            for one in found.differences
+            if (one.kind, one.place) == ('link', place)
+        ]
         if probe.effect(changed).largest > 0.0 or not link.is_physical():
             findings += differing
             impossible = impossible or not link.is_physical()
@@ -251,7 +254,7 @@ def _judgement(
         effect = TorqueProbe(reference, GRAVITY).effect(replace(first, links=second.links))
         words = 'inertial set', f'a set of {reference.name}', str(nearest), ''
         remark = f'the URDF is that of a {nearest.known.name}'
-        findings.append(Difference('the arm', *words, effect.largest, remark))
+        findings.append(Difference('inertial set', 'the arm', *words, effect.largest, remark))
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []

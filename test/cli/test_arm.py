@@ -3,6 +3,7 @@
 """`arm show`, `arm check` and `arm export`: what they print, their files and exit statuses."""
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -195,6 +196,26 @@ def test_an_arm_is_compared_with_its_like_another_urdf_or_an_arm_file(urdf, tmp_
     assert status == 0 and ' against fer (gaz2019, ' in said
 
 
+def test_an_arm_file_is_compared_with_its_own_hand_and_the_other_is_named(tmp_path, answered):
+    save(load('fr3', hand='franka_hand'), tmp_path / 'mine.yaml')
+    status, said = answered('arm check', tmp_path / 'mine.yaml')
+    assert status == 1 and '(franka_description, hand franka_hand) against fr3 (' in said
+    assert '- fr3_joint6: the same.' in said and '- fr3_joint7: mass is ' in said
+    assert 'the hands differ; --hand franka_hand' in said
+    assert answered('arm check --hand franka_hand', tmp_path / 'mine.yaml')[0] == 0
+
+
+def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared(urdf, answered):
+    path = urdf(with_row_shifted(load('fr3'), 3, a=0.01))
+    text = path.read_text('utf-8')
+    path.write_text(re.sub('<inertial>.*?</inertial>', '', text, flags=re.DOTALL), 'utf-8')
+    status, said = answered('arm check', path)
+    assert status == 1 and said.count('MISMATCH') == 1
+    assert f'MISMATCH: {path}: no <inertial> with mass in fr3_link1, ' in said
+    assert 'mass is ' not in said and '- fr3_joint4: a is 0.0925' in said
+    assert '- fr3_joint3: the same.' in said
+
+
 def test_a_urdf_of_the_arm_passes_and_json_says_which(urdf, figures):
     data = figures('arm check', urdf(load('fr3', hand='franka_hand')))
     assert (data['passed'], data['hand'], data['differences']) == (True, 'franka_hand', [])
@@ -207,9 +228,12 @@ def test_against_another_set_exits_with_1_and_json_lists_all(told):
     assert status == 1 and masses == {f'fer_joint{i}' for i in range(1, 8)}
     effects = [one['torque_effect'] for one in data['differences']]
     assert effects == sorted(effects, reverse=True) and effects[0] > 1.0
-    # Ten differences and the effect of all differences together are printed.
-    assert out.count('torque changes by up to') == 10
-    assert f'- and {len(effects) - 10} more with less effect' in out
+    # Each link's largest difference and the effect of all differences together are printed.
+    for name in (f'fer_joint{i}' for i in range(1, 8)):
+        of_link = [one for one in data['differences'] if one['place'] == name]
+        (line,) = (line for line in out.splitlines() if line.startswith(f'- {name}: '))
+        assert f'{of_link[0]["parameter"]} is ' in line and f'{len(of_link) - 1} more' in line
+    assert '- base: the same.' in out and '- friction: the same.' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
 
 
