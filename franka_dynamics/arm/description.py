@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
-from .typed_file import Bound, Effort, NotNegative, NotNegatives, Positive
+from .typed_file import Bound, NotNegative, NotNegatives, Positive
 from .urdf_origin import UrdfOrigin
 from ..arrays import ByValue, freeze, joint_values
 from ..errors import DescriptionError, InertiaError, JointVectorError, member
@@ -45,7 +45,7 @@ class JointLimits:
     velocity: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
-    effort: Effort = math.inf
+    effort: float = math.inf
     effort_rate: float = math.inf
     velocity_offset: float | None = None
     velocity_deceleration: float | None = None

@@ -31,7 +31,6 @@ _Kind = TypeVar('_Kind')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
-MAX_EFFORT = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
 
 
 class FieldError(ValueError):
@@ -87,15 +86,6 @@ def _within_a_turn(value: float | Array) -> str:
     return f'is {most:g} rad, more than a turn; angles are in radians'
 
 
-def _of_a_joint(value: float) -> str:
-    if value <= MAX_EFFORT:
-        return ''
-    return (
-        f'is {value:g}; no joint of an arm has more than {MAX_EFFORT:g} N m. Is this in N mm? '
-        'Leave the limit out where none is known'
-    )
-
-
 def _endless(_: float) -> str:
     """Accept any number; a type with this rule also takes infinity."""
     return ''
@@ -107,7 +97,6 @@ NotNegative = Annotated[float, _not_negative]
 NotNegatives = Annotated[Array, _not_negative]
 Angle = Annotated[float, _within_a_turn]
 Bound = Annotated[float, _endless]
-Effort = Annotated[float, _of_a_joint]
 Vector = Annotated[Array, of_length(3)]
 Six = Annotated[Array, of_length(6)]
 Sizes = Annotated[Array, of_length(3), _positive]

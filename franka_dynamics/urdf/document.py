@@ -23,7 +23,6 @@ import numpy as np
 
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
-from ..arm.typed_file import MAX_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
 from ..names import decimal
 from ..spatial import exp6, joint_twist, JointKind, pose_from_xyz_rpy
@@ -442,9 +441,6 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
         )
     if stated and bounds['lower'] == bounds['upper']:
         doubts.append(f'is limited to the one position {bounds["lower"]:g}.')
-    if MAX_EFFORT < bounds['effort'] < math.inf:
-        doubts.append(f'has an effort limit of {bounds["effort"]:g}, taken for none.')
-        bounds['effort'] = math.inf
     try:
         return JointLimits(**bounds), doubts
     except DescriptionError as error:

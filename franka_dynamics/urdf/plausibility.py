@@ -195,19 +195,14 @@ def _places(urdf: Path, filename: str) -> Iterator[Path]:
     """
     Yield where a mesh that a URDF file names may lie.
 
-    package://NAME/PATH is looked for in each folder above the URDF, as NAME/PATH, and as PATH in a
-    folder that is named NAME.
+    package://NAME/PATH is looked for as NAME/PATH in each folder above the URDF.
     """
     name = filename.removeprefix('file://')
     if not name.startswith('package://'):
         yield urdf.parent / name
         return
-    name = name.removeprefix('package://')
-    package, _, rest = name.partition('/')
     for folder in urdf.resolve().parents:
-        yield folder / name
-        if folder.name == package:
-            yield folder / rest
+        yield folder / name.removeprefix('package://')
 
 
 def _density(group: list[_Body], points: list[Array]) -> Iterator[Doubt]:

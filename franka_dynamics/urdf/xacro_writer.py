@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
-from .writer import add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
+from .writer import add, add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
 from ..arm.arm_file import available_arms, available_sets, load, with_hand
 from ..arm.description import ArmDescription
 from ..arm.hand_file import available_hands, load_hand
@@ -63,10 +63,10 @@ def hands_macro() -> str:
     macro = _macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')
-    joint = ElementTree.SubElement(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
-    ElementTree.SubElement(joint, 'parent', link='${parent}')
-    ElementTree.SubElement(joint, 'child', link='${prefix}${stem}hand')
-    link = ElementTree.SubElement(macro, 'link', name='${prefix}${stem}hand')
+    joint = add(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
+    add(joint, 'parent', link='${parent}')
+    add(joint, 'child', link='${prefix}${stem}hand')
+    link = add(macro, 'link', name='${prefix}${stem}hand')
     add_shapes(link, load_hand_shapes())
     for name in names:
         add_inertial(_when(link, 'if', f"hand == '{name}'"), load_hand(name))
@@ -77,8 +77,7 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
     """
     Return a link with simple shapes, or meshes if the macro's `meshes` is not empty.
 
-    The link's <inertial> is written once if all inertial sets agree, else once for each set,
-    inside <xacro:if>.
+    The link's <inertial> is written for each inertial set, inside <xacro:if>.
     """
     new = Element('link', link.attrib)
     simple = [element for element in link if element.tag in ('visual', 'collision')]
@@ -88,15 +87,9 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
         chosen = _when(new, 'if', 'meshes')
         mesh = name[name.rindex('link') :]
         for tag, suffix in (('visual', 'dae'), ('collision', 'stl')):
-            geometry = ElementTree.SubElement(ElementTree.SubElement(chosen, tag), 'geometry')
-            ElementTree.SubElement(geometry, 'mesh', filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
-    texts = {
-        ElementTree.tostring(inertial) for inertial in inertials.values() if inertial is not None
-    }
+            geometry = add(add(chosen, tag), 'geometry')
+            add(geometry, 'mesh', filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
     for set_name, inertial in inertials.items():
-        if inertial is not None and len(texts) == 1 and None not in inertials.values():
-            new.append(inertial)
-            break
         if inertial is not None:
             _when(new, 'if', f"set == '{set_name}'").append(inertial)
     return new
@@ -115,14 +108,12 @@ def _macro(name: str, parameters: str) -> Element:
 
 def _property(parent: Element, name: str, value: str) -> None:
     # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
-    tag = f'{{{_NAMESPACE}}}property'
-    ElementTree.SubElement(parent, tag, name=name, value=value, lazy_eval='false')
+    add(parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
 
 
 def _when(parent: Element, tag: str, condition: str) -> Element:
     """Add to `parent` and return an xacro `if` or `unless` element (`tag`) with a condition."""
-    value = f'${{bool({condition})}}'
-    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}{tag}', value=value)
+    return add(parent, f'{{{_NAMESPACE}}}{tag}', value=f'${{bool({condition})}}')
 
 
 def _file(macro: Element) -> str:

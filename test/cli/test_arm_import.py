@@ -138,6 +138,11 @@ def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams
     arm, said = imported(fer.replace('effort="12"', 'effort="12000"'))
     assert said.count('taken for none') == 3 and 'limit of fer_joint5 is 12000 N m' in said
     assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
+    # Where no mass is given, neither: no joint has so much.
+    bare = re.sub('<inertial>.*?</inertial>', '', fer, flags=re.DOTALL)
+    arm, said = imported(bare.replace('effort="12"', 'effort="120000"'))
+    assert said.count('taken for none') == 3
+    assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
     grams = re.sub('mass value="(.*?)"', lambda m: f'mass value="{1000 * float(m[1])}"', fer)
     _, said = imported(grams)
     assert "link 'fer_link4' is denser than any metal, as if its mass were in grams: 35" in said
