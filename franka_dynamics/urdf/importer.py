@@ -12,7 +12,7 @@ import numpy as np
 
 from .dh_recovery import recover_rows
 from .document import parse_urdf, read_urdf, UrdfDocument
-from .joint_choice import choose_joints, find_chains, gripper_joints
+from .joint_choice import choose_joints
 from .plausibility import find_doubts
 from .serial_chain import read_chain, require_moving, SerialChain
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, is_urdf_text, load
@@ -143,7 +143,7 @@ def detect_arm(
 
     Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
-    are those of the first n joints of the only chain that is long enough. With both `arm` and
+    are those of the first n joints of its only chain. With both `arm` and
     `prefix` the prefixed names are returned even if the URDF lacks them.
 
     Raises
@@ -161,11 +161,16 @@ def detect_arm(
             f'holds more than one arm ({first}); say which by '
             'its prefix (--arm-prefix) or name (--arm).'
         )
-    if arm is not None:
-        if prefix is None:
-            return _by_chain(document, arm)
+    if arm is not None and prefix is not None:
         # `read_chain` will raise an error that names a missing joint.
         return arm, tuple(prefix + name for name in arm.joint_names)
+    if arm is not None:
+        names, _ = choose_joints(document)
+        if len(names) < arm.n:
+            raise document.error(
+                f'has {len(names)} moving joints ({", ".join(names)}), and {arm.name} {arm.n}.'
+            )
+        return arm, names[: arm.n]
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise document.error(
         f'holds no arm that is known by name'
@@ -194,17 +199,3 @@ def arms_with_joints(
             if prefix in (None, candidate) and all(j in joints for j in names):
                 found.append((called, description, names))
     return found
-
-
-def _by_chain(
-    document: UrdfDocument, description: ArmDescription
-) -> tuple[ArmDescription, tuple[str, ...]]:
-    """Return the arm, of n joints, and the first n joint names of the only chain long enough."""
-    chains = find_chains(document, without=gripper_joints(document))
-    long_enough = [chain for chain in chains if len(chain) >= description.n]
-    if len(long_enough) != 1:
-        raise document.error(
-            f'has {len(long_enough)} chains of {description.n} or more moving '
-            f'joints, expected one. Its chains are: {"; ".join(map(", ".join, chains)) or "none"}.'
-        )
-    return description, long_enough[0][: description.n]

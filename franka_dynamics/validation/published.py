@@ -12,7 +12,6 @@ import numpy as np
 
 from ..arm import (
     ArmDescription,
-    available_arms,
     available_hands,
     available_sets,
     LinkInertia,
@@ -26,7 +25,6 @@ from ..typing import Array
 # of its largest element.
 ROUNDING, ROUNDING_SHARE = 5.0001e-5, 0.02
 _DIGITS = 1e-6  # a larger mass may differ by this share
-_DECIMALS = 9  # of distances that count as equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,32 +68,29 @@ def same_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
     return False
 
 
-def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
+def known_sets(
+    reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
+) -> list[ArmDescription]:
     """
-    Return the published sets for the reference's geometry, as arms with a hand or without.
+    Return the published sets of the reference's file, as arms with a hand or without.
 
-    The sets of the reference's file come first, then those of shipped arms with the same DH rows.
-    Without `hand`, each set is returned with no hand and with every shipped hand.
+    Without `hand`, each set is returned with no hand and with every shipped hand; with
+    `inertial_set` that set alone.
     """
-    hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
-    found: dict[tuple[str, str, str], ArmDescription] = {}
-    for file in dict.fromkeys((reference.file or reference.name, *available_arms())):
-        if not _same_geometry(load(file), reference):
-            continue
-        for name, one in product(available_sets(file), hands):
-            arm = load(file, name, hand=one)
-            found.setdefault((arm.name, arm.inertial_set, arm.hand), arm)
-    return list(found.values())
+    file, hands = reference.file or reference.name, (NO_HAND, *available_hands())
+    return [
+        load(file, name, hand=one)
+        for name, one in product(available_sets(file), hands if hand is None else (hand,))
+        if inertial_set in (None, name)
+    ]
 
 
-def nearest_set(
-    found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
-) -> NearestSet:
+def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -> NearestSet:
     """
     Return the published set nearest to the inertias of some links.
 
     The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
-    other links' distances, then in favour of the arm named `arm`, then by all links' distances.
+    other links' distances, then by all links' distances.
     """
 
     def judged(candidate: ArmDescription) -> NearestSet:
@@ -106,22 +101,11 @@ def nearest_set(
             tuple(_largest(a.parameters() - b.parameters()) for a, b in pairs),
         )
 
-    def rank(judgement: NearestSet) -> tuple[int, float, bool, float]:
-        pairs = zip(judgement.distances, judgement.matches)
-        apart = round(sum(distance for distance, same in pairs if same), _DECIMALS)
-        other = judgement.known.name != arm
-        return judgement.matches.count(False), apart, other, sum(judgement.distances)
+    def rank(one: NearestSet) -> tuple[int, float, float]:
+        apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
+        return one.matches.count(False), apart, sum(one.distances)
 
-    return min((judged(candidate) for candidate in known), key=rank)
-
-
-def _same_geometry(arm: ArmDescription, reference: ArmDescription) -> bool:
-    return (
-        arm.n == reference.n
-        and arm.convention is reference.convention
-        and arm.flange == reference.flange
-        and all(a.row == b.row and a.kind is b.kind for a, b in zip(arm.joints, reference.joints))
-    )
+    return min(map(judged, known), key=rank)
 
 
 def _largest(values: Array) -> float:

@@ -112,16 +112,12 @@ def _with_nearest_inertials(
     arm: ArmDescription, read: ArmDescription, inertial_set: str | None, hand: str | None
 ) -> ArmDescription:
     """Return an arm with the published set and hand nearest to a URDF's inertials."""
-    candidates = [
-        one
-        for one in known_sets(arm, hand)
-        if one.name == arm.name and inertial_set in (None, one.inertial_set)
-    ]
+    candidates = known_sets(arm, hand, inertial_set)
     if not candidates:
         raise UnknownArmError(
             f'{arm.name} has no published set{f" {inertial_set}" if inertial_set else ""}'
             f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
             'set or a hand of a file.'
         )
-    known = nearest_set(links_in_frames_of(arm, read), candidates, arm.name).known
+    known = nearest_set(links_in_frames_of(arm, read), candidates).known
     return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)

@@ -19,7 +19,7 @@ from .alignment import arm_of_chain, links_in_frames_of, STATED_LIMITS
 from .comparison import alike, compare_described, Comparison
 from .effect import Difference, TorqueProbe
 from .published import known_sets, nearest_set, NearestSet
-from ..arm import ArmDescription, JointLimits
+from ..arm import ArmDescription, Joint
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import listed, UrdfError, UrdfMismatchError
@@ -142,23 +142,15 @@ def model_from_urdf(
     reference = replace(reference, base=chain.mount @ reference.base)
     arm = arm_of_chain(chain, reference)
     links = links_in_frames_of(reference, arm)
-    nearest = nearest_set(links, known_sets(reference, expected_hand), reference.name)
+    nearest = nearest_set(links, known_sets(reference, expected_hand))
     if expected_hand is None and nearest.known.hand == NO_HAND:
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_described(known, arm, gravity)
     if differences := tuple(one for one in found.geometry if not _is_rounding(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
-    same, findings, notes = _judgement(nearest, found, reference, accept_unknown_inertials)
-    known_limits = [joint.limits for joint in reference.joints]
-    tighter = [_tighter(*pair) for pair in zip(known_limits, (one.limits for one in arm.joints))]
-    changes = ', '.join(
-        f'{name} ({", ".join(f"{k} {at:g} for {getattr(limits, k):g}" for k, at in one.items())})'
-        for name, limits, one in zip(arm.joint_names, known_limits, tighter)
-        if one
-    )
-    words = f"of two limits the tighter holds, here the URDF's: {changes}."
-    limit_notes = [words] if changes else []
+    same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)
+    joints, limit_notes = _tighter_limits(arm, reference)
     if found.geometry:
         words = f'its geometry is that of {reference.name} within rounding; its own is used.'
         limit_notes.append(words)
@@ -177,10 +169,9 @@ def model_from_urdf(
     )
     if findings:
         _refuse(verdict)
-    limits = [replace(one, **changed) for one, changed in zip(known_limits, tighter)]
     description = replace(
         arm,
-        joints=tuple(replace(one, limits=of) for one, of in zip(arm.joints, limits)),
+        joints=joints,
         notes=reference.notes,
         inertial_set=verdict.inertial_set,
         hand=verdict.hand,
@@ -218,10 +209,7 @@ def _is_rounding(one: Difference) -> bool:
 
 
 def _judgement(
-    nearest: NearestSet,
-    found: Comparison,
-    reference: ArmDescription,
-    accept_unknown: bool,
+    nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
     """
     Return a UrdfVerdict's `same` and `findings`, and its notes on the inertials.
@@ -250,11 +238,6 @@ def _judgement(
             notes += [f'{one} Passed.' for one in differing]
     findings.sort(key=lambda one: -one.torque_effect)
     same = not findings
-    if same and nearest.known.name != reference.name:
-        effect = TorqueProbe(reference, GRAVITY).effect(replace(first, links=second.links))
-        words = 'inertial set', f'a set of {reference.name}', str(nearest), ''
-        remark = f'the URDF is that of a {nearest.known.name}'
-        findings.append(Difference('inertial set', 'the arm', *words, effect.largest, remark))
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
@@ -303,11 +286,22 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
         )
 
 
-def _tighter(known: JointLimits, own: JointLimits) -> dict[str, float]:
-    """Return the limits of a URDF that are tighter than the known ones."""
-    pairs = {key: (getattr(own, key), getattr(known, key)) for key in STATED_LIMITS}
-    return {
-        key: stated
-        for key, (stated, at) in pairs.items()
-        if (stated > at if key == 'lower' else stated < at)
-    }
+def _tighter_limits(
+    arm: ArmDescription, known: ArmDescription
+) -> tuple[tuple[Joint, ...], list[str]]:
+    """Return joints with the tighter of two arms' limits, and a note on those of the first."""
+    joints, changes = [], []
+    for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
+        pairs = {key: (getattr(joint.limits, key), getattr(limits, key)) for key in STATED_LIMITS}
+        taken = {
+            key: pair
+            for key, pair in pairs.items()
+            if (pair[0] > pair[1] if key == 'lower' else pair[0] < pair[1])
+        }
+        tighter = replace(limits, **{key: own for key, (own, _) in taken.items()})
+        joints.append(replace(joint, limits=tighter))
+        if taken:
+            words = ', '.join(f'{key} {own:g} for {at:g}' for key, (own, at) in taken.items())
+            changes.append(f'{joint.name} ({words})')
+    note = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
+    return tuple(joints), [note] if changes else []

@@ -206,5 +206,5 @@ def test_with_unknown_joint_names_the_arm_must_be_said():
         detect_arm(parse_urdf(FR3), prefix='left_')
     assert detect_arm(document, arm=load('fr3'))[1][6] == 'axis7'
     short = parse_urdf(urdf_text(load('rpr')))
-    with refuses(UrdfError, '7 or more', 'rpr_joint1, rpr_joint2, rpr_joint3'):
+    with refuses(UrdfError, 'fer 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
         detect_arm(short, arm=load('fer'))

@@ -149,7 +149,7 @@ SWAPPED_HAND = with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1]
         (with_hand(HAND), {'expected_hand': 'none'}, ['fr3_joint7'], ''),
         (urdf_text(FR3), {'expected_hand': 'franka_hand'}, ['fr3_joint7'], ''),
         (with_hand(TURNED), {}, ['fr3_joint7'], ''),
-        (urdf_text(replace(FR3, joints=GAZ.joints)), {}, ['the arm'], 'that of a fr3'),
+        (urdf_text(replace(FR3, joints=GAZ.joints)), {}, GAZ.joint_names, ''),
         (moved('fer_joint4', rpy='1.57 0 0'), {}, ['fer_joint4'], ''),
         (moved('fer_link8_joint', xyz='0 0 0.108'), {}, ['flange'], ''),
     ],
@@ -261,14 +261,14 @@ def test_a_small_link_rounded_to_four_decimals_is_another():
 
 def test_given_every_known_set_when_identified_then_it_is_itself():
     sets = known_sets(GAZ)
-    assert len(sets) >= 12
+    assert len(sets) >= 9
     for known in sets:
-        assert nearest_set(known.links, sets, known.name).known is known
+        assert nearest_set(known.links, sets).known is known
 
 
 def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
     arm = load('fer', 'franka_description', hand='franka_hand')
     links = [LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
-    found = nearest_set(links, known_sets(GAZ), 'fer')
+    found = nearest_set(links, known_sets(GAZ))
     assert not any(found.matches)
     assert (found.known.inertial_set, found.known.hand) == (arm.inertial_set, arm.hand)
