@@ -231,7 +231,7 @@ def test_against_another_set_exits_with_1_and_json_lists_all(told):
     # Each link's largest difference and the effect of all differences together are printed.
     for name in (f'fer_joint{i}' for i in range(1, 8)):
         of_link = [one for one in data['differences'] if one['place'] == name]
-        (line,) = (line for line in out.splitlines() if line.startswith(f'- {name}: '))
+        line = out.partition(f'- {name}: ')[2].partition(' - ')[0]
         assert f'{of_link[0]["parameter"]} is ' in line and f'{len(of_link) - 1} more' in line
     assert '- base: the same.' in out and '- friction: the same.' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
