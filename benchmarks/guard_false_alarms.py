@@ -26,7 +26,7 @@ import numpy as np
 
 from franka_dynamics.arm.friction import ViscousCoulombFriction
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.demo.model_trial import draw_plant
+from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from franka_dynamics.simulation.arm_simulation import Push

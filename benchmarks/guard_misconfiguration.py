@@ -26,7 +26,7 @@ from guard_runs import Case, Channel, JointState, Loop, STEP_S
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription
-from franka_dynamics.demo.model_trial import draw_plant
+from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 from franka_dynamics.typing import Array
@@ -74,7 +74,7 @@ def gains_while_silent(loop: Loop, gains: str) -> Iterator[None]:
 def carries(loop: Loop, mass: float) -> Iterator[None]:
     """Put another load on the flange at step AT."""
     yield from loop.until(AT)
-    loop.arm.carry(runs.body(mass))
+    loop.arm.set_payload(runs.body(mass))
 
 
 def chases(loop: Loop, ahead: float, joints: slice = slice(None)) -> Iterator[None]:

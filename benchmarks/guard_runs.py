@@ -247,7 +247,7 @@ def simulate(
         fresh = case.loop or core.sends
         command = command_now if fresh else command
         wired = command if command is None or case.wiring is None else case.wiring(command)
-        loop.arm.step(wired, fresh=fresh)
+        loop.arm.step(wired, is_new=fresh)
         found.peak = max(found.peak, float(np.abs(loop.arm.data.qvel).max()))
         found.moved = max(found.moved, float(np.abs(loop.arm.position - start).max()))
         if core.counts['stops'] or core.counts['faults'] or loop.arm.ran_away:
@@ -298,7 +298,7 @@ def changes_while_silent(
     loop.core.stop('the user stops')
     yield from loop.until(1300)
     if mass is not None:
-        loop.arm.carry(body(mass))
+        loop.arm.set_payload(body(mass))
     loop.ask(loop.core.change, **changes)
     yield from loop.until(1350)
     if starts:

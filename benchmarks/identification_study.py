@@ -29,7 +29,7 @@ import numpy as np
 
 from franka_dynamics.arm import ArmDescription, load, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
-from franka_dynamics.demo.model_trial import draw_plant
+from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.results import Improvement

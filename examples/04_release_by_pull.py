@@ -111,7 +111,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             found.events['gripper told to open'] = order = time
         if time >= order + OPENING_S and 'object released' not in found.events:
             found.events['object released'] = time
-            simulation.carry(LinkInertia.zero())
+            simulation.set_payload(LinkInertia.zero())
             controller.change(payload=(0.0,) * 10)
         released = 'object released' in found.events
         simulation.push = pulled_at(time, released)

@@ -25,7 +25,7 @@ import mujoco
 
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes
-from franka_dynamics.demo.model_trial import draw_plant
+from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 ARM = fd.load('fr3')

@@ -131,11 +131,11 @@ def direct_way(given, arm):
             *shapes.get(arm.n, ()),
             *(shape.moved(flange) for shape in load_hand_shapes()),
         )
-    start = gazebo.start_of(arm).position
+    start = gazebo.gazebo_start(arm).position
     folder = generated_files(
         {
             'bridge.yaml': yaml.safe_dump(gazebo.bridges(arm.joint_names)),
-            'arm.urdf': gazebo.direct_urdf(arm, start, shapes=shapes),
+            'arm.urdf': gazebo.gazebo_urdf(arm, start, shapes=shapes),
         }
     )
     spawn = spawned(given, '-file', str(folder / 'arm.urdf'))

@@ -14,9 +14,16 @@ from ._options import ArmChoice
 from ._say import ProgressBar, say, say_each, show, suggest
 from ._signals import running
 from ..arm.arm_file import is_franka
-from ..demo.figures import demo_figures
-from ..demo.model_trial import run_trial
-from ..demo.report import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
+from ..demo.controller_comparison import compare_controllers
+from ..demo.metrics import demo_metrics
+from ..demo.report import (
+    demo_report,
+    DemoReport,
+    inexact_model_report,
+    plot_inexact_model,
+    plot_report,
+    write_json,
+)
 from ..errors import IdentificationError
 from ..recordings.recording import write_recording
 from ..ros.demo import DemoPlan, run_session
@@ -54,23 +61,23 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
         progress('writing the recording', 0.0)
         write_recording(session.steps, bag)
         (folder / 'steps').unlink()
-        figures = demo_figures(session.steps, session.hold, session.motions)
+        metrics = demo_metrics(session.steps, session.hold, session.motions)
         report = demo_report(
-            figures, session.rates, session.residual, session.errors, failed=session.failed
+            metrics, session.rates, session.residual, session.errors, failed=session.failed
         )
         progress('drawing', 0.8)
-        draw(figures, description.joint_names, folder / 'demo.png')
+        plot_report(metrics, description.joint_names, folder / 'demo.png')
         second = DemoReport(())
         try:
             motion = plan.motion, plan.amplitude
-            recording, errors = run_trial(description, *motion, progress=progress)
+            recording, errors = compare_controllers(description, *motion, progress=progress)
         except IdentificationError:
             pass
         else:
             bag = folder / 'plant_bag'
             write_recording(recording, bag)
-            second = inexact_report({name: error for name, (_, error) in errors.items()})
-            draw_inexact(errors, folder / 'inexact_model.png')
+            second = inexact_model_report({name: error for name, (_, error) in errors.items()})
+            plot_inexact_model(errors, folder / 'inexact_model.png')
         write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     show(report.table(exact))

@@ -21,7 +21,7 @@ from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
 from ..control.default_gains import low_gains
-from ..demo.model_trial import draw_plant
+from ..demo.controller_comparison import draw_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION
 from ..ros.messages import ready_excitation

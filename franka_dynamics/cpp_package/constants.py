@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Python controller's constants, targets and status words as C++ declarations."""
+"""Writes the Python controller's constants, targets and status texts as C++ declarations."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def constants() -> str:
     return '\n'.join((*_numbers(), '', *_targets(), '', *_states(), '', *_answers()))
 
 
-def bounds() -> dict[str, str]:
-    """Return the bounds that C++ sentences name, as texts by their placeholders."""
+def message_bounds() -> dict[str, str]:
+    """Return the bounds that C++ messages name, as a dict from placeholder to text."""
     found = {
         'STIFFNESS': settings.MAX_KP_RATIO,
         'DAMPING': settings.MAX_KD_RATIO,

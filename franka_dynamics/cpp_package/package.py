@@ -11,8 +11,8 @@ import re
 
 import numpy as np
 
-from .constants import bounds, constants
-from .vectors import vectors
+from .constants import constants, message_bounds
+from .controller_test_vectors import controller_test_vectors
 from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..codegen.emit import c_header, identifier
@@ -91,7 +91,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         'DECLARATIONS': '\n'.join(_declarations()),
         'BOUNDS': '\n'.join(_bounds()),
         'CONSTANTS': constants(),
-        **bounds(),
+        **message_bounds(),
         'HAND': description.hand,
         **_arm_words(description),
     }
@@ -107,7 +107,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     return {
         **files,
         f'include/{name}/equations.h': c_header(listed),
-        'test/vectors.csv': vectors(description),
+        'test/vectors.csv': controller_test_vectors(description),
     }
 
 

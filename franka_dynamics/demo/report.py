@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report of `franka-dynamics demo`: its table, its JSON and its pictures."""
+"""Report of `franka-dynamics demo`: table, JSON and plots."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from .figures import DemoFigures, DemoRates
+from .metrics import DemoMetrics, DemoRates
 from ..files import write_text
 from ..report.elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
 from ..report.table import Cell, json_text, Table
 from ..typing import Array
 from ..validation.crosscheck import TOLERANCE
 
-DRIFT_BOUND_RAD = 1e-3
+MAX_HOLDING_DRIFT_RAD = 1e-3
 # Bound on the tracking error with feedforward, relative to the error of the same weak PD with
 # gravity alone. On an idle machine the error with feedforward is less than 1/100 of the error with
 # gravity alone.
-TRACKING_BOUND = 1.0 / 3.0
+MAX_TRACKING_ERROR_RATIO = 1.0 / 3.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Row:
 @dataclass(frozen=True)
 class DemoReport:
     """
-    The values of the demonstration's first part (exact model) or second part (inexact model).
+    The metrics of the demonstration's first part (exact model) or second part (inexact model).
 
     The first part also has the nodes' error messages, whether the run `failed`, and a `caption`
     with the run's pacing, the machine and the processes' load.
@@ -64,7 +64,7 @@ class DemoReport:
 
 
 def demo_report(
-    figures: DemoFigures,
+    metrics: DemoMetrics,
     rates: DemoRates,
     residual: float,
     errors: tuple[str, ...] = (),
@@ -78,12 +78,14 @@ def demo_report(
     relative above 1 N m], `errors` are the error messages of this node and of the simulated arm,
     and `failed` says whether the simulated arm reported an error or a node ended with one.
     """
-    feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
-    bound = TRACKING_BOUND * gravity
+    feedforward, gravity = metrics.with_feedforward.rms, metrics.gravity_only.rms
+    bound = MAX_TRACKING_ERROR_RATIO * gravity
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     rows = (
         _bounded('cross-check residual', residual, TOLERANCE, 'N m'),
-        _bounded('drift while holding without feedback', figures.drift, DRIFT_BOUND_RAD, 'rad'),
+        _bounded(
+            'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
+        ),
         _tracking('g + PD', gravity),
         _tracking('M ddq + C dq + g + PD', feedforward, bound),
         Row('update rate', new, f'{new:.0f} Hz'),
@@ -112,23 +114,23 @@ def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: P
 
 # Bound on the tracking error with the identified model, relative to the error with the published
 # model. For nine random arms the relative error was 9 to 55 %.
-IDENTIFIED_BOUND = 2.0 / 3.0
+MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
 
 
-def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
+def inexact_model_report(errors: Mapping[str, Array]) -> DemoReport:
     """
-    Return the report of the second part: tracking errors of an arm unlike the published model.
+    Return the report of the second part: tracking errors with an inexact model.
 
-    `columns` has desired minus true positions, (k, n) [rad], of k samples with each controller, in
+    `errors` has desired minus true positions, (k, n) [rad], of k samples with each controller, in
     this order: PD with gravity, PD with the published model, PD with the identified model.
     """
-    rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
+    rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in errors.items()}
     _, published, identified = rms
-    bounds = {identified: IDENTIFIED_BOUND * rms[published]}
+    bounds = {identified: MAX_IDENTIFIED_ERROR_RATIO * rms[published]}
     return DemoReport(tuple(_tracking(name, rms[name], bounds.get(name)) for name in rms))
 
 
-def _draw_errors(
+def _plot_errors(
     axes: Any, errors: Mapping[str, tuple[Array, Array]], title: str, colours: Sequence[str]
 ) -> None:
     """Plot the rms over joints of position errors (k, n) [rad] against time (k,) [s]."""
@@ -145,34 +147,34 @@ def _draw_errors(
     axes.grid(alpha=0.3)
 
 
-def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw each controller's rms errors to a file, from times (k,) [s] and errors (k, n) [rad]."""
+def plot_inexact_model(errors: Mapping[str, tuple[Array, Array]], path: Path) -> None:
+    """Plot each controller's rms error to a file, from times (k,) [s] and errors (k, n) [rad]."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
-    _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))
+    _plot_errors(figure.subplots(), errors, title, (MEASURED, RESIDUAL, PREDICTED))
     save(figure, path)
 
 
-def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None:
-    """Draw tracking errors with and without feedforward, the motion and the torques to a file."""
+def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) -> None:
+    """Plot tracking errors with and without feedforward, the motion and the torques to a file."""
     figure = figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
     tracked = {
-        'g + PD': figures.gravity_only,
-        'M ddq + C dq + g + PD': figures.with_feedforward,
+        'g + PD': metrics.gravity_only,
+        'M ddq + C dq + g + PD': metrics.with_feedforward,
     }
-    _draw_errors(
+    _plot_errors(
         error,
         {name: (one.time, one.error) for name, one in tracked.items()},
-        f'Held without feedback for {figures.held:.0f} s: drift '
-        f'{figures.drift:.0e} rad. Then one motion under one weak PD:',
+        f'Held without feedback for {metrics.held:.0f} s: drift '
+        f'{metrics.drift:.0e} rad. Then one motion under one weak PD:',
         (MEASURED, PREDICTED),
     )
     error.set(ylim=(1e-3, None))
-    tracking = figures.with_feedforward
+    tracking = metrics.with_feedforward
     lines = motion.plot(tracking.time, tracking.desired, linewidth=0.8)
-    torque.plot(figures.effort_time, figures.effort, linewidth=0.8)
+    torque.plot(metrics.effort_time, metrics.effort, linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
     short = [name.rpartition('_')[2] for name in joint_names]

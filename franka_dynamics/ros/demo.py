@@ -34,7 +34,7 @@ from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.multisine import multisine
 from ..control.trajectory import Trajectory
-from ..demo.figures import DemoRates
+from ..demo.metrics import DemoRates
 from ..errors import FrankaDynamicsError
 from ..recordings.recording import Recording
 from ..simulation.mujoco_model import TIMESTEP_S
@@ -50,8 +50,8 @@ _MOST_RATE = 50.0
 # the other joints' motion.
 _LEAST_INERTIA = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
-# tracking error is near its bound (demo.report.TRACKING_BOUND); at a fraction of 0.1 the tracking
-# error is a hundredth of the bound.
+# tracking error is near its bound (demo.report.MAX_TRACKING_ERROR_RATIO); at a fraction of 0.1 the
+# tracking error is a hundredth of the bound.
 _MOST_MISSED = 0.1
 # _START_TIMEOUT_S is the time-out of the start, and how much longer than expected other waits may
 # last. With a dozen busy processes the start may take half a minute.

@@ -33,7 +33,7 @@ from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
 from ..control.settings import Settings
 from ..errors import JointStateError
 from ..parameter_schema import specs
-from ..simulation.gazebo import start_of
+from ..simulation.gazebo import gazebo_start
 
 # The arm counts as held after the holding torque was sent _SENT_BEFORE_HOLDING times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
@@ -48,7 +48,7 @@ class GazeboDirectNode(Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **{'namespace': SIMULATION, **node_options})
         description = load_arm(declare(self, specs('arm')))
-        start = start_of(description)
+        start = gazebo_start(description)
         self._start, self._names = start.position, list(description.joint_names)
         self._receiver = TorqueReceiver(
             description,

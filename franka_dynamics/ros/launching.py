@@ -33,7 +33,7 @@ from . import SIMULATION
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..resources import share_directory
-from ..simulation.gazebo import numbers, start_of
+from ..simulation.gazebo import format_numbers, gazebo_start
 
 PACKAGE = 'franka_dynamics'
 RECEIVER, FORWARD = 'receiver', 'effort_controller'
@@ -328,10 +328,10 @@ def simulated_hardware(
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
-    start = start_of(arm)
+    start = gazebo_start(arm)
     initial = {
-        'initial_positions': numbers(start.position),
-        'initial_efforts': numbers(start.torque),
+        'initial_positions': format_numbers(start.position),
+        'initial_efforts': format_numbers(start.torque),
     }
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.

@@ -128,7 +128,7 @@ class SimulatorNode(Node):
         if self._log is not None:
             self._log.write(stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
-        self._simulation.step(torque, fresh=self._fresh)
+        self._simulation.step(torque, is_new=self._fresh)
         if self._simulation.braked is not self._braked:
             self._announce_brakes()
         if self._receiver.state is not ReceiverState.WAITING:

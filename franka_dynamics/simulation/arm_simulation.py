@@ -19,7 +19,7 @@ from ..typing import Array
 _ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
 _MIN_CHORD_SPEED = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
-VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
+VIBRATION_BANDS_HZ = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # Largest gap between two commands of a stream that opens the brakes [s].
 _COMMAND_GAP_S = 0.02
 
@@ -188,15 +188,16 @@ class ArmSimulation:
         pressed = (self.data.qpos < low) | (self.data.qpos > high)
         return tuple(name for name, at in zip(self.description.joint_names, pressed) if at)
 
-    def step(self, command: Array | None, *, fresh: bool = True) -> None:
+    def step(self, command: Array | None, *, is_new: bool = True) -> None:
         """
-        Advance by one time step.
+        Advance by one time step under a commanded torque.
 
         `command`, shape (n,), is the torque commanded to the drives [N m], None before the first
-        command. `fresh` says whether the command arrived since the last step. An old command still
-        acts, as with ros2_control's forward controllers, but does not help to open the brakes.
+        command. `is_new` says whether the command arrived since the last step. An old command
+        still acts, as with ros2_control's forward controllers, but does not help to open the
+        brakes.
         """
-        if command is not None and fresh:
+        if command is not None and is_new:
             self._note_command()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
         self._drive = torque + self._own_compensation() + self._vibration()
@@ -236,7 +237,7 @@ class ArmSimulation:
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)
 
-    def carry(self, payload: LinkInertia) -> None:
+    def set_payload(self, payload: LinkInertia) -> None:
         """
         Replace the load on the flange, as when a gripper takes or releases an object.
 
@@ -264,7 +265,7 @@ class ArmSimulation:
     def _draw_tones(self) -> tuple[Array, Array, Array]:
         """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""
         n, limit = self.description.n, self.description.limit('effort')
-        bands = np.array(VIBRATION_BANDS)
+        bands = np.array(VIBRATION_BANDS_HZ)
         # A separate random generator, so that vibration does not change the sensor noise.
         rng = np.random.default_rng([self.settings.seed, 1])
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm for Gazebo: start pose, holding torques, topics, and the model itself.
+Writes the model of an arm for Gazebo, with start pose, holding torques and topics.
 
 Gazebo's own joint systems have no start position, so this module writes a model for them whose
 joint positions are relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques
@@ -35,8 +35,8 @@ class GazeboStart:
     torque: NDArray[np.float64]
 
 
-def start_of(description: ArmDescription) -> GazeboStart:
-    """Return the home pose (without one the pose nearest to zero) and its gravity torques."""
+def gazebo_start(description: ArmDescription) -> GazeboStart:
+    """Return the home pose, or without one the pose nearest to zero, and the gravity torques."""
     position = description.home_pose
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
@@ -56,7 +56,7 @@ def _shifted(joint: Joint, at: float) -> Joint:
     return replace(joint, row=row, limits=limits)
 
 
-def direct_urdf(
+def gazebo_urdf(
     description: ArmDescription,
     position: ArrayLike,
     *,
@@ -102,6 +102,6 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     return [dict(zip(names, row)) for row in rows]
 
 
-def numbers(values: ArrayLike) -> str:
-    """Return numbers with all digits, separated by blanks, for an argument of a xacro file."""
+def format_numbers(values: ArrayLike) -> str:
+    """Return numbers with all digits, separated by blanks, as a xacro argument."""
     return ' '.join(repr(float(value)) for value in np.asarray(values, dtype=float))

@@ -18,11 +18,11 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# Motor inertias [kg m^2], gain of the torque feedback, and amplitudes of the torque ripple [N m],
-# a row for each harmonic, of a Franka arm's joints; franka_elasticity() gives the sources.
-MOTOR_INERTIA = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
-TORQUE_FEEDBACK = 3.0
-RIPPLE = np.array(
+# Of a Franka arm's joints; the ripple has a row for each harmonic. franka_elasticity() gives the
+# sources.
+MOTOR_INERTIA_KG_M2 = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
+TORQUE_FEEDBACK_GAIN = 3.0
+TORQUE_RIPPLE_AMPLITUDES_NM = np.array(
     [
         (0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
         (0.58, 0.50, 0.38, 0.54, 0.06, 0.09, 0.0),
@@ -89,16 +89,16 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     return JointElasticity(
         stiffness=np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3]),
         damping=np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3]),
-        motor_inertia=MOTOR_INERTIA / (1.0 + TORQUE_FEEDBACK),
+        motor_inertia=MOTOR_INERTIA_KG_M2 / (1.0 + TORQUE_FEEDBACK_GAIN),
         cycles=np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6]),
-        ripple=RIPPLE,
+        ripple=TORQUE_RIPPLE_AMPLITUDES_NM,
         harmonics=np.array([0.5, 1.0, 2.0]),
         noise=np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02]),
     )
 
 
 class ElasticDrive:
-    """The motors of an arm with elastic joints, first at rest at the links' `q`, (n,) [rad]."""
+    """Simulates the motors of an arm with elastic joints, first at rest at q, (n,) [rad]."""
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         self._joints = elasticity
@@ -110,9 +110,9 @@ class ElasticDrive:
         self.position = q + torque / self._joints.stiffness
         self.velocity = np.zeros_like(q)
 
-    def step(self, drive: Array, q: Array, dq: Array, seconds: float) -> Array:
+    def step(self, motor_torque: Array, q: Array, dq: Array, dt: float) -> Array:
         """
-        Advance the motors, and return K (th - q) + D th' for the links, shape (n,) [N m].
+        Advance the motors by `dt` [s], and return K (th - q) + D th' for the links, (n,) [N m].
 
         The caller must add the remaining part of the gear torque, -D q', as joint damping, which
         the integration of the links treats implicitly. The motors' velocity is advanced first,
@@ -122,10 +122,10 @@ class ElasticDrive:
         ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))
         gear = joints.stiffness * (self.position - q)
         acceleration = (
-            drive + ripple - gear - joints.damping * (self.velocity - dq)
+            motor_torque + ripple - gear - joints.damping * (self.velocity - dq)
         ) / joints.motor_inertia
-        self.velocity = self.velocity + seconds * acceleration
-        self.position = self.position + seconds * self.velocity
+        self.velocity = self.velocity + dt * acceleration
+        self.position = self.position + dt * self.velocity
         # Links and motors must get the same spring torque; otherwise the arm gains energy.
         return gear + joints.damping * self.velocity
 

@@ -158,7 +158,7 @@ class Loop:
             if self.controller.sends:
                 self.command = torque
                 self.published.append(torque)
-            self.arm.step(self.command, fresh=self.controller.sends)
+            self.arm.step(self.command, is_new=self.controller.sends)
             self.fastest = max(self.fastest, self.speed)
             each(reading)
         return self

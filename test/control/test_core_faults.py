@@ -13,7 +13,7 @@ from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.residual_monitor import bounds, MAX_PICK_UP_S
 from franka_dynamics.control.residual_replay import learn_joint_factors, replay_residuals
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.demo.model_trial import draw_plant
+from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
@@ -112,8 +112,8 @@ def replacing_effort(loop, effort):
 def reverse(loop, joint):
     """Let a joint be driven the other way."""
     turned, step = np.ones(7) - 2.0 * np.eye(7)[joint], loop.arm.step
-    loop.arm.step = lambda torque, fresh: step(
-        None if torque is None else turned * torque, fresh=fresh
+    loop.arm.step = lambda torque, is_new: step(
+        None if torque is None else turned * torque, is_new=is_new
     )
     return loop
 
@@ -176,7 +176,7 @@ def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
                 age=readings[-1].time - old.time,
                 now=readings[-1].time,
             )
-            loop.arm.step(loop.command, fresh=True)
+            loop.arm.step(loop.command, is_new=True)
             loop.fastest = max(loop.fastest, loop.speed)
 
     run(200)
@@ -240,7 +240,7 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
         loop.run(0.8)
         assert loop.controller.state is State.RUNNING
         if taken:
-            loop.arm.carry(box)
+            loop.arm.set_payload(box)
             loop.run(MAX_PICK_UP_S - 0.5)
             assert loop.controller.state is State.RUNNING
         else:
@@ -266,7 +266,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
 def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains):
     firm = {'kp': (500.0,) * 4 + (100.0, 50.0, 20.0), 'kd': (40.0,) * 4 + (4.0, 4.0, 1.0)}
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
-    loop.arm.carry(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
+    loop.arm.set_payload(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
     loop.controller.stop('test', Stop.HOLD)
     loop.run(1.0)

@@ -31,14 +31,14 @@ class Received(Loop):
         self.sending, self.number, self.applied = True, 0, [np.zeros(7)]
         step = self.arm.step
 
-        def receive(command, *, fresh):
-            reading, fresh = self.arm.read(), fresh and self.sending
-            if fresh:
+        def receive(command, *, is_new):
+            reading, is_new = self.arm.read(), is_new and self.sending
+            if is_new:
                 self.number += 1
                 self.receiver.accept(command, self.number)
             applied = self.receiver.step(reading.time, reading.position, reading.velocity)
             self.applied.append(applied)
-            step(applied, fresh=fresh)
+            step(applied, is_new=is_new)
 
         self.arm.step = receive
 

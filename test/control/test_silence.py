@@ -86,7 +86,7 @@ def test_the_resting_torque_is_watched_as_any_other():
     loop.controller.stop('a user')
     loop.run(0.2)
     assert loop.controller.ended
-    loop.arm.carry(Settings(payload=payload(2.9)).payload_inertia())
+    loop.arm.set_payload(Settings(payload=payload(2.9)).payload_inertia())
     loop.until(State.HOLDING, 1.5)
     assert loop.controller.faulty and loop.fastest < 2.1
     loop.run(0.5)

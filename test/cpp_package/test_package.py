@@ -26,8 +26,8 @@ from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.terms import FrictionFeedforward, TorqueTermModel
+from franka_dynamics.cpp_package.controller_test_vectors import controller_test_vectors
 from franka_dynamics.cpp_package.package import cpp_package
-from franka_dynamics.cpp_package.vectors import vectors
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError
@@ -149,7 +149,7 @@ def played(library, text, folder):
 
 def test_the_packages_own_test_finds_the_python_controllers_torques_and_states(built, tmp_path):
     arm, library = built
-    text = vectors(arm)
+    text = controller_test_vectors(arm)
     rows = [line.split(',') for line in text.splitlines()]
     state, cycles = 2 + 2 * arm.n, [row for row in rows if row[0] == 'cycle']
     assert {row[state] for row in cycles} == {*ReceiverState} - {ReceiverState.WAITING}
@@ -351,7 +351,7 @@ def test_a_tilted_mount_of_a_urdf_is_in_the_compiled_gravity(core):
 
 def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
     handed = load('fr3', hand='franka_hand')
-    assert vectors(handed) != vectors(replace(handed, carried=2.9))
+    assert controller_test_vectors(handed) != controller_test_vectors(replace(handed, carried=2.9))
 
 
 def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbing):

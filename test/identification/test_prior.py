@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, LinkInertia, load
-from franka_dynamics.demo.model_trial import draw_plant
+from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.prior import (
     Prior,

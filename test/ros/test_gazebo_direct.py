@@ -10,7 +10,7 @@ from std_msgs.msg import Float64, Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.ros import observer
 from franka_dynamics.ros.messages import DESCRIPTION_QOS, stamp_from_seconds
-from franka_dynamics.simulation.gazebo import start_of
+from franka_dynamics.simulation.gazebo import gazebo_start
 
 from .conftest import COMMAND, ROOT_NAMES
 from ..processes import background
@@ -46,7 +46,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
         lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True', 'the arm held'
     )
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
-    held = start_of(description).torque
+    held = gazebo_start(description).torque
 
     def at(torque):
         return all(abs(force[-1].data - one) < 1e-9 for force, one in zip(gazebo.forces, torque))

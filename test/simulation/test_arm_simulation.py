@@ -46,7 +46,7 @@ def test_brakes_open_the_stated_time_after_the_first_command():
 def test_brakes_stay_closed_while_commands_have_gaps_of_more_than_20_ms(gap_ms, braked):
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
-        simulation.step(STILL, fresh=k % 100 < 100 - gap_ms)
+        simulation.step(STILL, is_new=k % 100 < 100 - gap_ms)
     assert simulation.braked == braked
 
 
@@ -135,7 +135,7 @@ def test_a_push_accelerates_the_arm_by_its_points_jacobian_until_it_ends(link, p
 def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
     load_in_hand = LinkInertia.from_center_of_mass(1.5, (0.03, -0.02, 0.1), 0.05 * np.eye(3))
     simulation, torque = arm(brake_release_after=0.0), np.linspace(5.0, -5.0, 7)
-    simulation.carry(load_in_hand)
+    simulation.set_payload(load_in_hand)
     loaded = NewtonEulerModel(FER.with_payload(load_in_hand))
     expected = loaded.forward_dynamics(FER.home, STILL, torque) * STEP
     np.testing.assert_allclose(stepped(simulation, torque).velocity, expected, rtol=0, atol=1e-6)

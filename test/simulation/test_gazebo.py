@@ -28,8 +28,8 @@ CONFIG = share_directory() / 'config'
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'rpr'])
 def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     description = load(arm)
-    start = gazebo.start_of(description).position + 0.05
-    model = pin.buildModelFromXML(gazebo.direct_urdf(description, start))
+    start = gazebo.gazebo_start(description).position + 0.05
+    model = pin.buildModelFromXML(gazebo.gazebo_urdf(description, start))
     q, dq, ddq = sample_states(description, 50, 0)
     expected = NewtonEulerModel(description).inverse_dynamics(q, dq, ddq)
     states = zip(q - start, dq, ddq)
@@ -42,7 +42,7 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
 
 def test_a_start_is_home_with_pinocchios_gravity_torque():
     description = load('fr3', hand='franka_hand')
-    start = gazebo.start_of(description)
+    start = gazebo.gazebo_start(description)
     np.testing.assert_array_equal(start.position, description.home)
     expected = PinocchioModel(description).gravity(description.home)
     np.testing.assert_allclose(start.torque, expected, rtol=0.0, atol=TORQUE)
@@ -65,7 +65,7 @@ MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the o
 def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     # The states are 20 cycles old. The slowest motion decays by 0.47 1/s.
     arm, seconds, age = load('fr3'), 2.0, 20
-    start = gazebo.start_of(arm)
+    start = gazebo.gazebo_start(arm)
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
     kp, kd = map(tuple, default_gains(arm))
     controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)

@@ -36,9 +36,9 @@ from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..typing import Array
 
-# Relative standard deviation of a real arm's inertias from the published ones: about 10 %, as
-# identification from the public recording of a bare FER suggests for gaz2019.
-DEVIATION = 0.1
+# Of a real arm's inertias about the published ones: about 10 %, as identification from the public
+# recording of a bare FER suggests for gaz2019.
+INERTIA_STD_RATIO = 0.1
 # Friction identified from a 1 kHz recording of a real FER (viscous, Coulomb, offset), rounded.
 _VISCOUS = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
 _COULOMB = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
@@ -54,7 +54,7 @@ _POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
 @dataclass(frozen=True, eq=False)
 class Plant:
     """
-    A simulated arm whose true parameters no published set contains.
+    A simulated arm whose true parameters differ from every published set.
 
     `arm` is the arm that MuJoCo simulates, its friction included; `settings` hold the load unknown
     to the model, elastic joints, vibration and sensor noise.
@@ -64,7 +64,9 @@ class Plant:
     settings: SimulationSettings
 
 
-def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVIATION) -> Plant:
+def draw_plant(
+    published: ArmDescription, seed: int = 0, deviation: float = INERTIA_STD_RATIO
+) -> Plant:
     """
     Return a random arm near a published one.
 
@@ -116,8 +118,8 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
 
 
 _MAX_DECAY_RATE = 300.0  # largest decay rate of the PD [1/s]; torques act a millisecond late
-# Number of periods of the identification motion; number of random motions to choose from.
-PERIODS, DRAWS = 2, 30
+MOTION_PERIOD_COUNT = 2  # of the motion for identification
+RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
 _SETTLE_S = 1.0
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
@@ -125,14 +127,14 @@ Progress = Callable[[str, float], None]
 Error = tuple[Array, Array]
 
 
-def run_trial(
+def compare_controllers(
     published: ArmDescription,
     motion: float = 10.0,
     amplitude: float = 0.5,
     progress: Progress = lambda *_: None,
 ) -> tuple[Recording, dict[str, Error]]:
     """
-    Draw a plant, identify it from a recording, and follow one motion with three controllers.
+    Identify a random plant from a recording, and compare three controllers on one motion.
 
     Returns this recording, and each controller's tracking error by its name: times (k,) [s],
     desired minus true position (k, n) [rad].
@@ -168,18 +170,20 @@ def run_trial(
 
 
 def _excitation(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the most informative of DRAWS random periodic motions, repeated PERIODS times."""
+    """Return the most informative of several random periodic motions, as repeated points."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
     home, period = arm.home, 10.0
     if home is None:
         raise SettingsError(f'{arm.name} has no home pose to move about.')
-    drawn = [random_trajectory(problem, home, period, rng) for _ in range(DRAWS)]
+    drawn = [random_trajectory(problem, home, period, rng) for _ in range(RANDOM_MOTION_COUNT)]
     time = np.arange(100) / 100 * period
     best = min(drawn, key=lambda one: float(problem.criterion(*one.at(time))))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
-    points = np.linspace(0.0, PERIODS * period, round(PERIODS * period * 50) + 1)
+    points = np.linspace(
+        0.0, MOTION_PERIOD_COUNT * period, round(MOTION_PERIOD_COUNT * period * 50) + 1
+    )
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
@@ -213,14 +217,14 @@ def _follow(
                 f'The simulated arm stopped: {simulation.ran_away or controller.status}'
             )
         rows.append((reading.position, reading.velocity, simulation.read().effort))
-    recording = recorded('plant', arm, rows[-len(times) :], TIMESTEP_S)
+    recording = to_recording('plant', arm, rows[-len(times) :], TIMESTEP_S)
     return recording, (np.array(times), np.array(errors))
 
 
-def recorded(
+def to_recording(
     source: str, arm: ArmDescription, rows: Sequence[tuple[Array, Array, Array]], period: float
 ) -> Recording:
-    """Return rows (q, dq, effort), (n,) each, `period` seconds apart, as a recording."""
+    """Return a recording of rows (q, dq, effort), (n,) each, `period` [s] apart."""
     q, dq, effort = (np.array(column) for column in zip(*rows))
     stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
     return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)

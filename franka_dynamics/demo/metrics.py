@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Computes drift, tracking errors and torques from the steps of a demonstration."""
+"""Metrics of a demonstration: drift, tracking errors, torques and rates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEPS_PER_POINT = 10  # simulation steps per point of the picture: a hundred po
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """A followed motion: times since its start (t,) [s], desired and measured positions (t, n)."""
+    """Desired and measured positions (t, n) [rad] of a motion, at times since its start (t,)."""
 
     time: Array
     desired: Array
@@ -37,7 +37,7 @@ class Tracking:
 
 
 @dataclass(frozen=True, eq=False)
-class DemoFigures:
+class DemoMetrics:
     """
     Results of a demonstration: angles [rad], times [s] and the whole run's effort [N m].
 
@@ -53,9 +53,9 @@ class DemoFigures:
     effort: Array
 
 
-def demo_figures(
+def demo_metrics(
     steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
-) -> DemoFigures:
+) -> DemoMetrics:
     """
     Compute drift, tracking errors and torques from the steps of a demonstration.
 
@@ -68,7 +68,7 @@ def demo_figures(
     during = _during(steps.time, *hold)
     positions, first, second = steps.q[during], *(_tracking(steps, one) for one in motions)
     every = slice(None, None, _STEPS_PER_POINT)
-    return DemoFigures(
+    return DemoMetrics(
         float(np.ptp(steps.time[during])),
         float(np.abs(positions - positions[0]).max()),
         first,
@@ -95,7 +95,7 @@ def _tracking(steps: Recording, motion: Trajectory) -> Tracking:
 @dataclass(frozen=True)
 class DemoRates:
     """
-    How fast the demonstration ran on this machine.
+    Rates and delays of a demonstration on this machine.
 
     `rate` is the number of the arm's steps per second of real time, `steps` the number of steps
     after the first torque, `missed` the number of these steps without a new torque. `stops` counts

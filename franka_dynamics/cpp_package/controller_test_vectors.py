@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Torques and states of the Python controller over scripted events, for the test of C++ code.
+Computes test vectors for C++ code: the Python controller's torques over scripted events.
 
-A file of vectors has these rows; empty columns are left out:
+A file of test vectors has these rows; empty columns are left out:
 
 - `begin`: a new controller, its settings in the next row
 - `settings`, command, target, friction, payload_known_to_robot, scale, gravity_vector (3),
@@ -50,8 +50,8 @@ _DIGITS = 9  # decimals of the scripted states, which keeps files small
 _INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
 
 
-def vectors(arm: ArmDescription) -> str:
-    """Return the rows of an arm's file of vectors, with a row of explanation at the top."""
+def controller_test_vectors(arm: ArmDescription) -> str:
+    """Return the text of an arm's file of test vectors, with a header row."""
     log = logging.getLogger(Feedforward.__module__)
     before = log.level
     log.setLevel(logging.ERROR)  # the scripted faults are nobody's news
@@ -62,7 +62,7 @@ def vectors(arm: ArmDescription) -> str:
 
 
 def _rows(arm: ArmDescription) -> list[str]:
-    rows = ['# see cpp_package/vectors.py of franka_dynamics, which wrote this']
+    rows = ['# see cpp_package/controller_test_vectors.py of franka_dynamics, which wrote this']
     payload = (0.3, 0.01, -0.02, 0.06, 0.002, 0.0001, -0.0002, 0.002, 0.0003, 0.002)
     if arm.rated_load is not None and arm.rated_load - arm.carried < payload[0]:
         payload = (0.0,) * 10

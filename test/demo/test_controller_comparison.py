@@ -7,15 +7,15 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.trajectory import Trajectory
-from franka_dynamics.demo import model_trial
-from franka_dynamics.demo.figures import demo_figures
-from franka_dynamics.demo.model_trial import draw_plant, run_trial
+from franka_dynamics.demo import controller_comparison
+from franka_dynamics.demo.controller_comparison import compare_controllers, draw_plant
+from franka_dynamics.demo.metrics import demo_metrics
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.arm_simulation import (
     ArmSimulation,
     SimulationSettings,
-    VIBRATION_BANDS,
+    VIBRATION_BANDS_HZ,
 )
 from franka_dynamics.simulation.step_log import read_steps, StepLog
 
@@ -45,7 +45,7 @@ def test_vibration_has_its_rms_in_every_band():
         samples.append(simulation.read().effort)
     spectrum = np.abs(np.fft.rfft(np.array(samples), axis=0)) ** 2 * 2.0 / len(samples) ** 2
     frequency = np.fft.rfftfreq(len(samples), 1e-3)
-    for low, high in VIBRATION_BANDS:
+    for low, high in VIBRATION_BANDS_HZ:
         # A tone near a band's edge leaks over it: half a hertz of room.
         inside = (frequency > low - 0.5) & (frequency < high + 0.5)
         rms = np.sqrt(spectrum[inside].sum(axis=0))
@@ -56,9 +56,9 @@ def test_vibration_has_its_rms_in_every_band():
 @pytest.mark.long
 def test_an_identified_model_follows_better_than_a_published_one(monkeypatch):
     # A recording half as long, of the best of a third as many random motions.
-    monkeypatch.setattr(model_trial, 'PERIODS', 1)
-    monkeypatch.setattr(model_trial, 'DRAWS', 10)
-    _, errors = run_trial(load('fr3'), motion=6.0)
+    monkeypatch.setattr(controller_comparison, 'MOTION_PERIOD_COUNT', 1)
+    monkeypatch.setattr(controller_comparison, 'RANDOM_MOTION_COUNT', 10)
+    _, errors = compare_controllers(load('fr3'), motion=6.0)
     gravity, published, identified = (np.linalg.norm(error) for _, error in errors.values())
     assert published < 0.75 * gravity
     assert identified < 2.0 / 3.0 * published
@@ -109,12 +109,12 @@ def test_planted_drift_and_error_are_found(error):
     still = np.zeros((2, 7))
     positions = 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7)
     motion = Trajectory(times, np.stack((positions, still + 0.1, still), axis=1))
-    figures = demo_figures(planted_steps(error), (0.2, 0.9), (motion, motion))
-    assert figures.drift == pytest.approx(0.7e-5, rel=1e-2)
-    assert figures.with_feedforward.rms == pytest.approx(error, rel=1e-3)
+    metrics = demo_metrics(planted_steps(error), (0.2, 0.9), (motion, motion))
+    assert metrics.drift == pytest.approx(0.7e-5, rel=1e-2)
+    assert metrics.with_feedforward.rms == pytest.approx(error, rel=1e-3)
 
 
 def test_a_motion_without_steps_is_refused():
     late = Trajectory(np.array([5.0, 6.0]), np.zeros((2, 3, 7)), EPOCH)
     with refuses(RecordingError, 'No step'):
-        demo_figures(planted_steps(0.0), (0.2, 0.9), (late, late))
+        demo_metrics(planted_steps(0.0), (0.2, 0.9), (late, late))
