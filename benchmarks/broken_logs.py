@@ -35,17 +35,17 @@ from franka_dynamics.arm_io import load_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent
+from franka_dynamics.identification.gram_sums import FOLDS, GramSums, gravity_axes
+from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import (
-    FRICTIONS,
+    DEFAULT_PRIOR_PRECISION,
+    FRICTION_MODELS,
     IdentificationOptions,
-    PRIOR_PRECISION,
 )
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.solve import common_noise, equations, friction_alone
-from franka_dynamics.identification.sums import directions, FOLDS, Sums
+from franka_dynamics.identification.solve import common_noise, equations, fit_friction
 from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.identification.unknowable import Unknowable
-from franka_dynamics.identification.verdict import Cause, of_motion
+from franka_dynamics.identification.verdict import Diagnosis, judge_motion
 from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
@@ -214,14 +214,14 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
     for mass in (0.5, 1.0):
         yield f'{mass:g} kg undeclared', 'load', (), loaded(arm, down, mass, 0.0), down
     for angle in np.radians([2.0, 10.0, 90.0]):
-        tilted = np.cos(angle) * down + np.sin(angle) * directions(down)[0]
+        tilted = np.cos(angle) * down + np.sin(angle) * gravity_axes(down)[0]
         yield f'tilted by {np.degrees(angle):.0f} degrees', 'gravity', (), unchanged, tilted
     yield 'without gravity', 'gravity', (), weightless(arm, down), down
     for step in (0.05, 0.2):
         yield f'effort in steps of {step:g}', '', (), rounded(step), down
 
 
-def right(found: Cause, kind: str, joints: tuple[int, ...]) -> bool:
+def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
     """Return whether a cause or question is the one that a case allows."""
     if kind == 'load later':
         return found.kind == 'load'
@@ -255,7 +255,7 @@ def outcome(
     _, kind, joints, change, gravity = case
     model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
-    found = of_motion(broken, model, arm, sets, 'log')
+    found = judge_motion(broken, model, arm, sets, 'log')
     asked = [one for one in found.questions if (one.kind, one.joints) not in usual]
     figures = ', '.join(
         f'{one.kind} {[joint + 1 for joint in one.joints]} {np.round(one.values, 2).tolist()}'
@@ -263,7 +263,7 @@ def outcome(
     )
     if not all(right(one, kind, joints) for one in (*found.causes, *asked)):
         return 'WRONG NAME', figures
-    ranges = found.unknowable
+    ranges = found.mass_ambiguity
     if ranges is not None:
         figures += f' scale {np.round(ranges.scale, 2).tolist()}'
         figures += f' load {np.round(ranges.load, 2).tolist()}'
@@ -274,20 +274,22 @@ def outcome(
         return ('unknown' if kind else 'REFUSED'), figures
     if not kind:
         return 'accepted', figures
-    if asked or (ranges is not None and ranges.asks):
+    if asked or (ranges is not None and ranges.has_questions):
         return 'asked', figures
-    sums = Sums.of(model, arm, broken)
-    prior = Prior.towards(arm, model, sums.strongest)
-    noise = common_noise(sums, prior, PRIOR_PRECISION, np.ones(arm.n))
-    _, theta = fit_consistent(equations(sums, prior, noise), prior, PRIOR_PRECISION, start=arm)
-    error = error_of(Sums.of(model, arm, motion), theta)
+    sums = GramSums.of(model, arm, broken)
+    prior = Prior.centered_at(arm, model, sums.max_torque)
+    noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
+    _, theta = fit_consistent(
+        equations(sums, prior, noise), prior, DEFAULT_PRIOR_PRECISION, start=arm
+    )
+    error = error_of(GramSums.of(model, arm, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
     if error < limit:
         return 'accepted', figures
     return ('in range' if ranges is not None and within(ranges, case[0]) else 'HARMFUL'), figures
 
 
-def within(ranges: Unknowable, name: str) -> bool:
+def within(ranges: MassAmbiguity, name: str) -> bool:
     """Return whether the range that is printed contains the scale or load of a case."""
     words = name.split()
     if name.startswith('all x'):
@@ -295,20 +297,22 @@ def within(ranges: Unknowable, name: str) -> bool:
     return 'undeclared' in name and ranges.load[0] <= float(words[0]) <= ranges.load[1]
 
 
-def error_of(sums: Sums, theta: Any) -> float:
+def error_of(sums: GramSums, theta: Any) -> float:
     """Return E of parameters (p,) [N m]."""
-    return float(np.sqrt(sums.squares(theta).sum() / sums.samples.sum()))
+    return float(np.sqrt(sums.squared_residuals(theta).sum() / sums.samples.sum()))
 
 
 def published(
     model: TorqueModel, arm: ArmDescription, motion: Motion, sets: Sequence[ArmDescription]
 ) -> float:
     """Return E of the best published set on left-out folds of the sound log."""
-    sums, errors = Sums.of(model, arm, motion), []
+    sums, errors = GramSums.of(model, arm, motion), []
     for one in sets:
-        prior = Prior.towards(one, model, sums.strongest)
+        prior = Prior.centered_at(one, model, sums.max_torque)
         squares = sum(
-            sums.part([k]).squares(friction_alone(sums.part(rest), prior, prior.normal)).sum()
+            sums.part([k])
+            .squared_residuals(fit_friction(sums.part(rest), prior, prior.expected_residual))
+            .sum()
             for k, rest in enumerate(combinations(range(FOLDS)[::-1], FOLDS - 1))
         )
         errors.append(float(np.sqrt(squares / sums.samples.sum())))
@@ -326,7 +330,7 @@ def main() -> None:
     parser.add_argument(
         '--gravity', nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=('X', 'Y', 'Z')
     )
-    parser.add_argument('--friction', choices=FRICTIONS, default=FRICTIONS[0])
+    parser.add_argument('--friction', choices=FRICTION_MODELS, default=FRICTION_MODELS[0])
     parser.add_argument('--rotor-inertia', action='store_true', help='as of identify arm')
     parser.add_argument('--only', default='', help='cases whose name contains this')
     arguments = parser.parse_args()
@@ -343,7 +347,7 @@ def main() -> None:
         recording = read_recording(bag, arm.joint_names)
         motion = prepare(recording, columns=model.friction.columns)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
-        sound = of_motion(motion, model, arm, sets, 'log')
+        sound = judge_motion(motion, model, arm, sets, 'log')
         usual = {(one.kind, one.joints) for one in sound.questions}
         for case in cases(arm, down):
             if arguments.only in case[0]:

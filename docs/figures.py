@@ -36,7 +36,7 @@ from franka_dynamics.control import feedforward as core
 from franka_dynamics.control import residual_monitor as torques
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import contact, results, solve, torque_model, verdict
-from franka_dynamics.identification.options import PRIOR_PRECISION
+from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings import preprocessing
@@ -60,9 +60,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     filters = SignalOptions()
     deviations = external_wrench.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
-        100.0 * torque_model._LARGE_LIMIT_SHARE,
-        torque_model._LARGE_NM,
-        100.0 * torque_model._SMALL_LIMIT_SHARE,
+        100.0 * torque_model._LARGE_LIMIT_RATIO,
+        torque_model._LARGE_LIMIT_NM,
+        100.0 * torque_model._SMALL_LIMIT_RATIO,
     )
     return {
         'docs/howto/safety.md': [
@@ -229,7 +229,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('above {} N m', (scene.MIN_DRAWN_TORQUE_NM,)),
         ],
         'docs/howto/identification.md': [
-            ('by more than {} % and more than two standard', (100.0 * results.LEAST_GAIN,)),
+            (
+                'by more than {} % and more than two standard',
+                (100.0 * results.MIN_IMPROVEMENT_RATIO,),
+            )
         ],
         'docs/howto/real-arm.md': [
             ('changes gradually, over {} s', (control_law.RAMP_S,)),
@@ -249,7 +252,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/theory/identification.md': [
             (
                 'with a reach of {} mrad and {} rad',
-                (1e3 * torque_model.SLIP_REACHES[0], torque_model.SLIP_REACHES[1]),
+                (
+                    1e3 * torque_model.PRESLIDING_DISTANCES_RAD[0],
+                    torque_model.PRESLIDING_DISTANCES_RAD[1],
+                ),
             ),
             (
                 'noise is {} % of the torque limit for joints of {} N·m and more, {} %',
@@ -265,9 +271,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ('two standard deviations above {}', (verdict._UNSEEN,)),
             ('gravity (turned by more than {} rad', (verdict._LEVEL,)),
-            ('at most {} % of the seconds', (100.0 * contact._TOUCHED,)),
-            ('{} filtered samples count as one', (solve.INDEPENDENT,)),
-            ('(`--prior`) is {}', (PRIOR_PRECISION,)),
+            ('at most {} % of the seconds', (100.0 * contact._MAX_CONTACT_SHARE,)),
+            ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
+            ('(`--prior`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],
     }
 

@@ -17,8 +17,8 @@ from ..arm.arm_file import is_franka
 from ..control.external_wrench import WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import write_text
-from ..identification.judged_replay import judge_replay, JudgedReplay
 from ..identification.options import IdentificationOptions
+from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import SignalOptions
 from ..report import replay as report
@@ -64,7 +64,7 @@ def run(
         estimator(arms[0])  # refuses an impossible point before the bag is read
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
-        result = judge_replay(recording, arms, signal, fit, bar.follow('observing torques'))
+        result = evaluate_replay(recording, arms, signal, fit, bar.follow('observing torques'))
     best = result.fits[0]
     say_each(result.suspicions, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)
@@ -107,13 +107,13 @@ def _candidates(arm: ArmChoice, sets: Sequence[str], hands: Sequence[str]) -> li
     return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
 
 
-def _print(result: JudgedReplay, fit: IdentificationOptions, all: bool) -> None:
+def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> None:
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
     say(f'{conclusion} {report.best_sentence(fits[0], result.others)}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
-        say_each(verdict_lines(verdict, names, fit.scale(len(names))))
+        say_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))
     named = (fits[0], *result.others)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all else ordered[:_MAX_SHOWN_FITS]

@@ -11,7 +11,7 @@ import click
 from . import _options as shared
 from ._command import flag, Group, Number, option, Values
 from ..identification import options as of
-from ..identification.options import ExcitationLimits, FRICTIONS, IdentificationOptions
+from ..identification.options import ExcitationLimits, FRICTION_MODELS, IdentificationOptions
 
 _BAGS = Values('BAG,...', click.Path())
 _LIMITS = ExcitationLimits()
@@ -33,9 +33,11 @@ def identify() -> None:
     'fit',
     IdentificationOptions,
     shared.gravity_option,
-    option('--friction', 'friction model to identify', FRICTIONS, default=FRICTIONS[0]),
+    option(
+        '--friction', 'friction model to identify', FRICTION_MODELS, default=FRICTION_MODELS[0]
+    ),
     flag('--rotor-inertia', 'identify one rotor inertia per joint as well'),
-    option('--prior', _PRIOR, Number(), 'regularization', default=of.PRIOR_PRECISION),
+    option('--prior', _PRIOR, Number(), 'regularization', default=of.DEFAULT_PRIOR_PRECISION),
     shared.effort_scale_option,
     flag('--anyway', 'accept unsound recordings, and an arm not better than the published sets'),
 )

@@ -17,7 +17,7 @@ from ..errors import ClusterError, needing
 from ..files import write_text
 from ..identification.identify import identify
 from ..identification.options import IdentificationOptions
-from ..identification.results import Identification, IDENTIFIED
+from ..identification.results import Identification, IDENTIFIED_SET_NAME
 from ..identification.sources import Bag, labels_of
 from ..names import AS_LISTED
 from ..recordings.options import SignalOptions
@@ -73,7 +73,7 @@ def run(
     if report:
         used, scale = (
             {one.name for one in result.recordings.notes},
-            fit.scale(result.estimate.model.n),
+            fit.effort_scales(result.estimate.model.n),
         )
         bags_of = zip(labels_of(each := [*fitted, *left_out]), each)
         motions = (
@@ -99,7 +99,7 @@ def run(
             if result.recordings.names[1:]
             else 'all of the bag'
         )
-        say(f'arm file: {output} (set {IDENTIFIED}, fitted to {what}). Next:')
+        say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what}). Next:')
         written = ArmChoice(f'{output}')
         suggest(next_command('arm check', arm=written))
         if not written.load().inconsistencies():  # otherwise a URDF is refused
@@ -113,7 +113,7 @@ def _refusal(result: Identification, anyway: bool, require: float | None) -> str
     """Return why the identified arm is rejected, or an empty string."""
     if not (result.verdict.sound or anyway):
         why = 'the recordings are not sound; --anyway accepts them'
-    elif require is not None and not result.arm_score.test.E <= require:
+    elif require is not None and not result.arm_errors.test.E <= require:
         why = f'E on the left-out parts is above the required {require:g} {result.unit}'
     elif result.improvement.better or anyway:
         return ''

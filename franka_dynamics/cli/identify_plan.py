@@ -15,8 +15,8 @@ from ._options import ArmChoice, BagReader
 from ._say import ProgressBar, say, show, suggest
 from ..errors import IdentificationError
 from ..files import write_text
-from ..identification.excitation import optimise, repeated
-from ..identification.excitation_problem import bag_information, ExcitationProblem
+from ..identification.excitation import choose_repetitions, optimise
+from ..identification.excitation_problem import ExcitationProblem, information_matrix
 from ..identification.options import ExcitationLimits, MAX_REPETITIONS, MIN_REPETITIONS
 from ..recordings.preprocessing import prepare
 from ..report import excitation as report
@@ -45,13 +45,15 @@ def run(
         motions = [prepare(reader.read(bag, description, bar)) for bag in given]
         planned = problem
         if motions:
-            known = np.sum([bag_information(problem, one) for one in motions], axis=0)
+            known = np.sum([information_matrix(problem, one) for one in motions], axis=0)
             planned = replace(problem, known=known)
         progress = bar.follow('planning')
         excitation = optimise(planned, first, period=period, progress=progress, **search)
     if repetitions is None:
-        excitation, times = repeated(planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS)
-    missing = problem.not_known(excitation.deviations)
+        excitation, times = choose_repetitions(
+            planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS
+        )
+    missing = problem.unidentified_essential(excitation.std)
     say(report.identifiable_sentence(excitation, times, period, len(given)))
     show(*report.unknown_table(problem, excitation, missing))
     if missing.any():

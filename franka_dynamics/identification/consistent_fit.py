@@ -54,7 +54,7 @@ def fit_consistent(
     Returned are the arm, with identified links, friction and rotor inertias, and its base and
     friction parameters (p,). `equations` (R, z) are from `solve.equations`. The cost of the links'
     inertias is the exact log-determinant divergence from the starting set, not its second-order
-    approximation in `Prior.rows`. `start` is the starting set with the mounted hand.
+    approximation in `Prior.least_squares_rows`. `start` is the starting set with the mounted hand.
 
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if cvxpy is
     not installed.
@@ -64,17 +64,17 @@ def fit_consistent(
     cp: Any = cvxpy
     applied = max(regularization, _MIN_REGULARIZATION)
     triangle, effort = equations
-    b, f = len(prior.model.base), len(prior.friction_deviations)
+    b, f = len(prior.model.base), len(prior.friction_std)
     # The unknowns are differences from the prior's mean in units of its standard deviations, so
     # that the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
     change, friction = cp.Variable(len(root)), cp.Variable(f)
     divergence, constraints = _links(cp, prior, root, change, start)
-    braking = np.flatnonzero(prior.model.friction.braking)
+    braking = np.flatnonzero(prior.model.friction.is_nonnegative)
     constraints.append(friction[braking] >= 0.0)
     residual = (
         triangle[:, :b] @ prior.model.base.matrix @ root @ change
-        + triangle[:, b:] * prior.friction_deviations @ friction
+        + triangle[:, b:] * prior.friction_std @ friction
         - (effort - triangle[:, :b] @ prior.center[:b])
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
@@ -102,7 +102,7 @@ def fit_consistent(
     arm = replace(arm, joints=tuple(joints))
     in_deviations = np.where(np.abs(friction.value) > _MIN_FRICTION_RATIO, friction.value, 0.0)
     in_deviations[braking] = np.maximum(in_deviations[braking], 0.0)
-    friction_values = in_deviations * prior.friction_deviations
+    friction_values = in_deviations * prior.friction_std
     theta = np.concatenate([prior.model.base.values(arm), friction_values])
     return replace(arm, friction=prior.model.friction.model(friction_values, np.zeros(f))), theta
 

@@ -24,7 +24,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .excitation_problem import ExcitationProblem, smooth_least
+from .excitation_problem import ExcitationProblem, soft_min
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
@@ -33,10 +33,11 @@ _SAMPLES = 100  # samples per period for regressor and limits during optimisatio
 _CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
 # amplitude's bisection.
-_SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
+_MIN_AMPLITUDE_RATIO = 1e-4
+_AMPLITUDE_TOLERANCE = 1e-3
 _CONVERGED = 1e-5  # the optimisation ends at a smaller change of the criterion
 _STEP = 1e-4  # step of central differences of scaled coefficients [rad/s]
-_ROOM = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
+_MARGIN_RESERVE = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,12 @@ def _times(samples: int, period: float) -> Array:
 
 
 def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
-    """Return the basis functions and their first and second derivatives, (..., 2 H - 2) each."""
+    """
+    Return the basis functions at `time` and their first and second derivatives, (..., 2 H - 2).
+
+    Of the 2 H coefficients of a joint two are used up by zero velocity and acceleration at the
+    start.
+    """
     k = np.arange(1.0, HARMONICS + 1.0)
     rate = 2.0 * np.pi / period * k
     phase = np.multiply.outer(time, rate)
@@ -88,8 +94,7 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
         np.concatenate([rate * c, -rate * s], -1),
         np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
     )
-    # An orthonormal basis of the coefficients that give zero velocity and acceleration at the
-    # start.
+    # An orthonormal basis of the coefficients that fulfil these two conditions.
     free = np.linalg.svd(np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]])[2][2:].T
     return values[0] @ free, values[1] @ free, values[2] @ free
 
@@ -99,13 +104,14 @@ class Excitation:
     """
     An optimised trajectory within all limits.
 
-    `deviations` (p,) are the predicted standard deviations of all parameters, `left_open` (b,) the
-    remaining fractions of the prior standard deviations of the base parameters.
+    `std` (p,) are the predicted standard deviations of all parameters,
+    `std_ratios` (b,) the remaining fractions of the prior standard deviations of the
+    base parameters.
     """
 
     trajectory: FourierTrajectory
-    deviations: Array
-    left_open: Array
+    std: Array
+    std_ratios: Array
 
 
 def random_trajectory(
@@ -117,7 +123,7 @@ def random_trajectory(
     """
     Return a random trajectory, scaled down as far as the limits require.
 
-    Raises IdentificationError if the start pose violates a limit, or as `within_limits` does.
+    Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
@@ -127,16 +133,16 @@ def random_trajectory(
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONICS - 2))
     trajectory = FourierTrajectory(start, period, coefficients)
-    return within_limits(problem, trajectory, _SAMPLES)
+    return scale_to_limits(problem, trajectory, _SAMPLES)
 
 
-def within_limits(
+def scale_to_limits(
     problem: ExcitationProblem,
     trajectory: FourierTrajectory,
     samples: int,
 ) -> FourierTrajectory:
     """
-    Return the trajectory, with a smaller amplitude if necessary to keep all limits.
+    Return the trajectory with its amplitude reduced, if necessary, to keep all limits.
 
     Raises IdentificationError if limits are violated even at about a ten-thousandth of the
     amplitude.
@@ -155,7 +161,7 @@ def within_limits(
     low, high = 0.5, 1.0
     while not keeps(low):
         low, high = 0.5 * low, low
-        if low < _SMALLEST:
+        if low < _MIN_AMPLITUDE_RATIO:
             raise IdentificationError(
                 'No motion about the start pose keeps the limits; choose '
                 'another start, or smaller margins.'
@@ -201,36 +207,39 @@ def optimise(
         if progress is not None:
             progress(draws + step, draws + iterations)
 
-    improved = within_limits(problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES)
+    improved = scale_to_limits(
+        problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES
+    )
     if problem.criterion(*improved.sampled(_SAMPLES)) > min(numbers):
-        improved = within_limits(problem, best, _CHECK_SAMPLES)
+        improved = scale_to_limits(problem, best, _CHECK_SAMPLES)
     return _predicted(problem, improved)
 
 
 def _predicted(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     states = trajectory.sampled(_SAMPLES)
-    return Excitation(trajectory, problem.deviations(*states), problem.left_open(*states))
+    return Excitation(trajectory, problem.std(*states), problem.std_ratios(*states))
 
 
-def repeated(
-    problem: ExcitationProblem, found: Excitation, fewest: int, most: int
+def choose_repetitions(
+    problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion with its deviations after repetitions, and the number of repetitions.
+    Choose the number of repetitions; return the motion's predictions for it, and the number.
 
-    The number of repetitions is the smallest, from `fewest` to `most`, after which `not_known`
-    holds for no base parameter, or else `most`. `problem.duration` is not used.
+    The number of repetitions is the smallest, from `min_count` to `max_count`, after which
+    `unidentified_essential` holds for no base parameter, or else `max_count`. `problem.duration`
+    is not used.
     """
 
     def recorded(repetitions: int) -> Excitation:
-        lasting = replace(problem, duration=repetitions * found.trajectory.period)
-        return _predicted(lasting, found.trajectory)
+        lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
+        return _predicted(lasting, excitation.trajectory)
 
     def enough(repetitions: int) -> bool:
-        return not problem.not_known(recorded(repetitions).deviations).any()
+        return not problem.unidentified_essential(recorded(repetitions).std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.
-    repetitions = fewest + bisect_left(range(fewest, most), True, key=enough)
+    repetitions = min_count + bisect_left(range(min_count, max_count), True, key=enough)
     return recorded(repetitions), repetitions
 
 
@@ -253,7 +262,7 @@ def _improve(
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
         states[0] = states[0] + start.start
-        margins = smooth_least(problem.limits_left(*states)) - _ROOM
+        margins = soft_min(problem.state_margins(*states)) - _MARGIN_RESERVE
         return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.

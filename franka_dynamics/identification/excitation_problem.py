@@ -8,7 +8,7 @@ estimate from torques with known noise along the motion (Swevers et al. 1997, "O
 excitation and identification", IEEE T-RA 13(5)), extended by a weak prior and by the information
 of earlier recordings.
 
-For the distances to the table and between links, links are straight bars.
+For the distances to the table and between links, links are straight segments.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ from ..typing import Array
 # Assumed number of samples with independent noise per second of a recording. Filtered samples are
 # correlated, but the assumed noise is larger than measured: for recordings of two FERs the
 # predicted deviations are 1.5 and 1.0 times (median of the base parameters) those of `identify`.
-_RATE_HZ = 30.0
-_LEAST_NM = 1.0  # smallest static torque assumed for a joint without torque limit
-# A parameter is identifiable if the motion leaves at most IDENTIFIABLE times its prior standard
-# deviation.
-IDENTIFIABLE = 0.5
-# A parameter is essential if its remaining standard deviation causes, in one of _RANDOM_STATES
-# random states, a torque above _ESSENTIAL times a joint's noise (Pham and Gautier 1991, "Essential
-# parameters of robots", CDC).
-_ESSENTIAL, _RANDOM_STATES = 0.1, 500
+_INDEPENDENT_RATE_HZ = 30.0
+_MIN_TORQUE_NM = 1.0  # smallest static torque assumed for a joint without torque limit
+# A parameter is identifiable if the motion leaves at most MAX_IDENTIFIABLE_RATIO times its prior
+# standard deviation.
+MAX_IDENTIFIABLE_RATIO = 0.5
+# A parameter is essential if its remaining standard deviation causes, in one of _STATE_COUNT
+# random states, a torque above _MIN_ESSENTIAL_RATIO times a joint's noise (Pham and Gautier 1991,
+# "Essential parameters of robots", CDC).
+_MIN_ESSENTIAL_RATIO = 0.1
+_STATE_COUNT = 500
 _SHARPNESS = 8  # exponent of the power mean that replaces the maximum over parameters
-# Exponent r of `smooth_least`: the bound for 100 equal values is log(100) / 200 below them.
+# Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
 _MARGIN_SHARPNESS = 200.0
-_RESTING = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
+_MIN_SPEED_RAD_S = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +83,23 @@ class ExcitationProblem:
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior of precision one: each mass has a standard deviation of 100 %."""
-        q = sample_states(self.arm, _RANDOM_STATES).q
+        """The prior for which each mass has a relative standard deviation of 100 %."""
+        q = sample_states(self.arm, _STATE_COUNT).q
         held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
-        return Prior.towards(self.arm, self.model, np.maximum(held, _LEAST_NM))
+        return Prior.centered_at(self.arm, self.model, np.maximum(held, _MIN_TORQUE_NM))
 
     @cached_property
     def noise(self) -> Array:
-        """Each joint's normal residual (`normal_residual`), assumed as its noise, (n,) [N m]."""
-        return self.prior.normal
+        """Each joint's assumed noise: the rms residual to expect of a good fit, (n,) [N m]."""
+        return self.prior.expected_residual
 
     @cached_property
     def _prior_information(self) -> Array:
         """Inverse covariance of prior and earlier recordings, shape (p, p)."""
-        rows, _ = self.prior.rows(1.0)
+        rows, _ = self.prior.least_squares_rows(1.0)
         return rows.T @ rows + (0.0 if self.known is None else self.known)
 
-    def deviations(self, q: Array, dq: Array, ddq: Array) -> Array:
+    def std(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
         Return the predicted standard deviation of every parameter, shape (..., p).
 
@@ -106,46 +107,46 @@ class ExcitationProblem:
         """
         rows = self.regressor(q, dq, ddq) / self.noise[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
-        samples_per_state = self.duration * _RATE_HZ / rows.shape[-3]
+        samples_per_state = self.duration * _INDEPENDENT_RATE_HZ / rows.shape[-3]
         information = (
             samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked + self._prior_information
         )
         # The matrix to invert is better conditioned in units of the prior's standard deviations.
-        scale = self.prior.deviations
+        scale = self.prior.std
         covariance = np.linalg.inv(information * scale * scale[:, None])
         return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
 
-    def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return ratios of predicted to prior standard deviations of base parameters, (..., b)."""
+    def std_ratios(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Return the predicted by the prior standard deviations of base parameters, (..., b)."""
         b = len(self.model.base)
-        return np.asarray(self.deviations(q, dq, ddq)[..., :b] / self.prior.deviations[:b])
+        return np.asarray(self.std(q, dq, ddq)[..., :b] / self.prior.std[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
         """Largest ratio of torque to noise that a unit of each base parameter causes, (b,)."""
-        states = sample_states(self.arm, _RANDOM_STATES)
+        states = sample_states(self.arm, _STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
-    def torques_left(self, deviations: Array) -> Array:
+    def torque_to_noise_ratio(self, std: Array) -> Array:
         """
-        Return the torque/noise ratio of one standard deviation of each base parameter, (b,).
+        Return the torque that an error of one standard deviation causes, divided by noise, (b,).
 
-        The torque/noise ratio is the largest over joints and over random states within the arm's
-        limits, because a parameter that the motion does not determine causes little torque along
-        the motion itself.
+        For each base parameter the ratio is the largest over joints and over random states within
+        the arm's limits, because a parameter that the motion does not determine causes little
+        torque along the motion itself.
         """
-        return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
+        return np.asarray(std[: len(self.model.base)] * self._largest_torques)
 
-    def not_known(self, deviations: Array) -> NDArray[np.bool_]:
+    def unidentified_essential(self, std: Array) -> NDArray[np.bool_]:
         """Return which base parameters are essential but not identifiable, (b,)."""
-        left = deviations[: len(self.model.base)] / self.prior.deviations[: len(self.model.base)]
-        essential = self.torques_left(deviations) > _ESSENTIAL
-        return np.asarray((left > IDENTIFIABLE) & essential, dtype=bool)
+        left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
+        essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_RATIO
+        return np.asarray((left > MAX_IDENTIFIABLE_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the criterion to minimise: log of the power mean of `left_open`, (...)."""
-        powers = self.left_open(q, dq, ddq) ** _SHARPNESS
+        """Return the log of the power mean of `std_ratios`, to be minimised, (...)."""
+        powers = self.std_ratios(q, dq, ddq) ** _SHARPNESS
         return np.asarray(np.log(np.mean(powers, axis=-1)) / _SHARPNESS)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -159,21 +160,21 @@ class ExcitationProblem:
 
         The states along the motions have shape (..., samples, n) [rad, rad/s, rad/s^2].
         """
-        return np.asarray(self.limits_left(q, dq, ddq).min(axis=-2))
+        return np.asarray(self.state_margins(q, dq, ddq).min(axis=-2))
 
-    def limits_left(self, q: Array, dq: Array, ddq: Array) -> Array:
+    def state_margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
         Return the margin of every state to each of m limits, shape (..., samples, m).
 
         The m limits are: lower and upper positions of all joints [rad]; velocities, accelerations
         and torques in both directions, relative to their limits; heights of the third frame and
-        later points above the table, and distances of pairs of bars [m].
+        later points above the table, and distances of pairs of segments [m].
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
-        points = bar_ends(arm, q, limits.tool)
+        points = skeleton_points(arm, q, limits.tool)
         lowest, highest = arm.velocity_bounds(q)
-        velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _RESTING)
+        velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_SPEED_RAD_S)
         acceleration = ddq / arm.limit('acceleration')
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
             'effort'
@@ -188,16 +189,16 @@ class ExcitationProblem:
         return np.concatenate(parts, axis=-1)
 
 
-def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
+def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
     """Return the information matrix of a prepared recording of the same arm, shape (p, p)."""
     columns = motion.q, motion.dq, motion.ddq
     rows = problem.regressor(*columns) / problem.noise[:, None]
     return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
 
 
-def smooth_least(values: Array) -> Array:
+def soft_min(values: Array) -> Array:
     """
-    Return a smooth lower bound, (..., m), of the minimum over samples of values (..., samples, m).
+    Return a smooth lower bound of the minimum over samples of values (..., samples, m), (..., m).
 
     For values g the bound is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979,
     "Systematic control design by optimizing a vector performance index"). The plain minimum has
@@ -209,16 +210,18 @@ def smooth_least(values: Array) -> Array:
     return np.asarray(-logsumexp(-_MARGIN_SHARPNESS * values, axis=-2) / _MARGIN_SHARPNESS)
 
 
-_SHORTEST = 0.03  # [m]; no bar joins frames that are nearer to each other
-# A bar's distances from the next two bars are not checked: joint limits keep the bars apart, and
-# the first of the two may be an elbow's short offset.
-_CHECKED_FROM = 3
+_MIN_SEGMENT_M = 0.03  # [m]; no segment joins frames that are nearer to each other
+# A segment's distances from the next two segments are not checked: joint limits keep the segments
+# apart, and the first of the two may be an elbow's short offset.
+_FIRST_CHECKED_NEIGHBOUR = 3
 _FIRST_ABOVE = 3  # index of the first point that must be above the table: frame 3's origin
 
 
-def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
+def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
     """
-    Return base, frame origins, flange and tool tip in the space frame, (..., n + 3, 3) [m].
+    Return the points of an arm's stick figure in the space frame, (..., n + 3, 3) [m].
+
+    The points are the base, the frames' origins, the flange and the tool's tip.
 
     The tool's length [m] is along the flange's z; positions q have shape (..., n).
     """
@@ -229,40 +232,40 @@ def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
 
 
 def heights(points: Array, table: float = 0.0) -> Array:
-    """Return heights above the table of the points of `bar_ends` from frame 3 on, (..., n) [m]."""
+    """Return heights above the table of `skeleton_points` from frame 3 on, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_ABOVE:, 2] - table)
 
 
 def clearances(points: Array) -> Array:
     """
-    Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
+    Return the distances between all pairs of links that are not neighbours, (..., pairs) [m].
 
-    Each bar starts where the last bar ends and leads to the next point of `bar_ends` that is at
-    least 0.03 m away; points between are skipped. A bar's neighbours are the two bars before and
-    the two bars after it.
+    Each link is a segment, which starts where the last segment ends and leads to the next point of
+    `skeleton_points` that is at least 0.03 m away; points between are skipped. A segment's
+    neighbours are the two segments before and the two segments after it.
     """
-    one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
-    bars, last = [], 0
+    one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: segments have constant length
+    segments, last = [], 0
     for i in range(1, len(one)):
-        if np.linalg.norm(one[i] - one[last]) >= _SHORTEST:
-            bars.append((last, i))
+        if np.linalg.norm(one[i] - one[last]) >= _MIN_SEGMENT_M:
+            segments.append((last, i))
             last = i
     distances = [
-        _bar_distance(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
-        for i, (a, b) in enumerate(bars)
-        for c, d in bars[i + _CHECKED_FROM :]
+        _distance(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
+        for i, (a, b) in enumerate(segments)
+        for c, d in segments[i + _FIRST_CHECKED_NEIGHBOUR :]
     ]
     return np.stack(distances, axis=-1)
 
 
-def _bar_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
+def _distance(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the distance of segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along, other, between = b - a, d - c, a - c
     aa, ee = np.sum(along * along, -1), np.sum(other * other, -1)
     ae, af, ef = (
         np.sum(x * y, -1) for x, y in ((along, other), (along, between), (other, between))
     )
-    spread = aa * ee - ae * ae  # zero for parallel bars, for which any s is right
+    spread = aa * ee - ae * ae  # zero for parallel segments, for which any s is right
     s = np.clip(
         np.where(
             spread > 1e-12 * aa * ee,

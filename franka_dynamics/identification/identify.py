@@ -25,27 +25,27 @@ from typing import Any
 import numpy as np
 
 from .consistent_fit import fit_consistent
+from .gram_sums import FOLDS, GramSums
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Estimate, Identification, Improvement, Recordings, Score
+from .results import Estimate, Identification, Improvement, Recordings, TorqueErrors
 from .solve import (
     common_noise,
-    deviations,
     equations,
     estimate,
-    friction_alone,
-    left_open,
-    residuals,
+    fit_friction,
+    posterior_std,
+    rms_residuals,
+    std_ratios,
 )
 from .sources import (
     labels_of,
-    require_different,
+    require_distinct_recordings,
     require_motion,
     Source,
     summarise,
     Summary,
 )
-from .sums import FOLDS, Sums
 from .verdict import judge
 from ..arm import ArmDescription
 from ..arm_io import described
@@ -74,13 +74,13 @@ def _fit(
     start: ArmDescription,
     precision: float,
     unit: Unit,
-    sums: Sums,
+    sums: GramSums,
 ) -> Fit:
     """Return the fit of all sets of parameters to sums; it can run in another process."""
     noise = common_noise(sums, prior, precision, np.array(unit.per_joint))
     base = estimate(sums, prior, precision, noise)
     arm, theta = fit_consistent(equations(sums, prior, noise), prior, precision, start=start)
-    held = [friction_alone(sums, one, noise) for one in published]
+    held = [fit_friction(sums, one, noise) for one in published]
     return arm, noise, (base, theta, *held)
 
 
@@ -148,7 +148,7 @@ def identify(
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     model, unit = asked.torque_model(start), Unit.of(start)
-    asked.scale(model.n)  # raises for wrong scales before anything is read
+    asked.effort_scales(model.n)  # raises for wrong scales before anything is read
     sources = [*recordings, *tests]
     read = iter(mapped(partial(summarise, (model, start, asked)), sources, labels_of(sources)))
     used, unseen, failures = _usable(read, sources, len(tests), progress, skip_failures)
@@ -162,7 +162,7 @@ def identify(
         learnt = [one.as_fold(k % FOLDS) for k, one in enumerate(learnt)]
     every = reduce(add, [*learnt, *tested])
     sets = [described(one) for one in published] or [start]
-    prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
+    prior, *held = (Prior.centered_at(one, model, every.max_torque) for one in (start, *sets))
     fitting = partial(_fit, prior, held, start, asked.regularization, unit)
     whole = reduce(add, learnt)
     there = np.flatnonzero(whole.samples).tolist()
@@ -177,8 +177,8 @@ def identify(
     parts = tested or left_out
     predicted = list(zip(parts, fits * (len(parts) // len(fits))))
     names = ['base parameters', 'consistent', *(f'{one.inertial_set}, {one.hand}' for one in sets)]
-    scores = tuple(
-        Score.of(
+    errors = tuple(
+        TorqueErrors.from_sums(
             name,
             (every, thetas[k]),
             [(part, fitted[k]) for part, (_, _, fitted) in predicted],
@@ -188,20 +188,23 @@ def identify(
         for k, name in enumerate(names)
     )
     base, theta = thetas[:2]
-    spread, precision = deviations(every, prior, asked.regularization, noise, base)
-    opened = left_open(every, prior, residuals(every, base))
+    spread, precision = posterior_std(every, prior, asked.regularization, noise, base)
+    opened = std_ratios(every, prior, rms_residuals(every, base))
     seconds = [(*one.seconds, one.note.name) for one in used]
     return Identification(
         start,
         asked,
         arm,
         Estimate(model, prior, theta, base, spread, opened, precision),
-        scores,
-        Improvement.of(scores[1], scores[2:]),
+        errors,
+        Improvement.of(errors[1], errors[2:]),
         judge(every, prior, held if published else (), seconds),
         Recordings(
             tuple(one.note for one in used),
-            tuple(ResidualRms.of_squares(one.squares(theta), one.count, unit).E for one in each),
+            tuple(
+                ResidualRms.of_squares(one.squared_residuals(theta), one.count, unit).E
+                for one in each
+            ),
             unseen,
             used[0].signal,
             tuple(failures),
@@ -251,23 +254,23 @@ def _usable(
         raise RecordingError(
             f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
         )
-    require_different([one.note for one in used])
+    require_distinct_recordings([one.note for one in used])
     require_motion(sum(one.moving for one in used[: len(used) - unseen]))
     return used, unseen, failures
 
 
 def _contradictions(
-    used: Sequence[Summary], prior: Prior, precision: float, every: Sums
+    used: Sequence[Summary], prior: Prior, precision: float, every: GramSums
 ) -> Iterator[str]:
     """Yield a sentence for each of several recordings that does not fit the others."""
     if len(used) < 2:
         return
-    together = estimate(every, prior, precision, prior.normal)
+    together = estimate(every, prior, precision, prior.expected_residual)
     for one in used:
         assert one.sums is not None
-        alone = estimate(one.sums, prior, precision, prior.normal)
+        alone = estimate(one.sums, prior, precision, prior.expected_residual)
         both, own = (
-            np.linalg.norm(residuals(one.sums, theta) / prior.normal)
+            np.linalg.norm(rms_residuals(one.sums, theta) / prior.expected_residual)
             for theta in (together, alone)
         )
         if both > _TOGETHER * own:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options of an identification and of a motion for it; importing them imports no NumPy."""
+"""Options of an identification and of excitation motions; the module does not import NumPy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ..typing import Array
 
 MAXWELL_SLIP, VISCOUS_COULOMB = 'maxwell_slip', 'viscous_coulomb'
-FRICTIONS = (MAXWELL_SLIP, VISCOUS_COULOMB)
+FRICTION_MODELS = (MAXWELL_SLIP, VISCOUS_COULOMB)
 # Range of a motion's repetitions if their number is not given.
 MIN_REPETITIONS, MAX_REPETITIONS = 10, 200
 # Default precision: the starting set's masses have a prior standard deviation of 32 %. Precision
 # 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
 # masses where this gives 0.79 to 1.23 times.
-PRIOR_PRECISION = 10.0
+DEFAULT_PRIOR_PRECISION = 10.0
 
 
 @dataclass(frozen=True)
@@ -31,25 +31,27 @@ class IdentificationOptions:
     """
     Options of an identification; IdentificationError if a value is outside its range.
 
-    `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTIONS. With `rotor_inertia`
-    one rotor inertia per joint is identified as well. `regularization` is the precision of the
-    prior on inertias: masses have a relative standard deviation of 1/sqrt(precision).
-    `effort_scale` is the torque of one unit of recorded effort. With `anyway` an arm is also
-    accepted if its recordings are not sound, or if it is not better than the published sets.
+    `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTION_MODELS. With
+    `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` is the
+    precision of the prior on inertias: masses have a relative standard deviation of
+    1/sqrt(precision). `effort_scale` is the torque of one unit of recorded effort. With `anyway`
+    an arm is also accepted if its recordings are not sound, or if it is not better than the
+    published sets.
     """
 
     gravity: Any = GRAVITY  # array_like, shape (3,)
     friction: str = MAXWELL_SLIP
     rotor_inertia: bool = False
-    regularization: float = PRIOR_PRECISION
+    regularization: float = DEFAULT_PRIOR_PRECISION
     effort_scale: tuple[float, ...] = (1.0,)
     anyway: bool = False
 
     def __post_init__(self) -> None:
         """Check every option's value."""
-        if self.friction not in FRICTIONS:
+        if self.friction not in FRICTION_MODELS:
             raise IdentificationError(
-                f'There is no friction model {self.friction!r}; choose {" or ".join(FRICTIONS)}.'
+                f'There is no friction model {self.friction!r}; '
+                f'choose {" or ".join(FRICTION_MODELS)}.'
             )
         if not 0.0 < self.regularization < math.inf:
             raise IdentificationError(
@@ -57,21 +59,21 @@ class IdentificationOptions:
                 'finite. With 0.01 the prior has hardly any effect.'
             )
 
-    def scale(self, n: int) -> Array:
-        """Return N m per unit of effort, shape (n,); RecordingError for a wrong `effort_scale`."""
+    def effort_scales(self, n: int) -> Array:
+        """Return each joint's torque per unit of recorded effort [N m], shape (n,)."""
         from ..recordings.recording import effort_scales
 
         return effort_scales(self.effort_scale, n)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
         """Return the torque model of an arm."""
-        from .torque_model import SLIP_REACHES, TorqueModel
+        from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 
         return TorqueModel.of(
             start,
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia,
-            reaches=SLIP_REACHES if self.friction == MAXWELL_SLIP else (),
+            reaches=PRESLIDING_DISTANCES_RAD if self.friction == MAXWELL_SLIP else (),
         )
 
 

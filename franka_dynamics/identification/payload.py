@@ -42,15 +42,15 @@ class PayloadEstimate:
     An estimated payload in the flange frame.
 
     `values` (10,) are mass [kg], centre of mass [m] and inertia about the centre of mass (xx xy xz
-    yy yz zz) [kg m^2] by least squares, not necessarily of a physical body; `deviations` (10,) are
-    their standard deviations. `inertia_shown` says whether the motion shows the inertia to better
-    than mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`, ordered like
-    `values`: a body of physical inertia, or a point mass if the motion does not show the inertia.
-    `noise` (n,) is the standard deviation of each joint's residual [N m].
+    yy yz zz) [kg m^2] by least squares, not necessarily of a physical body; `std`
+    (10,) are their standard deviations. `inertia_shown` says whether the motion shows the inertia
+    to better than mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`,
+    ordered like `values`: a body of physical inertia, or a point mass if the motion does not show
+    the inertia. `noise` (n,) is the standard deviation of each joint's residual [N m].
     """
 
     values: Array
-    deviations: Array
+    std: Array
     inertia_shown: bool
     payload: Array
     noise: Array
@@ -120,26 +120,26 @@ def identify_payload(
     arm = described(arm)
     model = TorqueModel.of(arm, gravity=gravity)
     both = [*without, *loaded]
-    strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
-    prior = Prior.towards(arm, model, strongest)
-    rows, loads = [], model.loads(arm)
+    max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
+    prior = Prior.centered_at(arm, model, max_torque)
+    rows, loads = [], model.load_matrix(arm)
     for k, motion in enumerate(both):
-        base, friction = model.blocks(motion)
+        base, friction = model.regressor_blocks(motion)
         held = base @ loads if k >= len(without) else np.zeros((*base.shape[:2], PER_LINK))
         rows.append(np.concatenate([model.regressor(base, friction), held], axis=-1))
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
-    known, right = prior.rows(1.0)
+    known, right = prior.least_squares_rows(1.0)
     p = len(right)
     information = np.diag(np.append(np.zeros(p), _PRIOR**-2.0))
     information[:p, :p] = known.T @ known
     pull = np.append(known.T @ right, np.zeros(PER_LINK))
-    noise = prior.normal
+    noise = prior.expected_residual
     for _ in range(2):  # the second time with the residuals of the first
         scaled = columns / noise[:, None]
         matrix = np.einsum('tja,tjb->ab', scaled, scaled) + information
         theta = np.linalg.solve(matrix, np.einsum('tja,tj->a', scaled, torque / noise) + pull)
         residual = torque - columns @ theta
-        noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.normal)
+        noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.expected_residual)
     scores = np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise)
     inverse = np.linalg.inv(matrix)
     count = len(np.unique(blocks := _blocks(both)))

@@ -35,7 +35,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .torque_model import normal_residual, TorqueModel
+from .torque_model import expected_residual, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import steiner
 from ..dynamics.regressor import PER_LINK
@@ -44,15 +44,15 @@ from ..typing import Array
 
 # Radius of gyration to which thinner links of the starting set are raised. Published links can be
 # thinner than any real link, and the prior would then keep the estimated links as thin.
-MINIMUM_GYRATION_M = 0.01
+MIN_GYRATION_M = 0.01
 # At precision one the prior standard deviation of a joint's rotor inertia is the joint's torque
 # limit divided by _ROTOR_ACCELERATION [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at
 # a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
-# A joint's unknown torque limit is replaced by its largest torque (`strongest`) times
-# _LIMIT_PER_EFFORT. With FRICTION_SHARE (torque_model) the prior standard deviation of the joint's
-# friction, offset excepted, is then a tenth of the joint's largest torque. That torque may be
-# nearly all friction, which a smaller standard deviation would suppress.
+# A joint's unknown torque limit is replaced by its largest torque (`max_torque`) times
+# _LIMIT_PER_EFFORT. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of the
+# joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque may
+# be nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_PER_EFFORT = 5.0
 
 
@@ -62,7 +62,7 @@ def pseudo_inertia_basis() -> Array:
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
 
-def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M) -> LinkInertia:
+def with_minimum_gyration(link: LinkInertia, minimum: float = MIN_GYRATION_M) -> LinkInertia:
     """
     Return a link with a radius of gyration of at least `minimum` [m] in every direction.
 
@@ -86,16 +86,15 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
 # For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
 # because published links are often thinner than real links: those of the shipped fer have radii
 # down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
-LEAST_SPREAD_M = 0.05
+MIN_COVARIANCE_GYRATION_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without
 # a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
 _DECADES_APART = 1.0
-_UNKNOWN = (
-    10.0  # prior standard deviation of unknowns beside a set's errors: a factor, a load in kg
-)
+# Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
+_UNKNOWN = 10.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
-_ONE_DEVIATION = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
+_ONE_STD_LOG_FALL = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +113,11 @@ class Prior:
     velocity: Array
 
     @classmethod
-    def towards(cls, arm: ArmDescription, model: TorqueModel, strongest: Array) -> Prior:
+    def centered_at(cls, arm: ArmDescription, model: TorqueModel, max_torque: Array) -> Prior:
         """
         Return a model's prior centred at an arm's inertial set.
 
-        `strongest`, (n,) [N m], is each joint's largest recorded torque, for joints without a
+        `max_torque`, (n,) [N m], is each joint's largest recorded torque, for joints without a
         torque limit.
         """
         limit = arm.limit('effort')
@@ -126,7 +125,7 @@ class Prior:
         return cls(
             model,
             arm.map_links(with_minimum_gyration),
-            np.where(known, limit, _LIMIT_PER_EFFORT * np.maximum(strongest, 1e-6)),
+            np.where(known, limit, _LIMIT_PER_EFFORT * np.maximum(max_torque, 1e-6)),
             arm.limit('velocity'),
         )
 
@@ -153,9 +152,9 @@ class Prior:
         return total
 
     @cached_property
-    def normal(self) -> Array:
-        """Each joint's normal residual without its friction (`normal_residual`), (n,) [N m]."""
-        return normal_residual(self.effort, np.zeros(self.model.n))
+    def expected_residual(self) -> Array:
+        """Rms residual to expect of a good fit, for joints without friction, (n,) [N m]."""
+        return expected_residual(self.effort, np.zeros(self.model.n))
 
     @cached_property
     def center(self) -> Array:
@@ -164,87 +163,89 @@ class Prior:
         return np.concatenate([values, np.zeros(len(self.model.friction.names))])
 
     @cached_property
-    def deviations(self) -> Array:
+    def std(self) -> Array:
         """Standard deviation of each parameter under the prior of precision one, shape (p,)."""
         matrix = self.model.base.matrix
         base = np.sqrt(np.einsum('ij,jk,ik->i', matrix, self.covariance, matrix))
-        return np.concatenate([base, self.friction_deviations])
+        return np.concatenate([base, self.friction_std])
 
     @cached_property
-    def friction_deviations(self) -> Array:
+    def friction_std(self) -> Array:
         """Standard deviation of each friction parameter under the prior, shape (f,)."""
-        return self.model.friction.deviations(self.effort, self.velocity)
+        return self.model.friction.std(self.effort, self.velocity)
 
     @cached_property
-    def root(self) -> Array:
-        """Matrix S (b, b): |S (base - center)|^2 is the inertias' prior cost at precision one."""
+    def sqrt_precision(self) -> Array:
+        """Square root S of the inertias' prior precision, (b, b): the cost is |S (x - x0)|^2."""
         matrix = self.model.base.matrix
-        scale = self.deviations[: len(matrix)]
+        scale = self.std[: len(matrix)]
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
         return np.asarray(np.linalg.inv(np.linalg.cholesky(spread)) / scale)
 
-    def rows(self, precision: float) -> tuple[Array, Array]:
+    def least_squares_rows(self, precision: float) -> tuple[Array, Array]:
         """
         Return the prior as least-squares equations: matrix (p, p), right side (p,).
 
         `precision` is that of the inertias: the reference's masses have a relative standard
         deviation of 1 / sqrt(precision).
         """
-        b = len(self.root)
-        rows = np.diag(1.0 / self.deviations)
-        rows[:b, :b] = np.sqrt(precision) * self.root
+        b = len(self.sqrt_precision)
+        rows = np.diag(1.0 / self.std)
+        rows[:b, :b] = np.sqrt(precision) * self.sqrt_precision
         return rows, rows @ self.center
 
 
 @dataclass(frozen=True)
-class SupportedPrecision:
+class StartingSetPrecision:
     """
-    The smallest precisions of a starting set that agree with the measured torques.
+    Precision of a starting set, estimated from measured torques.
 
-    Errors of the starting set have the prior's standard deviations at precision one, times 1 /
-    sqrt(`masses`) for masses and centres of mass, 1 / sqrt(`inertias`) for rotor inertias and
-    inertias about centres of mass.
+    The precisions are the smallest that agree with the torques. Errors of the starting set have
+    the prior's standard deviations at precision one, times 1 / sqrt(`masses`) for masses and
+    centres of mass, 1 / sqrt(`inertias`) for rotor inertias and inertias about centres of mass.
     """
 
     masses: float
     inertias: float
 
 
-def prior_error(prior: Prior, assumed: float, supported: SupportedPrecision) -> Array:
+def prior_error_covariance(prior: Prior, assumed: float, supported: StartingSetPrecision) -> Array:
     """
-    Return the term s^2 P C P, (b, b), of the covariance in the module docstring.
+    Return the covariance that errors of the starting set cause in the estimate, (b, b).
 
-    The fit assumes the precision s = `assumed`; a larger value in `supported` counts as s.
+    It is the term s^2 P C P of the module's docstring.     The fit assumes the precision s =
+    `assumed`; a larger value in `supported` counts as s.
     """
-    least = SupportedPrecision(min(supported.masses, assumed), min(supported.inertias, assumed))
-    error = inertia_covariance(prior, least)
-    penalty = assumed * (prior.root.T @ prior.root)
+    least = StartingSetPrecision(min(supported.masses, assumed), min(supported.inertias, assumed))
+    error = starting_set_covariance(prior, least)
+    penalty = assumed * (prior.sqrt_precision.T @ prior.sqrt_precision)
     return np.asarray(penalty @ error @ penalty)
 
 
-def inertia_covariance(prior: Prior, supported: SupportedPrecision) -> Array:
-    """Return the covariance C, (b, b), of the starting set's errors, as in the docstring above."""
+def starting_set_covariance(prior: Prior, supported: StartingSetPrecision) -> Array:
+    """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
     masses, inertias = _spreads(prior)
     return np.asarray(
         masses @ masses.T / supported.masses + inertias @ inertias.T / supported.inertias
     )
 
 
-def supported_precision(
-    equations: tuple[Array, Array], prior: Prior, free: Array | None = None
-) -> SupportedPrecision:
+def starting_set_precision(
+    equations: tuple[Array, Array], prior: Prior, free_columns: Array | None = None
+) -> StartingSetPrecision:
     """
-    Return the smallest precisions of a starting set that agree with the samples.
+    Estimate how precise a starting set is: the smallest precisions consistent with the samples.
 
     `equations` are those of `solve.equations`, weighted so that residuals have unit variance.
-    `free` (rows of the equations, k) are columns of unknowns beside the set's errors. A precision
-    below one (relative errors above 100 %) is returned only if it is the likeliest precision.
+    `free_columns` (rows of the equations, k) are columns of unknowns beside the set's errors. A
+    precision below one (relative errors above 100 %) is returned only if it is the likeliest
+    precision.
     """
     triangle, effort = equations
     b = len(prior.model.base)
-    friction_columns = triangle[:, b:] * prior.friction_deviations
-    if free is not None:
-        friction_columns = np.concatenate([friction_columns, _UNKNOWN * free], axis=1)
+    friction_columns = triangle[:, b:] * prior.friction_std
+    if free_columns is not None:
+        friction_columns = np.concatenate([friction_columns, _UNKNOWN * free_columns], axis=1)
     # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
     # them.
     root = np.linalg.cholesky(np.eye(len(effort)) + friction_columns @ friction_columns.T)
@@ -254,12 +255,14 @@ def supported_precision(
     table = _log_likelihoods(directions.T @ off, masses, inertias)
     decades = np.log10(_PRECISIONS)
     table -= 0.5 * ((decades[None, :] - decades[:, None]) / _DECADES_APART) ** 2
-    return SupportedPrecision(_smallest(table.max(axis=1)), _smallest(table.max(axis=0)))
+    return StartingSetPrecision(
+        _smallest_likely(table.max(axis=1)), _smallest_likely(table.max(axis=0))
+    )
 
 
-def _smallest(profile: Array) -> float:
+def _smallest_likely(profile: Array) -> float:
     """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
-    likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
+    likely = np.flatnonzero(profile >= profile.max() - _ONE_STD_LOG_FALL)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
 
@@ -301,7 +304,7 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
     inertias: list[Array] = []
     for i, link in enumerate(prior.reference.links):
         block = base.matrix[:, PER_LINK * i : PER_LINK * (i + 1)]
-        root = _upper_root(with_minimum_gyration(link, LEAST_SPREAD_M))
+        root = _upper_root(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
         for row in range(4):
             for column in range(row, 4):
                 unit = np.zeros((4, 4))

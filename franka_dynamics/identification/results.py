@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .gram_sums import GramSums
 from .options import IdentificationOptions
-from .prior import Prior, SupportedPrecision
+from .prior import Prior, StartingSetPrecision
 from .sources import SourceNote
-from .sums import Sums
 from .torque_model import TorqueModel
 from .verdict import Verdict
 from ..arm import ArmDescription, LinkInertia
@@ -26,16 +26,17 @@ from ..recordings.preprocessing import SignalOptions
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
-IDENTIFIED = 'identified'  # name of the identified arm's inertial set
-# `Improvement.spread` is _DEVIATIONS standard errors of `gain`; _LEAST_GAIN is the smallest useful
-# reduction of E, relative to the published set's E.
-_DEVIATIONS, LEAST_GAIN = 2.0, 0.05
+IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
+# `Improvement.spread` is _SPREAD_STD_COUNT standard errors of `gain`; MIN_IMPROVEMENT_RATIO is the
+# smallest useful reduction of E, relative to the published set's E.
+_SPREAD_STD_COUNT = 2.0
+MIN_IMPROVEMENT_RATIO = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
+class TorqueErrors:
     """
-    Errors of one set of parameters.
+    Torque errors of one set of parameters.
 
     `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
     predicted by a fit without it; `rigid` without friction and offset. `folds` has E of each
@@ -49,27 +50,28 @@ class Score:
     folds: tuple[float, ...]
 
     @classmethod
-    def of(
+    def from_sums(
         cls,
         name: str,
-        whole: tuple[Sums, Array],
-        unseen: list[tuple[Sums, Array]],
-        b: int,
-        u: Unit,
-    ) -> Score:
+        whole: tuple[GramSums, Array],
+        unseen: list[tuple[GramSums, Array]],
+        base_count: int,
+        unit: Unit,
+    ) -> TorqueErrors:
         """
-        Return the score of parameters, b of them base parameters, with E in the unit `u`.
+        Return the errors of a set of parameters on all data and on unseen data.
 
+        The first `base_count` parameters are base parameters; the torque error E is in `unit`.
         `whole` has all sums and the parameters (p,) fitted to them, `unseen` the sums of each
         unseen part and the parameters of a fit without it.
         """
 
-        def errors(parts: list[tuple[Sums, Array]], last: int | None = None) -> ResidualRms:
-            squares = np.sum([one.squares(by[:last]) for one, by in parts], axis=0)
-            return ResidualRms.of_squares(squares, sum(int(one.count) for one, _ in parts), u)
+        def errors(parts: list[tuple[GramSums, Array]], last: int | None = None) -> ResidualRms:
+            squares = np.sum([one.squared_residuals(by[:last]) for one, by in parts], axis=0)
+            return ResidualRms.of_squares(squares, sum(int(one.count) for one, _ in parts), unit)
 
         folds = tuple(errors([part]).E for part in unseen)
-        return cls(name, errors([whole]), errors(unseen), errors(unseen, b), folds)
+        return cls(name, errors([whole]), errors(unseen), errors(unseen, base_count), folds)
 
 
 @dataclass(frozen=True)
@@ -79,31 +81,31 @@ class Improvement:
 
     `best` is the best published set's name. `gain` is the mean over unseen parts of its E minus
     the identified arm's, `spread` two standard errors of this mean (NaN with a single part), and
-    `least` the smallest useful gain: 5 % of the published set's E.
+    `min_gain` the smallest useful gain: 5 % of the published set's E.
     """
 
     best: str
     gain: float
     spread: float
-    least: float
+    min_gain: float
 
     @classmethod
-    def of(cls, arm: Score, published: Sequence[Score]) -> Improvement:
-        """Return the comparison of an arm's score with the best of one or more others."""
+    def of(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> Improvement:
+        """Return the comparison of an arm's errors with the best of one or more published sets."""
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
         return cls(
             best.name,
             float(gains.mean()),
-            _DEVIATIONS * spread / float(np.sqrt(len(gains))),
-            LEAST_GAIN * float(np.mean(best.folds)),
+            _SPREAD_STD_COUNT * spread / float(np.sqrt(len(gains))),
+            MIN_IMPROVEMENT_RATIO * float(np.mean(best.folds)),
         )
 
     @property
     def better(self) -> bool:
-        """Whether the gain is above both `spread` and `least`."""
-        return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.least)
+        """Whether E falls by more than its spread over parts and more than the smallest gain."""
+        return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.min_gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,19 +114,19 @@ class Estimate:
     The parameters fitted to all recordings.
 
     `theta` (p,) are the identified arm's base parameters, then its friction parameters. `base` and
-    `deviations` (p,) are base parameters and friction without constraints, and their standard
-    deviations; `left_open` (p,) are standard deviations relative to the prior's
-    (`solve.left_open`). `precision` are the largest errors of the starting set that agree with the
-    samples.
+    `std` (p,) are base parameters and friction without constraints, and their
+    standard deviations; `std_ratios` (p,) are standard deviations relative to the
+    prior's (`solve.std_ratios`). `precision` are the largest errors of the starting
+    set that agree with the samples.
     """
 
     model: TorqueModel
     prior: Prior
     theta: Array
     base: Array
-    deviations: Array
-    left_open: Array
-    precision: SupportedPrecision
+    std: Array
+    std_ratios: Array
+    precision: StartingSetPrecision
 
 
 @dataclass(frozen=True)
@@ -156,39 +158,39 @@ class Identification:
     All results of an identification: the fit to all recordings, and errors on unseen parts.
 
     `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
-    `scores` are those of base parameters, of the identified arm, and of the published sets with
-    friction fitted; `improvement` says whether the arm is better than the best of these, `verdict`
-    whether the recordings are sound, and what they ask.
+    `torque_errors` are those of base parameters, of the identified arm, and of the published sets
+    with friction fitted; `improvement` says whether the arm is better than the best of these,
+    `verdict` whether the recordings are sound, and what they ask.
     """
 
     start: ArmDescription
     options: IdentificationOptions
     arm: ArmDescription
     estimate: Estimate
-    scores: tuple[Score, ...]
+    torque_errors: tuple[TorqueErrors, ...]
     improvement: Improvement
     verdict: Verdict
     recordings: Recordings
 
     @property
     def unit(self) -> str:
-        """Unit of E."""
+        """Unit of the torque error E over all joints."""
         return Unit.of(self.start).name
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better, and the recordings are sound or accepted by `anyway`."""
+        """Whether the arm is better than published sets, with sound recordings (or `anyway`)."""
         return self.improvement.better and (self.verdict.sound or self.options.anyway)
 
     @property
-    def arm_score(self) -> Score:
-        """Score of the identified arm."""
-        return self.scores[1]
+    def arm_errors(self) -> TorqueErrors:
+        """Torque errors of the identified arm."""
+        return self.torque_errors[1]
 
     @property
-    def published(self) -> tuple[Score, ...]:
-        """Scores of the published sets with friction fitted to the recordings."""
-        return self.scores[2:]
+    def published_errors(self) -> tuple[TorqueErrors, ...]:
+        """Torque errors of the published sets, with friction fitted to the recordings."""
+        return self.torque_errors[2:]
 
     def save(
         self,
@@ -198,7 +200,7 @@ class Identification:
         anyway: bool = False,
     ) -> None:
         """
-        Write the identified arm to an arm file (.yaml); an incomplete file is never left.
+        Write the identified arm to an arm file (.yaml), completely or not at all.
 
         `payload`, on the flange during the recordings and given as for `load`, is subtracted
         from the arm. Raises IdentificationError if the arm was not accepted, unless
@@ -228,7 +230,7 @@ def identified_arm_text(
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
-    score, verdict = result.arm_score, result.verdict
+    score, verdict = result.arm_errors, result.verdict
     asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
     notes = (
         f'E on unseen data {score.test.E:.4f} {result.unit}, without friction and offset '
@@ -244,7 +246,7 @@ def identified_arm_text(
     warnings = [*asks, *result.recordings.remarks, *suspicions]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
-    arm = replace(result.arm, inertial_set=IDENTIFIED)
+    arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)
     if payload is not None:
         body = as_payload(payload)
         arm = arm.with_payload(LinkInertia.zero() - body)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Weighted least squares with a prior, from sums of products.
+Weighted least squares with a prior, from Gram matrices summed over samples.
 
 All joints' residuals count alike in a fit, because the error E counts them alike. Least squares
 assumes an exact regressor. Encoder noise biases the estimates; more data does not remove this
@@ -12,83 +12,90 @@ from __future__ import annotations
 
 import numpy as np
 
-from .prior import Prior, prior_error, supported_precision, SupportedPrecision
-from .sums import Sums
+from .gram_sums import GramSums
+from .prior import Prior, prior_error_covariance, starting_set_precision, StartingSetPrecision
 from ..errors import needing
 from ..typing import Array
 
 # Filtered samples per independent sample. The filter alone makes it 5 at 30 Hz and 3 Hz; errors of
 # the model last longer.
-INDEPENDENT = 6.0
-_LEAST = 1e-9  # smallest noise, relative to normal residuals
-LEAST_SHARE = 1e-3  # smallest own noise, as a share of a joint's largest effort: rounding
+SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
+_MIN_EXPECTED_RATIO = 1e-9  # smallest noise, relative to expected residuals
+MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 
 
-def estimate(sums: Sums, prior: Prior, precision: float, noise: Array) -> Array:
+def residual_weights(noise: Array) -> Array:
+    """Return each joint's weight in the fits, (n,) [1/(N m)^2], of residuals with this noise."""
+    return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
+
+
+def estimate(sums: GramSums, prior: Prior, precision: float, noise: Array) -> Array:
     """
-    Return base and friction parameters (p,) with the least weighted squares plus prior cost.
+    Return the base and friction parameters with the least weighted squares plus prior cost, (p,).
 
     `precision` is that of the prior of inertias: masses have a relative deviation of 1 / sqrt of
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
     [N m].
     """
-    products, p = sums.weighted(1.0 / (INDEPENDENT * noise**2)), len(prior.center)
-    rows, right = prior.rows(precision)
+    products, p = (sums.weighted(residual_weights(noise)), len(prior.center))
+    rows, right = prior.least_squares_rows(precision)
     matrix = products[:p, :p] + rows.T @ rows
     return np.asarray(np.linalg.solve(matrix, products[:p, -1] + rows.T @ right))
 
 
-def friction_alone(sums: Sums, prior: Prior, noise: Array) -> Array:
+def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
-    Return the prior's base parameters and friction fitted to the samples, (p,).
+    Fit only friction: return the prior's base parameters and the fitted friction, (p,).
 
-    Friction brakes, as in the consistent fit. Raises MissingDependencyError if scipy is not
+    Friction dissipates, as in the consistent fit. Raises MissingDependencyError if scipy is not
     installed.
     """
     with needing('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
-    b = len(prior.root)
+    b = len(prior.sqrt_precision)
     triangle, effort = equations(sums, prior, noise)
-    units = prior.friction_deviations
+    units = prior.friction_std
     found = lsq_linear(
         np.concatenate([triangle[:, b:] * units, np.eye(len(units))]),
         np.concatenate([effort - triangle[:, :b] @ prior.center[:b], np.zeros(len(units))]),
-        (np.where(prior.model.friction.braking, 0.0, -np.inf), np.inf),
+        (np.where(prior.model.friction.is_nonnegative, 0.0, -np.inf), np.inf),
         method='bvls',
         max_iter=1000,
     )
     return np.append(prior.center[:b], units * found.x)
 
 
-def residuals(sums: Sums, theta: Array) -> Array:
+def rms_residuals(sums: GramSums, theta: Array) -> Array:
     """Return each joint's root mean square residual, shape (n,) [N m]."""
-    return np.asarray(np.sqrt(sums.squares(theta) / sums.count))
+    return np.asarray(np.sqrt(sums.squared_residuals(theta) / sums.count))
 
 
-def own_noise(sums: Sums, theta: Array) -> Array:
-    """Return each joint's residual, shape (n,), at least a share of its largest effort [N m]."""
-    return np.maximum(residuals(sums, theta), np.maximum(LEAST_SHARE * sums.strongest, 1e-12))
+def joint_noise(sums: GramSums, theta: Array) -> Array:
+    """Return each joint's noise, its rms residual or a part of its largest effort, (n,) [N m]."""
+    return np.maximum(
+        rms_residuals(sums, theta), np.maximum(MIN_NOISE_RATIO * sums.max_torque, 1e-12)
+    )
 
 
-def common_noise(sums: Sums, prior: Prior, precision: float, per_joint: Array) -> Array:
+def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Array) -> Array:
     """
-    Return one noise for all joints (n,): the root mean square residual of a first fit.
+    Return the noise of a first fit, its rms residual over all joints, for each joint (n,) [N m].
 
     `per_joint` (n,) converts the joints' efforts to the unit of E.
     """
-    first = residuals(sums, estimate(sums, prior, precision, prior.normal))
+    first = rms_residuals(sums, estimate(sums, prior, precision, prior.expected_residual))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
-    return np.asarray(np.maximum(size, _LEAST * prior.normal))
+    return np.asarray(np.maximum(size, _MIN_EXPECTED_RATIO * prior.expected_residual))
 
 
-def equations(sums: Sums, prior: Prior, noise: Array) -> tuple[Array, Array]:
+def equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
     Return R (p, p) and z (p,): |R theta - z|^2 is the weighted sum of squared residuals.
 
     A constant is left out. `noise` is as for `estimate`.
     """
-    products, p = sums.weighted(1.0 / (INDEPENDENT * noise**2)), len(prior.center)
-    units = prior.deviations
+    products, p = (sums.weighted(residual_weights(noise)), len(prior.center))
+    units = prior.std
     values, axes = np.linalg.eigh(products[:p, :p] * units * units[:, None])
     roots = np.sqrt(np.maximum(values, 0.0))
     known = roots > 1e-7 * roots[-1]
@@ -97,36 +104,36 @@ def equations(sums: Sums, prior: Prior, noise: Array) -> tuple[Array, Array]:
     return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
 
 
-def deviations(
-    sums: Sums, prior: Prior, precision: float, noise: Array, theta: Array
-) -> tuple[Array, SupportedPrecision]:
+def posterior_std(
+    sums: GramSums, prior: Prior, precision: float, noise: Array, theta: Array
+) -> tuple[Array, StartingSetPrecision]:
     """
-    Return the standard deviations (p,) of `theta`, and the precisions that the samples show.
+    Return standard deviations of `theta`, (p,), and the estimated precision of the starting set.
 
     The samples' noise is each joint's own residual. The deviations include errors of the starting
     set as large as the samples show (`prior`). `noise` is the one with which `theta` was fitted.
     """
-    own = np.maximum(residuals(sums, theta), _LEAST * prior.normal)
-    supported = supported_precision(equations(sums, prior, own), prior)
-    p, b = len(theta), len(prior.root)
-    rows, _ = prior.rows(precision)
+    own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
+    supported = starting_set_precision(equations(sums, prior, own), prior)
+    p, b = len(theta), len(prior.sqrt_precision)
+    rows, _ = prior.least_squares_rows(precision)
     information = rows.T @ rows
-    weights = 1.0 / (INDEPENDENT * noise**2)
+    weights = residual_weights(noise)
     inverse = np.linalg.inv(sums.weighted(weights)[:p, :p] + information)
     spread = sums.weighted(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
-    spread[:b, :b] += prior_error(prior, precision, supported)
+    spread[:b, :b] += prior_error_covariance(prior, precision, supported)
     return np.sqrt(np.diag(inverse @ spread @ inverse)), supported
 
 
-def left_open(sums: Sums, prior: Prior, noise: Array) -> Array:
+def std_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
-    Return the parameters' standard deviations relative to their prior ones, shape (p,).
+    Return the parameters' standard deviations divided by those of the prior, shape (p,).
 
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
-    rows, _ = prior.rows(1.0)
+    rows, _ = prior.least_squares_rows(1.0)
     p = len(rows)
-    matrix = sums.weighted(1.0 / (INDEPENDENT * noise**2))[:p, :p]
+    matrix = sums.weighted(residual_weights(noise))[:p, :p]
     spread = np.sqrt(np.diag(np.linalg.inv(matrix + rows.T @ rows)))
-    return np.asarray(spread / prior.deviations)
+    return np.asarray(spread / prior.std)

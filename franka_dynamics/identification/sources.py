@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Read, check and summarise recordings, in any process that can open the bags' files."""
+"""Reads, checks and summarises recordings, in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .contact import seconds
+from .contact import residual_per_second
+from .gram_sums import GramSums, period_of
 from .options import IdentificationOptions
 from .prior import Prior
-from .sums import period_of, Sums
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
@@ -33,19 +33,19 @@ from ..recordings.preprocessing import (
 from ..recordings.recording import HEADER, read_pieces, Recording, require_finite
 from ..typing import Array
 
-_MOST_SUSPICIONS = 10  # largest number of suspicions kept for one bag
+_MAX_WARNING_COUNT = 10  # of one bag
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other.
-LEAST_S = 10.0
+MIN_MOTION_S = 10.0
 
 
 def require_motion(moving: float) -> None:
-    """Raise RecordingError if recordings have too little motion in all [s]."""
-    if moving < LEAST_S:
+    """Raise RecordingError if all recordings together have too little motion, `moving` [s]."""
+    if moving < MIN_MOTION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
             f'The recordings have {int(100.0 * moving) / 100.0:.2f} s of motion in all; '
-            f'identification needs at least {LEAST_S:g} s. Record longer, or '
+            f'identification needs at least {MIN_MOTION_S:g} s. Record longer, or '
             'add recordings of the same arm and load.'
         )
 
@@ -137,48 +137,48 @@ class Summary:
 
     note: SourceNote
     signal: SignalOptions
-    sums: Sums | None = None
+    sums: GramSums | None = None
     seconds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     moving: float = 0.0
     failure: FrankaDynamicsError | None = None
 
 
 # The model, the arm with the starting set's inertias, and the options of an identification.
-Given = tuple[TorqueModel, ArmDescription, IdentificationOptions]
+SummaryInputs = tuple[TorqueModel, ArmDescription, IdentificationOptions]
 
 
-def summarise(given: Given, source: Source, name: str) -> Summary:
+def summarise(inputs: SummaryInputs, source: Source, name: str) -> Summary:
     """
-    Return the summary of a checked source; a bag's error is not raised, but stored in it.
+    Return the summary of a checked recording; it stores the error of an unusable bag.
 
-    A faulty recording is recognised by the limits and gravity torques of the arm in `given`.
+    A faulty recording is recognised by the limits and gravity torques of the arm in `inputs`.
     """
     try:
-        return _summary(given, source, name)
+        return _summary(inputs, source, name)
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
         return Summary(SourceNote(name, '', 0, 0.0, 0), source.signal, failure=error)
 
 
-def _summary(given: Given, source: Source, name: str) -> Summary:
-    model, arm, options = given
+def _summary(inputs: SummaryInputs, source: Source, name: str) -> Summary:
+    model, arm, options = inputs
     signal = SignalOptions()
     if not isinstance(source, Recording):
         signal = source.signal if isinstance(source, Bag) else source.options
-    scale, period = options.scale(arm.n), np.inf
-    parts: list[Sums] = []
+    scale, period = options.effort_scales(arm.n), np.inf
+    parts: list[GramSums] = []
     each: list[tuple[Array, Array]] = []
     remarks: dict[str, None] = {}
     warnings: list[str] = []
     digest, messages, samples, end, first_ns, rested = sha256(), 0, 0, 0.0, 0, 0.0
     for recording, read in _pieces(source, name, arm):
-        place, end = (end, read), read
-        first_ns = first_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
-        messages += len(recording) - (place[0] > 0.0)  # consecutive pieces share one message
+        extent, end = (end, read), read
+        first_ns = first_ns if extent[0] > 0.0 else int(recording.stamp_ns[0])
+        messages += len(recording) - (extent[0] > 0.0)  # consecutive pieces share one message
         digest.update(recording.q.tobytes() + recording.effort.tobytes())
         start = (int(recording.stamp_ns[0]) - first_ns) * 1e-9
-        where = f'from {start:.0f} s on: ' if place[0] > 0.0 else ''
+        where = f'from {start:.0f} s on: ' if extent[0] > 0.0 else ''
         scaled = recording.scaled(scale)
         try:
             if isinstance(source, Motion):
@@ -195,7 +195,7 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
                     'franka-dynamics identify plan makes.'
                 )
         except RecordingError as error:
-            if place == (0.0, 1.0) or (read == 1.0 and not parts):
+            if extent == (0.0, 1.0) or (read == 1.0 and not parts):
                 raise
             remarks[f'{where}{error} This piece was left out'] = None
             continue
@@ -207,8 +207,10 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
                 '--anyway.'
             )
         period = period if parts else period_of(motion)
-        sums = Sums.of(model, arm, moving, period=period, place=place, start=start)
-        time, size = seconds(moving, sums, Prior.towards(arm, model, sums.strongest))
+        sums = GramSums.of(model, arm, moving, period=period, extent=extent, start=start)
+        time, size = residual_per_second(
+            moving, sums, Prior.centered_at(arm, model, sums.max_torque)
+        )
         parts.append(sums)
         each.append((time + start, size))
         remarks |= dict.fromkeys(motion.remarks)
@@ -223,7 +225,7 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
         duration,
         samples,
         tuple(remarks),
-        tuple(warnings[:_MOST_SUSPICIONS]),
+        tuple(warnings[:_MAX_WARNING_COUNT]),
         digest.hexdigest()[:16],
     )
     begins, sizes = map(np.concatenate, zip(*each))
@@ -245,7 +247,7 @@ def _pieces(source: Source, name: str, arm: ArmDescription) -> Iterator[tuple[Re
     yield recording, 1.0
 
 
-def require_different(notes: Sequence[SourceNote]) -> None:
+def require_distinct_recordings(notes: Sequence[SourceNote]) -> None:
     """Raise IdentificationError if two recordings hold the same samples."""
     first: dict[str, str] = {}
     for other in notes:

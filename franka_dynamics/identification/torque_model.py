@@ -19,34 +19,41 @@ from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-MASS_AND_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
-VISCOUS, COULOMB, OFFSET, SLIP = 'fv', 'fc', 'fo', 'fz'
+MASS_AND_FIRST_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
+VISCOUS_SYMBOL = 'fv'
+COULOMB_SYMBOL = 'fc'
+OFFSET_SYMBOL = 'fo'
+SLIP_SYMBOL = 'fz'
 # Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
 # acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on
 # a left-out stretch from 0.25 to 0.50 N m.
-SLIP_REACHES = (0.004, 0.3)
+PRESLIDING_DISTANCES_RAD = (0.004, 0.3)
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
 # not absorb gravity.
-FRICTION_SHARE, OFFSET_SHARE = 0.02, 0.002
-# An offset above LARGE_OFFSET standard deviations of its prior is a fault: above 0.5 N m at a
-# limit of 87 N m. Of two real FER the largest are 1.4.
-LARGE_OFFSET = 3.0
-# `normal_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
-# if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
-_LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _NORMAL_FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
+FRICTION_STD_RATIO = 0.02
+OFFSET_STD_RATIO = 0.1 * FRICTION_STD_RATIO
+# An offset above MAX_OFFSET_STD_RATIO standard deviations of its prior is a fault: above 0.5 N m
+# at a limit of 87 N m. Of two real FER the largest are 1.4.
+MAX_OFFSET_STD_RATIO = 3.0
+# `expected_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_RATIO
+# if the limit is 50 N m or more, else _SMALL_LIMIT_RATIO), and a share of the friction torque.
+_LARGE_LIMIT_NM = 50.0
+_LARGE_LIMIT_RATIO = 0.006
+_SMALL_LIMIT_RATIO = 0.018
+_FRICTION_RATIO = 0.5
 
 
-def normal_residual(limit: Array, friction: Array) -> Array:
+def expected_residual(limit: Array, friction: Array) -> Array:
     """
-    Return the root mean square of a good fit's error on unseen torque, shape (n,) [N m].
+    Return the rms residual to expect of a good fit on test data, shape (n,) [N m].
 
     `limit` and `friction` (n,) are the joints' torque limits and the root mean square of their
     friction.
     """
-    share = np.where(limit >= _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
-    return np.asarray(np.maximum(share * limit, _NORMAL_FRICTION_SHARE * friction))
+    share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_RATIO, _SMALL_LIMIT_RATIO)
+    return np.asarray(np.maximum(share * limit, _FRICTION_RATIO * friction))
 
 
 @dataclass(frozen=True)
@@ -68,11 +75,11 @@ class FrictionTerms:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's friction terms, in the order of `columns`."""
-        slip = [f'{SLIP}{1e3 * one:g}mrad' for one in self.reaches]
-        return (VISCOUS, COULOMB, OFFSET, *slip)
+        slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.reaches]
+        return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip)
 
     @property
-    def terms(self) -> int:
+    def term_count(self) -> int:
         """Number of friction terms of one joint."""
         return len(self.symbols)
 
@@ -99,25 +106,25 @@ class FrictionTerms:
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
-    def deviations(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
+    def std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
 
         `effort` and `velocity` (n,) are the joints' torque [N m] and velocity limits [rad/s].
         """
-        torque = FRICTION_SHARE * np.asarray(effort, dtype=float)[:, None]
-        scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
+        torque = FRICTION_STD_RATIO * np.asarray(effort, dtype=float)[:, None]
+        scale = np.broadcast_to(torque, (self.n, self.term_count)).copy()
         # One standard deviation of viscous friction reaches `torque` at half of the velocity
         # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
-        scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
-        scale[:, self.symbols.index(OFFSET)] *= OFFSET_SHARE / FRICTION_SHARE
+        scale[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
+        scale[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_RATIO / FRICTION_STD_RATIO
         return scale.ravel()
 
     @cached_property
-    def braking(self) -> NDArray[np.bool_]:
-        """Whether each parameter must be nonnegative, so that friction brakes: all but offsets."""
-        return np.array([not name.startswith(OFFSET) for name in self.names])
+    def is_nonnegative(self) -> NDArray[np.bool_]:
+        """Whether each parameter must be nonnegative, so that friction dissipates."""
+        return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.names])
 
     def model(
         self, values: ArrayLike, deviations: ArrayLike
@@ -125,8 +132,9 @@ class FrictionTerms:
         """
         Return the friction model, for an arm's description, that has the given parameters.
 
-        `values` and `deviations` (n terms,) are the parameters in the order of `names` and their
-        standard deviations. Slip elements whose amplitude is zero at all joints are left out.
+        `values` and `std` (n terms,) are the parameters in the order of `names`
+        and their standard deviations. Slip elements whose amplitude is zero at all joints are left
+        out.
         """
         table = np.asarray(values, dtype=float).reshape(self.n, -1).T
         spread = np.asarray(deviations, dtype=float).reshape(self.n, -1).T
@@ -173,9 +181,9 @@ class TorqueModel:
         """Names of all parameters, base parameters first."""
         return (*self.base.names, *self.friction.names)
 
-    def blocks(self, motion: Motion) -> tuple[Array, Array]:
+    def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
         """
-        Return base parameter columns, (N, n, b), and each joint's friction columns, (N, n, terms).
+        Return regressor columns of base parameters, (N, n, b), and of friction, (N, n, terms).
 
         If the motion was prepared with `columns=friction.columns`, perhaps with more columns after
         them, `prepare` computed the friction columns from the recorded samples and filtered them
@@ -191,18 +199,18 @@ class TorqueModel:
                     'with columns=model.friction.columns.'
                 )
             friction_columns = self.friction.columns(motion.q, motion.dq)
-        columns = friction_columns[..., : self.friction.terms]
+        columns = friction_columns[..., : self.friction.term_count]
         return self.base.regressor(motion.q, motion.dq, motion.ddq), columns
 
-    def loads(self, arm: ArmDescription) -> Array:
-        """Return base parameters' changes per unit of each parameter of a flange load, (b, 10)."""
+    def load_matrix(self, arm: ArmDescription) -> Array:
+        """Return the matrix from a flange load's ten parameters to base parameters, (b, 10)."""
         n, flange = self.n, arm.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]
         return self.base.matrix[:, PER_LINK * (n - 1) : PER_LINK * n] @ np.transpose(columns)
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
-        """Return the regressor Y of all parameters, (..., n, p), from the columns of `blocks`."""
+        """Return the regressor Y of all parameters, (..., n, p), from `regressor_blocks`."""
         n, k = friction_columns.shape[-2:]
         wide = np.zeros((*friction_columns.shape[:-1], n, k))
         joints = np.arange(n)
@@ -211,7 +219,7 @@ class TorqueModel:
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return the torque Y theta of every sample of a motion, shape (N, n) [N m]."""
-        rigid, friction_columns = self.blocks(motion)
+        rigid, friction_columns = self.regressor_blocks(motion)
         base, friction = np.split(np.asarray(theta, dtype=float), [len(self.base)])
         terms = friction.reshape(self.n, -1)
         return np.asarray(rigid @ base + np.einsum('tjk,jk->tj', friction_columns, terms))

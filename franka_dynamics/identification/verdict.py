@@ -3,9 +3,9 @@
 """
 The verdict on recordings: whether they are sound, what is wrong, and what they cannot tell.
 
-The recordings judge themselves. Each of the folds (`sums`) is predicted by a fit without it, with
-the columns of one fault and without. Joints are weighted by their own residuals in a fit to all
-folds, so that no level comes from another arm. Three numbers say how much a fault matters:
+The recordings judge themselves. Each of the folds (`gram_sums`) is predicted by a fit without it,
+with the columns of one fault and without. Joints are weighted by their own residuals in a fit to
+all folds, so that no level comes from another arm. Three numbers say how much a fault matters:
 
 - gain: the mean over folds of the sum over joints of ln(residual without / residual with it);
 - t: this mean divided by its standard error over folds;
@@ -18,8 +18,8 @@ beside the starting set's inertias. If none is named, but one matters, the cause
 Otherwise the recordings are sound: what is wrong with them, if anything, changes the identified
 arm little.
 
-A common factor of all efforts, or a load, looks like other masses: `unknowable` gives the ranges
-that published masses leave.
+A common factor of all efforts, or a load, looks like other masses: `mass_ambiguity` gives the
+ranges that published masses leave.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .contact import contact, seconds
-from .options import PRIOR_PRECISION
+from .contact import contact_time, residual_per_second
+from .gram_sums import Fault, fault_columns, GramSums, gravity_axes, period_of
+from .mass_ambiguity import mass_ambiguity, MassAmbiguity
+from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
-from .solve import common_noise, estimate, INDEPENDENT, LEAST_SHARE, own_noise
-from .sums import directions, Fault, period_of, places, Sums
-from .torque_model import COULOMB, LARGE_OFFSET, SLIP, TorqueModel
-from .unknowable import Unknowable, unknowable
+from .solve import common_noise, estimate, joint_noise, MIN_NOISE_RATIO, residual_weights
+from .torque_model import COULOMB_SYMBOL, MAX_OFFSET_STD_RATIO, SLIP_SYMBOL, TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion, without_rest
 from ..recordings.replay import Unit
@@ -66,20 +66,20 @@ _LOAD: Fault = ('load', ())
 
 
 @dataclass(frozen=True)
-class Cause:
+class Diagnosis:
     """
-    A fault of the recordings that explains the residuals, or a question about them.
+    A diagnosed fault of the recordings, or a question about one.
 
     `kind` and `joints` (indices from 0; of 'load' the quarter of the recording in which a load
-    comes or goes) are those of `sums.Fault`; 'contact' comes beside them. `values`, by kind: of
-    'gain' the ratio of recorded to real effort, of 'drift' this ratio at the beginning and the
+    comes or goes) are those of `gram_sums.Fault`; 'contact' comes beside them. `values`, by kind:
+    of 'gain' the ratio of recorded to real effort, of 'drift' this ratio at the beginning and the
     end, of 'delay' the time by which efforts are late [s], of 'lag' that of velocities, of
     'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass [kg] and first
     moment in the flange frame [kg m], of 'zero' the error of the recorded position [rad], of
     'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1: all), of
-    'contact' the begin of the worst second [s]. `before` and `after` are E on left-out parts
-    without and with the fault in the fit, `second` is E with the next best fault.
-    `where` is the recording in which something touched the arm.
+    'contact' the start of the worst second [s]. `before` and `after` are E on left-out parts
+    without and with the fault in the fit, `second` is E with the next best fault. `where` is the
+    recording in which something touched the arm.
     """
 
     kind: str
@@ -94,53 +94,57 @@ class Cause:
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """
-    What recordings show: a fault that explains their residuals, questions, and what stays open.
+    The judgement of recordings: a diagnosed fault, questions to the user, and mass ambiguities.
 
     `suspected` are the joints (indices from 0) whose residuals some fault explains much better,
     though it is not clear which. `unseen` are gains and zeros of single joints that the recordings
-    do not show, with two standard deviations as values. `unknowable` is None without a published
-    set.
+    do not show, with two standard deviations as values. `mass_ambiguity` is None without a
+    published set.
     """
 
-    causes: tuple[Cause, ...] = ()
-    questions: tuple[Cause, ...] = ()
+    causes: tuple[Diagnosis, ...] = ()
+    questions: tuple[Diagnosis, ...] = ()
     suspected: tuple[int, ...] = ()
-    unknowable: Unknowable | None = None
-    unseen: tuple[Cause, ...] = ()
+    mass_ambiguity: MassAmbiguity | None = None
+    unseen: tuple[Diagnosis, ...] = ()
 
     @property
     def sound(self) -> bool:
-        """Whether there is no fault, named or not, that would make the identified arm wrong."""
+        """Whether the recordings have no fault that would make the identified arm wrong."""
         return not self.causes and not self.suspected
 
     @property
-    def asks(self) -> bool:
-        """Whether there is a question to the user."""
-        return bool(self.questions) or (self.unknowable is not None and self.unknowable.asks)
+    def has_questions(self) -> bool:
+        """Whether the user must be asked about an offset, the effort scale or a load."""
+        ambiguity = self.mass_ambiguity
+        return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
 
-class _LeftOut:
+class _FoldFits:
     """Fits with the columns of faults to all folds but one, and to all of them."""
 
-    def __init__(self, sums: Sums, prior: Prior, precision: float = PRIOR_PRECISION) -> None:
-        self.sums, self.prior, self.places = sums, prior, places(prior.model)
+    def __init__(
+        self, sums: GramSums, prior: Prior, precision: float = DEFAULT_PRIOR_PRECISION
+    ) -> None:
+        self.sums, self.prior, self.places = sums, prior, fault_columns(prior.model)
         self.per_joint = np.array(Unit.of(prior.reference).per_joint)
-        self.least = np.maximum(LEAST_SHARE * sums.strongest, 1e-12)
+        self.least = np.maximum(MIN_NOISE_RATIO * sums.max_torque, 1e-12)
         common = noise = common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
-            noise = own_noise(sums, estimate(sums, prior, precision, noise))
-        rows, right = prior.rows(precision)
+            noise = joint_noise(sums, estimate(sums, prior, precision, noise))
+        rows, right = prior.least_squares_rows(precision)
         p, parts = len(right), np.flatnonzero(sums.samples)
         self.products, self.samples = sums.products[parts], sums.samples[parts]
-        weights = 1.0 / (INDEPENDENT * noise**2)
+        weights = residual_weights(noise)
         whole, each = sums.weighted(weights), np.einsum('j,kjab->kab', weights, self.products)
         known = _FAINT * np.eye(len(whole))
         known[:p, :p], known[:p, -1] = rows.T @ rows, rows.T @ right
         # Of all folds but one, of all, and of all with the weights of the identified arm's fit.
-        identified = sums.weighted(1.0 / (INDEPENDENT * common**2))
+        identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
         self.columns = [*range(p)]
-        self.moved = [*range(len(prior.root))]  # what takes an identified arm from the truth
+        # What takes an identified arm from the truth.
+        self.moved = [*range(len(prior.sqrt_precision))]
         self.plain = _Fit(self)
 
     def give(self, fault: Fault) -> None:
@@ -153,7 +157,7 @@ class _LeftOut:
     def free(self, equations: Array, fault: Fault) -> None:
         """Take the prior about an offset out of equations, unless it was given."""
         if fault[0] == 'offset' and (k := self.places[fault][0]) not in self.moved:
-            equations[:, k, k] -= self.prior.deviations[k] ** -2.0 - _FAINT
+            equations[:, k, k] -= self.prior.std[k] ** -2.0 - _FAINT
 
     def tried(self) -> list[_Fit]:
         """Return the fits with the columns of one fault each, the largest gain first."""
@@ -167,10 +171,11 @@ class _Fit:
 
     `theta` (folds + 2, c) are the values of all columns in the fits to all folds but one, to all,
     and to all with the weights of the identified arm's fit; `values` are those of the fault in the
-    second last, `squares` (folds, n) the mean squared residuals on left-out parts [N^2 m^2].
+    second last, `squares` (folds, n) the mean squared residuals on left-out parts
+    [N^2 m^2].
     """
 
-    def __init__(self, fits: _LeftOut, fault: Fault = ('', ())) -> None:
+    def __init__(self, fits: _FoldFits, fault: Fault = ('', ())) -> None:
         self.fits, self.fault, self.places = fits, fault, fits.places.get(fault, [])
         own = list(dict.fromkeys([*fits.columns, *self.places]))
         rows = fits.equations[:, own]
@@ -202,7 +207,7 @@ class _Fit:
         """Return how far the identified arm is off if the fault is real, as a multiple of E."""
         fits, change = self.fits, np.zeros(self.theta.shape[1])
         change[fits.moved] = (fits.plain.theta - self.theta)[-1, fits.moved]
-        taken = fits.sums.of_columns(change) / fits.sums.count @ fits.per_joint**2
+        taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
         # The median fold: a load that comes in the last fold cannot be predicted there.
         after, before = (
             float(np.median(one.squares @ fits.per_joint**2)) for one in (self, fits.plain)
@@ -218,7 +223,7 @@ class _Fit:
 
     def agrees(self) -> bool:
         """Return whether the fault has about its size beside the starting set's inertias."""
-        held = _Fit(_LeftOut(self.fits.sums, self.fits.prior, _HELD), self.fault).values
+        held = _Fit(_FoldFits(self.fits.sums, self.fits.prior, _HELD), self.fault).values
         return _AGREES < float(held @ self.values / (self.values @ self.values)) < 1.0 / _AGREES
 
     def contains(self, other: _Fit) -> bool:
@@ -228,8 +233,8 @@ class _Fit:
             joints == others and {kind, other_kind} <= {'gain', 'drift'}
         )
 
-    def cause(self) -> Cause:
-        """Return the fault with its values in the user's terms (`Cause`)."""
+    def cause(self) -> Diagnosis:
+        """Return the fault with its values in the user's terms (`Diagnosis`)."""
         (kind, joints), values = self.fault, self.values
         gravity = self.fits.prior.model.base.gravity[0]
         if kind == 'gain':
@@ -237,26 +242,26 @@ class _Fit:
         elif kind == 'drift':
             values = 1.0 + values[:-1].sum() + values[-1] * np.array([-0.5, 0.5])
         elif kind == 'gravity':
-            values = gravity + values @ directions(gravity)
-        return Cause(kind, joints, tuple(values.tolist()))
+            values = gravity + values @ gravity_axes(gravity)
+        return Diagnosis(kind, joints, tuple(values.tolist()))
 
     def harmless(self) -> bool:
         """
         Return whether the fits should have the fault's columns, because it then does no harm.
 
         It is a large offset, which is reported, or a factor of all efforts or a load, further from
-        the starting set than its prior expects, about which `unknowable` asks.
+        the starting set than its prior expects, about which `mass_ambiguity` asks.
         """
         if {*self.places} <= {*self.fits.moved}:
             return False
         if self.fault[0] == 'offset':
-            return abs(self.values[0]) > LARGE_OFFSET * self.fits.prior.deviations[self.places[0]]
+            return abs(self.values[0]) > MAX_OFFSET_STD_RATIO * self.fits.prior.std[self.places[0]]
         return self.fault == _LOAD or (self.fault == _SCALE and self.values[0] > -1.0)
 
 
-def possible(cause: Cause, gravity: Array) -> bool:
+def is_physical_fault(cause: Diagnosis, gravity: Array) -> bool:
     """
-    Return whether a cause is a fault that can be, and not only columns that fit.
+    Return whether a fitted fault is physically possible, and not only a good fit by chance.
 
     Two efforts are exchanged as a whole. Gravity is left out, or turned, with its size: another
     size is a common factor. A common factor is a fault if it is negative; otherwise it, or a load,
@@ -275,16 +280,16 @@ def possible(cause: Cause, gravity: Array) -> bool:
     return bool(found < 0.5 * declared or turned)
 
 
-def causes(fits: _LeftOut) -> tuple[tuple[Cause, ...], tuple[int, ...], float]:
+def diagnose(fits: _FoldFits) -> tuple[tuple[Diagnosis, ...], tuple[int, ...], float]:
     """
-    Return the fault that explains the residuals, or else the joints where some fault does.
+    Return the one fault that explains the residuals, or else the joints of several such faults.
 
-    Then follows the share of E on left-out parts that the best fault leaves.
+    The third value is the share of E on left-out parts that the best fault leaves.
     """
     gravity = fits.prior.model.base.gravity[0]
     while True:
         tried = fits.tried()
-        faults = [fit for fit in tried if possible(fit.cause(), gravity)]
+        faults = [fit for fit in tried if is_physical_fault(fit.cause(), gravity)]
         first = next(
             fit for fit in tried if fit in faults or fit.fault[0] == 'offset' or fit.harmless()
         )
@@ -309,20 +314,21 @@ def causes(fits: _LeftOut) -> tuple[tuple[Cause, ...], tuple[int, ...], float]:
     return (), tuple(int(j) for j in np.flatnonzero(each >= 0.5 * each.max())), left
 
 
-def _driven(fits: _LeftOut) -> tuple[int, ...]:
+def _driven(fits: _FoldFits) -> tuple[int, ...]:
     """
     Return the joints whose Coulomb friction drives them on each fold.
 
     Their efforts have the other sign, and are nearly all friction. No sound log has one.
     """
-    model, b = fits.prior.model, len(fits.prior.root)
-    terms = fits.plain.theta[:-2, b : b + model.n * model.friction.terms]
-    kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in (COULOMB, SLIP)]
-    friction = terms.reshape(-1, model.n, model.friction.terms)[..., kinds].sum(axis=-1)
+    model, b = fits.prior.model, len(fits.prior.sqrt_precision)
+    terms = fits.plain.theta[:-2, b : b + model.n * model.friction.term_count]
+    signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
+    kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
+    friction = terms.reshape(-1, model.n, model.friction.term_count)[..., kinds].sum(axis=-1)
     return tuple(int(j) for j in np.flatnonzero(friction.max(axis=0) < 0.0))
 
 
-def _unseen(fits: _LeftOut) -> tuple[Cause, ...]:
+def _unseen(fits: _FoldFits) -> tuple[Diagnosis, ...]:
     """Return the gains and zeros of single joints that other masses can hide, by covariance."""
     information, own = fits.equations[-2], fits.columns
     inverse, found = np.linalg.inv(information[np.ix_(own, own)]), []
@@ -330,11 +336,11 @@ def _unseen(fits: _LeftOut) -> tuple[Cause, ...]:
         if kind in ('gain', 'zero') and joints:
             shown = information[k, k] - information[k, own] @ inverse @ information[own, k]
             if (spread := 2.0 / np.sqrt(max(shown, _FAINT))) > _UNSEEN:
-                found.append(Cause(kind, joints, (float(spread),)))
+                found.append(Diagnosis(kind, joints, (float(spread),)))
     return tuple(found)
 
 
-def of_motion(
+def judge_motion(
     motion: Motion,
     model: TorqueModel,
     start: ArmDescription,
@@ -347,13 +353,13 @@ def of_motion(
     The motion's first columns are the friction columns of `model`; samples at rest do not count.
     """
     moving = without_rest(motion)
-    sums = Sums.of(model, start, moving, period=period_of(motion))
-    prior, *sets = (Prior.towards(one, model, sums.strongest) for one in (start, *published))
-    return judge(sums, prior, sets, [(*seconds(moving, sums, prior), name)])
+    sums = GramSums.of(model, start, moving, period=period_of(motion))
+    prior, *sets = (Prior.centered_at(one, model, sums.max_torque) for one in (start, *published))
+    return judge(sums, prior, sets, [(*residual_per_second(moving, sums, prior), name)])
 
 
 def judge(
-    sums: Sums,
+    sums: GramSums,
     prior: Prior,
     published: Sequence[Prior],
     each: Sequence[tuple[Array, Array, str]],
@@ -363,29 +369,29 @@ def judge(
 
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the
-    narrowest range of a factor counts, which agrees best with the torques. `each` has begins and
-    sizes (`seconds`) and the name of each recording.
+    narrowest range of a factor counts, which agrees best with the torques. `each` has the results
+    of `residual_per_second` and the name of each recording.
     """
-    fits = _LeftOut(sums, prior)
-    found, suspected, left = causes(fits)
+    fits = _FoldFits(sums, prior)
+    found, suspected, left = diagnose(fits)
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
-    ranges = [unknowable(sums, one) for one in sets]
+    ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
     if not found and narrowest is not None and narrowest.scale[1] < 0.0:
         # A fit of masses and friction below zero leaves no residual: only masses tell the sign.
-        found, suspected = (Cause(*_SCALE, (float(np.mean(narrowest.scale)),)),), ()
+        found, suspected = (Diagnosis(*_SCALE, (float(np.mean(narrowest.scale)),)),), ()
     if not found:
-        touched = [(contact(begins, sizes, left), name) for begins, sizes, name in each]
+        touched = [(contact_time(starts, rms, left), name) for starts, rms, name in each]
         found = tuple(
-            Cause('contact', (), (at,), where=name) for at, name in touched if at is not None
+            Diagnosis('contact', (), (at,), where=name) for at, name in touched if at is not None
         )
         suspected = () if found else suspected
     offsets = tuple(
-        Cause('offset', joints, (value,))
+        Diagnosis('offset', joints, (value,))
         for (kind, joints), places in fits.places.items()
         if kind == 'offset'
         and abs(value := float(fits.plain.theta[-2, places[0]]))
-        > max(LARGE_OFFSET * prior.deviations[places[0]], fits.plain.error())
+        > max(MAX_OFFSET_STD_RATIO * prior.std[places[0]], fits.plain.error())
     )
     questions = () if found or suspected else offsets
     return Verdict(found, questions, suspected, narrowest, _unseen(fits))

@@ -13,7 +13,7 @@ import yaml
 from .elements import rounded
 from .table import Head, Table
 from ..identification.excitation import Excitation
-from ..identification.excitation_problem import ExcitationProblem, IDENTIFIABLE
+from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
 
 _POINTS_PER_S = 25.0
 
@@ -21,10 +21,10 @@ _POINTS_PER_S = 25.0
 def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
     """Return a sentence: how many base parameters `times` repetitions of the motion identify."""
     given = f', and the {bags} given bags' if bags else ''
-    left = excitation.left_open
+    left = excitation.std_ratios
     return (
         f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
-        f'{np.count_nonzero(left <= IDENTIFIABLE)} of {len(left)} base '
+        f'{np.count_nonzero(left <= MAX_IDENTIFIABLE_RATIO)} of {len(left)} base '
         f'parameters are identifiable; a standard deviation is at most '
         f"{left.max():.0%} of the prior's (masses 100 %, others in proportion)."
     )
@@ -35,14 +35,14 @@ def unknown_table(
 ) -> list[Table]:
     """Return a table of the base parameters that stay unknown, or none; `missing` ones matter."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
-    torques = problem.torques_left(excitation.deviations)
+    torques = problem.torque_to_noise_ratio(excitation.std)
     rows = [
         (
-            *(base.names[k], *rounded(values[k], excitation.deviations[k])),
-            *(excitation.left_open[k], torques[k]),
+            *(base.names[k], *rounded(values[k], excitation.std[k])),
+            *(excitation.std_ratios[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )
-        for k in np.flatnonzero(excitation.left_open > IDENTIFIABLE)
+        for k in np.flatnonzero(excitation.std_ratios > MAX_IDENTIFIABLE_RATIO)
     ]
     heads = (
         *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),

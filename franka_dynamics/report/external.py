@@ -11,7 +11,7 @@ import numpy as np
 
 from ..control.external_wrench import estimate_wrenches, WrenchEstimator
 from ..files import complete_or_absent
-from ..identification.judged_replay import JudgedReplay
+from ..identification.replay_evaluation import ReplayEvaluation
 from ..recordings.log_file import library
 from ..recordings.recording import Recording, Wrenches, write_bag
 from ..typing import Array
@@ -19,7 +19,7 @@ from ..typing import Array
 
 def write_external(
     output: Path,
-    result: JudgedReplay,
+    result: ReplayEvaluation,
     estimator: WrenchEstimator,
     about: Mapping[str, str],
 ) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from .elements import heading, page, paragraph, picture, torque_figure
 from .table import Cell, Head, plain, Table
 from .verdict import headline, verdict_lines
-from ..identification.results import Identification, LEAST_GAIN
+from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
 
 _POORLY_KNOWN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
@@ -33,7 +33,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'left_out': recordings.failures,
             'signal': recordings.signal,
             'options': result.options,
-            'scores': result.scores,
+            'scores': result.torque_errors,
             'improvement': {**vars(result.improvement), 'better': result.improvement.better},
             'verdict': {
                 **vars(result.verdict),
@@ -46,7 +46,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 'supported': estimate.precision,
             },
             'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
-            'left_open': dict(zip(estimate.model.names, estimate.left_open.tolist())),
+            'left_open': dict(zip(estimate.model.names, estimate.std_ratios.tolist())),
             'slip_reaches_rad': estimate.model.friction.reaches,
             'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
             'unseen_recordings': recordings.names[len(recordings.names) - recordings.unseen :],
@@ -62,27 +62,27 @@ def _parameters(result: Identification) -> list[tuple[Any, ...]]:
     names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
     return list(
-        zip(names, starts, result.estimate.base, result.estimate.deviations, result.estimate.theta)
+        zip(names, starts, result.estimate.base, result.estimate.std, result.estimate.theta)
     )
 
 
 def _verdict(result: Identification) -> list[str]:
-    scale = result.options.scale(result.estimate.model.n)
+    scale = result.options.effort_scales(result.estimate.model.n)
     return verdict_lines(result.verdict, result.start.joint_names, scale)
 
 
 def conclusion(result: Identification) -> str:
     """Return the verdict: are the recordings sound, and is the arm better, with E."""
-    unit, own, gained = result.unit, result.arm_score.test, result.improvement
+    unit, own, gained = result.unit, result.arm_errors.test, result.improvement
     worst = int(np.argmax(own.joints))
-    best = min(result.published, key=lambda one: one.test.E)
+    best = min(result.published_errors, key=lambda one: one.test.E)
     judged = 'better' if gained.better else 'NOT better'
     why = ''
     if not gained.better:
         why = (
             f' by more than the spread between parts, {gained.spread:.3f} {unit}'
-            if gained.gain > gained.least
-            else f' by as much as {LEAST_GAIN:.0%}'
+            if gained.gain > gained.min_gain
+            else f' by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
         )
         if result.verdict.sound:
             why += ': the published set already explains the recordings, nothing to gain'
@@ -116,7 +116,7 @@ def _unseen(result: Identification) -> str:
     unseen, count = result.recordings.unseen, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
-    return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
+    return f'On {len(result.arm_errors.folds)} parts, each predicted from the others,'
 
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
@@ -129,7 +129,7 @@ _WHY = {
 
 def _poorly_known(result: Identification) -> list[str]:
     """Return a sentence on the links whose parameters the motion leaves open, and why."""
-    parts = zip(result.estimate.model.names, result.estimate.left_open)
+    parts = zip(result.estimate.model.names, result.estimate.std_ratios)
     opened = [name for name, part in parts if part > _POORLY_KNOWN and name[:2] not in _NEAR_ZERO]
     if not opened:
         return []
@@ -145,8 +145,8 @@ def _poorly_known(result: Identification) -> list[str]:
 
 def tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, left-out part and recording, and of the links."""
-    scores, unit, names = result.scores, result.unit, result.start.joint_names
-    best = min(result.published, key=lambda one: one.test.E)
+    arm_errors, unit, names = result.arm_errors, result.unit, result.start.joint_names
+    best = min(result.published_errors, key=lambda one: one.test.E)
 
     def heads(*names: str, form: str = '.3f') -> list[Head]:
         return [Head(name, form=form) for name in names]
@@ -156,17 +156,20 @@ def tables(result: Identification) -> list[Table]:
             f'E over all joints [{unit}], friction of published sets fitted to the same data; '
             'rigid alone: without friction and offset',
             ['parameters', *heads('all data', 'unseen', 'rigid alone')],
-            [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in scores],
+            [
+                (one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E)
+                for one in result.torque_errors
+            ],
         ),
         Table(
             f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
             ['parameters', *heads(*map(str, range(1, len(names) + 1)), form='.2f')],
-            [(one.name, *one.test.joints) for one in scores],
+            [(one.name, *one.test.joints) for one in result.torque_errors],
         ),
         Table(
             f'E on each left-out part [{unit}]',
             ['left out', *heads('identified', best.name)],
-            [(f'{k}', *each) for k, each in enumerate(zip(result.arm_score.folds, best.folds), 1)],
+            [(f'{k}', *each) for k, each in enumerate(zip(arm_errors.folds, best.folds), 1)],
         ),
         Table(
             f'E of the identified arm on each recording [{unit}]',

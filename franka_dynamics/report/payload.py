@@ -19,7 +19,7 @@ def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
     return {
         'order': PAYLOAD_ORDER,
         'estimate': estimate.values,
-        'deviations': estimate.deviations,
+        'deviations': estimate.std,
         'inertia_shown': estimate.inertia_shown,
         'payload': estimate.payload,
         'joint_noise': estimate.noise,
@@ -28,7 +28,7 @@ def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
 
 def payload_table(estimate: PayloadEstimate) -> Table:
     """Return a table of the estimate, its standard deviations and the payload."""
-    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.deviations, estimate.payload, _UNITS)
+    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _UNITS)
     return Table(
         'payload in the flange frame, inertia about its centre of mass',
         ('', 'estimate', 'standard deviation', 'payload', ''),

@@ -15,13 +15,13 @@ from ..control.residual_replay import (
     LEARNING_MARGIN_RATIO,
     ResidualReplayResult,
 )
-from ..identification.judged_replay import JudgedReplay
+from ..identification.replay_evaluation import ReplayEvaluation
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
 
 
-def replay_as_data(result: JudgedReplay) -> dict[str, Any]:
+def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay, for `json_text`."""
     recording, motion, fits = result.recording, result.motion, result.fits
     figures = ('share', 'residual', 'watched', 'stopped')

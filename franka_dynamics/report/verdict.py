@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..identification.unknowable import Unknowable
-from ..identification.verdict import Cause, Verdict
+from ..identification.mass_ambiguity import MassAmbiguity
+from ..identification.verdict import Diagnosis, Verdict
 
 # What a fault is, and what to do about it. {0} is the first of a cause's values.
 _CAUSES = {
@@ -59,8 +59,8 @@ def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any)
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
     lines += [_sentence(one, joint_names, effort_scale) for one in found.questions]
-    if found.unknowable is not None:
-        lines += _open(found.unknowable)
+    if found.mass_ambiguity is not None:
+        lines += _open(found.mass_ambiguity)
     unseen = [
         f'a factor of the effort of {name} below {1.0 + one.values[0]:.2f}'
         if one.kind == 'gain'
@@ -76,11 +76,11 @@ def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any)
     return lines
 
 
-def _open(found: Unknowable) -> list[str]:
+def _open(found: MassAmbiguity) -> list[str]:
     """Return sentences on what the recordings cannot tell."""
     (low, high), (least, most), (scale, mass) = found.scale, found.load, found.together
     lines = []
-    if found.hardly:
+    if found.is_undetermined:
         lines.append(
             f'These torques and the masses of {found.where} hardly tell the size of the efforts: '
             f'they could be {low:.2f} to {high:.2f} times the torques. Do not trust the '
@@ -110,10 +110,10 @@ def headline(found: Verdict) -> str:
         return 'The recordings are NOT sound.'
     if not found.sound:
         return 'The recordings are NOT sound, cause unknown.'
-    return 'The recordings are sound, with a question.' if found.asks else ''
+    return 'The recordings are sound, with a question.' if found.has_questions else ''
 
 
-def _sentence(one: Cause, names: Sequence[str], effort_scale: Any) -> str:
+def _sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
     """Return the sentence on a cause or question."""
     value, kind = one.values[0], one.kind
     if kind == 'gravity' and np.linalg.norm(one.values) < 5.0:

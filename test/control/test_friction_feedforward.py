@@ -72,14 +72,14 @@ def test_a_corner_of_the_deviations_is_compensated_exactly(seed):
     np.testing.assert_allclose(found, least.torque(dq), rtol=0.0, atol=ROUNDING_NM)
 
 
-FRICTIONS = [
+FRICTION_MODELS = [
     load('fer').friction,
     ViscousCoulombFriction(np.ones(7), np.ones(7), np.full(7, 0.5)),
     MaxwellSlipFriction(*np.ones((3, 7)), np.ones((2, 7)), REACH),
 ]
 
 
-@pytest.mark.parametrize('friction', FRICTIONS)
+@pytest.mark.parametrize('friction', FRICTION_MODELS)
 def test_at_rest_nothing_is_pushed_by_noise(friction):
     rng = np.random.default_rng(0)
     q = rng.normal(0.0, 1e-4, (500, 7))  # ten times a resting arm's encoder noise

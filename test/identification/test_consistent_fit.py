@@ -11,9 +11,9 @@ from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.hand_file import load_hand
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import fit_consistent
+from franka_dynamics.identification.gram_sums import GramSums
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.solve import equations, INDEPENDENT
-from franka_dynamics.identification.sums import Sums
+from franka_dynamics.identification.solve import equations, SAMPLES_PER_INDEPENDENT_SAMPLE
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -21,7 +21,7 @@ from ..arms import with_link
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
-PRIOR = Prior.towards(FER, MODEL, np.ones(7))
+PRIOR = Prior.centered_at(FER, MODEL, np.ones(7))
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
 
 
@@ -32,14 +32,18 @@ def equations_of(simulate, model, arm, friction=FRICTION, noise=0.01, **kwargs):
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     exact = replace(motion, effort=torque, effort_unfiltered=torque)
-    sums, prior = Sums.of(model, FER, exact), Prior.towards(FER, model, np.ones(7))
-    return equations(sums, prior, np.full(7, noise / np.sqrt(INDEPENDENT))), theta
+    sums, prior = GramSums.of(model, FER, exact), Prior.centered_at(FER, model, np.ones(7))
+    return equations(
+        sums, prior, np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
+    ), theta
 
 
 def fitted(simulate, arm, *, start=FER, **kwargs):
     """Return the arm fitted to torques of `arm`, with a prior of precision one."""
     equations, _ = equations_of(simulate, MODEL, arm, **kwargs)
-    return fit_consistent(equations, Prior.towards(start, MODEL, np.ones(7)), 1.0, start=start)[0]
+    return fit_consistent(
+        equations, Prior.centered_at(start, MODEL, np.ones(7)), 1.0, start=start
+    )[0]
 
 
 @pytest.mark.parametrize('rotor_inertia', [0.0, 0.05])
@@ -48,11 +52,11 @@ def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_i
     truth = replace(load('fer', hand='franka_hand'), joints=joints)
     model = TorqueModel.of(FER, rotor_inertia=rotor_inertia > 0.0)
     equations, theta = equations_of(simulate, model, truth, duration=30.0)
-    prior = Prior.towards(FER, model, np.ones(7))
+    prior = Prior.centered_at(FER, model, np.ones(7))
     arm, found = fit_consistent(equations, prior, 0.01, start=FER)
     b = len(model.base)
     # The weak prior, the prior of friction and the solver's tolerance.
-    assert np.abs((found - theta)[:b] / prior.deviations[:b]).max() < 1.2e-2
+    assert np.abs((found - theta)[:b] / prior.std[:b]).max() < 1.2e-2
     np.testing.assert_allclose(found[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in arm.links)
     np.testing.assert_allclose(model.base.values(arm), found[:b], rtol=0.0, atol=1e-12)

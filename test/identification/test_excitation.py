@@ -19,13 +19,13 @@ from franka_dynamics.identification.excitation import (
     random_trajectory,
 )
 from franka_dynamics.identification.excitation_problem import (
-    _bar_distance,
-    bag_information,
-    bar_ends,
+    _distance,
     clearances,
     ExcitationLimits,
     ExcitationProblem,
     heights,
+    information_matrix,
+    skeleton_points,
 )
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
@@ -55,9 +55,9 @@ def test_a_few_steps_beat_any_random_trajectory(excitation):
     drawn = [
         random_trajectory(problem, FR3.home, 10.0, np.random.default_rng(k)) for k in range(4)
     ]
-    worst = [problem.left_open(*one.sampled(100)).max() for one in drawn]
-    assert excitation.left_open.max() < min(worst)
-    assert len(excitation.deviations) == 64
+    worst = [problem.std_ratios(*one.sampled(100)).max() for one in drawn]
+    assert excitation.std_ratios.max() < min(worst)
+    assert len(excitation.std) == 64
 
 
 def drawn_motion(problem, seed, samples):
@@ -72,12 +72,14 @@ def test_predicted_deviations_are_those_of_estimates():
     problem = ExcitationProblem(FER, LIMITS, duration=20.0)
     motion = drawn_motion(problem, 2, 600)
     # 30 independent samples per second for 20 s, with the problem's noise.
-    rows = problem.model.regressor(*problem.model.blocks(motion)) / problem.noise[:, None]
-    known, _ = Prior.towards(FER, problem.model, np.ones(7)).rows(1.0)
+    rows = (
+        problem.model.regressor(*problem.model.regressor_blocks(motion)) / problem.noise[:, None]
+    )
+    known, _ = Prior.centered_at(FER, problem.model, np.ones(7)).least_squares_rows(1.0)
     units = 1.0 / np.diag(known)
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known]) * units
     expected = units * np.linalg.norm(np.linalg.pinv(stacked), axis=1)
-    found = problem.deviations(motion.q, motion.dq, motion.ddq)
+    found = problem.std(motion.q, motion.dq, motion.ddq)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0.0)
 
 
@@ -85,8 +87,8 @@ def test_bags_that_are_given_are_complemented():
     problem = ExcitationProblem(FER, LIMITS)
     first, second = (drawn_motion(problem, seed, 300) for seed in (3, 4))
     states = second.q, second.dq, second.ddq
-    given = replace(problem, known=bag_information(problem, first))
-    alone, together = (one.left_open(*states) for one in (problem, given))
+    given = replace(problem, known=information_matrix(problem, first))
+    alone, together = (one.std_ratios(*states) for one in (problem, given))
     assert (together <= alone + 1e-12).all()
     assert together.max() < alone.max() and together.mean() < 0.95 * alone.mean()
     assert given.criterion(*states) < problem.criterion(*states)
@@ -102,7 +104,7 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     assert (np.abs(ddq) < LIMITS.fraction * FR3.limit('acceleration') + slack).all()
     torque = PinocchioModel(FR3).inverse_dynamics(q, dq, ddq)
     assert (np.abs(torque) < LIMITS.fraction * FR3.limit('effort') + 0.1).all()
-    points = bar_ends(FR3, q, LIMITS.tool)
+    points = skeleton_points(FR3, q, LIMITS.tool)
     assert heights(points).min() > LIMITS.table_margin - slack
     assert clearances(points).min() > LIMITS.clearance - slack
 
@@ -110,8 +112,10 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
 def test_a_parameter_too_small_to_matter_makes_no_torque():
     # Only the inertia of the FR3's last link makes less torque than the noise.
     problem = ExcitationProblem(FR3, LIMITS)
-    names, deviations = problem.model.base.names, problem.prior.deviations
-    small = [name for name, one in zip(names, problem.not_known(deviations)) if not one]
+    names, deviations = problem.model.base.names, problem.prior.std
+    small = [
+        name for name, one in zip(names, problem.unidentified_essential(deviations)) if not one
+    ]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     # One standard deviation of XX_7 changes Pinocchio's torques by as much as predicted.
     place, last = names.index('XXR_7'), FR3.links[6]
@@ -121,7 +125,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
         for one in (with_link(FR3, 6, changed), FR3)
     )
     part = (np.abs(with_it - without) / problem.noise).max()
-    assert part == pytest.approx(problem.torques_left(deviations)[place], rel=1e-6)
+    assert part == pytest.approx(problem.torque_to_noise_ratio(deviations)[place], rel=1e-6)
     assert part < 0.1
 
 
@@ -140,7 +144,7 @@ def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
     most = braking - FR3.limit('velocity_offset')
     slowed = most > 0.0  # the others must stand still there
     assert slowed.sum() > 3
-    left = ExcitationProblem(FR3, LIMITS).limits_left(q, dq, ddq)[:10, 14:21]
+    left = ExcitationProblem(FR3, LIMITS).state_margins(q, dq, ddq)[:10, 14:21]
     expected = LIMITS.fraction - dq[:10] / np.where(slowed, most, 1.0)
     np.testing.assert_allclose(left[:, slowed], expected[:, slowed], rtol=0.0, atol=1e-9)
     assert left.max() < 0.0  # though below the constant limit
@@ -173,14 +177,14 @@ def test_no_points_of_two_bars_are_nearer_than_their_distance():
     for a, b, c, d in ends:
         first, second = a + parts * (b - a), c + parts * (d - c)
         brute = np.linalg.norm(first[:, None] - second[None], axis=-1).min()
-        distance = _bar_distance(a, b, c, d)
+        distance = _distance(a, b, c, d)
         assert distance <= brute + 1e-12
         # A grid of 300 steps on bars of some 3 m misses the nearest points by 5 mm at most.
         assert distance == pytest.approx(brute, abs=5e-3)
 
 
 def test_the_upright_arms_height_is_the_sum_of_its_rows():
-    points = bar_ends(FER, np.zeros(7), tool=0.1)
+    points = skeleton_points(FER, np.zeros(7), tool=0.1)
     # d1 + d3 + d5 to the wrist; the flange then points down by 0.107, the tool by 0.1 more.
     elbow, wrist = 0.333 + 0.316, 0.333 + 0.316 + 0.384
     expected = [[0.0, 0.0, wrist], [0.088, 0.0, wrist - 0.207]]

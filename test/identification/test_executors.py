@@ -64,7 +64,7 @@ def test_a_long_bag_is_read_piece_by_piece_and_one_without_effort_is_left_out(pa
     theta = np.concatenate([model.base.values(REAL), friction.ravel()])
 
     def mean_square(summary):
-        return summary.sums.squares(theta).sum() / summary.sums.samples.sum()
+        return summary.sums.squared_residuals(theta).sum() / summary.sums.samples.sum()
 
     for path, left_out in ((paths[0], 0), (tmp_path / 'bag', 1)):
         pieces = read(Bag(str(path), ARM.joint_names, at_once=quarter + 5), 'bag')

@@ -13,7 +13,7 @@ from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.sources import require_motion
-from franka_dynamics.identification.verdict import of_motion
+from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import conclusion, details
@@ -52,7 +52,7 @@ def runs(draw):
 def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     # Of the fast recording; the slow one's are those of `identify arm`.
     result = identified
-    own, others = result.arm_score, result.published[0]
+    own, others = result.arm_errors, result.published_errors[0]
     assert own.test.E < 0.236 and own.rigid.E < 0.92
     assert others.test.E == pytest.approx(0.560, abs=3e-3)
     assert len(own.folds) == 5
@@ -75,8 +75,10 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
     motion = ready(recording, arm, SIMPLE)
     result = identify([motion], arm, [arm], SIMPLE)
-    replayed = of_motion(motion, result.estimate.model, arm, [arm], 'log')
-    assert replayed.unknowable.scale == pytest.approx(result.verdict.unknowable.scale, rel=1e-9)
+    replayed = judge_motion(motion, result.estimate.model, arm, [arm], 'log')
+    assert replayed.mass_ambiguity.scale == pytest.approx(
+        result.verdict.mass_ambiguity.scale, rel=1e-9
+    )
     assert replayed.sound == result.verdict.sound
 
 
@@ -95,7 +97,7 @@ def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
     # Of this recording only the published masses tell the sign.
     motion = prepared['slow']
     other = replace(motion, effort=-motion.effort)
-    found = of_motion(other, SLIP.torque_model(FER), FER, [FER], 'log')
+    found = judge_motion(other, SLIP.torque_model(FER), FER, [FER], 'log')
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == ('gain', ()) and not found.sound
     assert cause.values[0] == pytest.approx(-1.0, abs=0.1)
@@ -108,7 +110,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
     result = identify([ready(log, arm, SIMPLE)], arm, [arm], SIMPLE)
-    assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
+    assert result.arm_errors.rigid.E > result.published_errors[0].rigid.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
     gravity, before, expected = (
@@ -126,9 +128,9 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():
     result = identify(runs(0), FR3, [FR3])
-    published = result.published[0]
-    assert result.arm_score.test.E < min(0.35, published.test.E)
-    assert result.arm_score.rigid.E < published.rigid.E
+    published = result.published_errors[0]
+    assert result.arm_errors.test.E < min(0.35, published.test.E)
+    assert result.arm_errors.rigid.E < published.rigid.E
     assert published.test.E < 0.5
     assert result.improvement.better and result.verdict.sound
 
@@ -139,14 +141,14 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     # The prior keeps friction that the motion does not show near zero, with a large deviation.
     fv_5 = result.estimate.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
-    assert result.estimate.deviations[fv_5] > 0.5 * result.estimate.prior.deviations[fv_5]
-    assert result.estimate.left_open[fv_5] > 0.5
+    assert result.estimate.std[fv_5] > 0.5 * result.estimate.prior.std[fv_5]
+    assert result.estimate.std_ratios[fv_5] > 0.5
     (line,) = (one for one in details(result) if 'poorly known' in one)
     assert '5' in line.partition(' poorly')[0] and 'joints hardly move' in line
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
-    assert result.arm_score.test.E < result.published[0].test.E
+    assert result.arm_errors.test.E < result.published_errors[0].test.E
     assert result.recordings.unseen == 2
 
 
@@ -169,7 +171,7 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
         simulate(drawn_around(arm, 3), duration=9.9, noise=0.2, seed=k) for k in range(4)
     ]
     result = identify(recordings, arm, options=SIMPLE)
-    assert len(result.arm_score.folds) == len(result.recordings.notes) == 4
+    assert len(result.arm_errors.folds) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
         identify(recordings[:1], arm, options=SIMPLE)
@@ -231,7 +233,7 @@ def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
 def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared, tmp_path):
     motion = prepared['fast']
     broken = replace(motion, effort=motion.effort * np.where(np.arange(7) == 3, 1.3, 1.0))
-    found = of_motion(broken, SLIP.torque_model(FER), FER, [FER], 'log')
+    found = judge_motion(broken, SLIP.torque_model(FER), FER, [FER], 'log')
     (cause,) = found.causes
     result = replace(identified, verdict=found)
     assert (cause.kind, cause.joints) == ('gain', (3,)) and not result.accepted

@@ -36,7 +36,7 @@ def with_and_without(simulate, body, friction, **kwargs):
 def test_a_swung_kilogram_is_identified_with_its_inertia(simulate):
     motions = with_and_without(simulate, ONE_KG, FER.friction, duration=15.0, noise=0.2)
     found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
-    assert np.abs((found.values - truth) / found.deviations).max() < 3.0
+    assert np.abs((found.values - truth) / found.std).max() < 3.0
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
     assert found.inertia_shown and body_of(found).is_physical()
@@ -48,7 +48,7 @@ def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
         for seed, arm in ((3, FER), (4, FER.with_payload(ONE_KG)))
     )
     found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
-    assert np.abs((found.values - truth) / found.deviations).max() < 3.0
+    assert np.abs((found.values - truth) / found.std).max() < 3.0
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     assert not found.inertia_shown and not any(found.payload[4:])
 
@@ -87,4 +87,4 @@ def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
     motions = with_and_without(simulate, body, rubbing, duration=20.0, noise=0.2)
     found = identify_payload(*motions, replace(FER, joints=tuple(joints)))
     assert found.values[0] == pytest.approx(0.3, abs=0.03)
-    assert found.deviations[0] < 0.03
+    assert found.std[0] < 0.03

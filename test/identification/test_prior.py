@@ -11,13 +11,18 @@ import pytest
 from franka_dynamics.arm import available_sets, LinkInertia, load
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification.gram_sums import GramSums
 from franka_dynamics.identification.prior import (
     Prior,
-    supported_precision,
+    starting_set_precision,
     with_minimum_gyration,
 )
-from franka_dynamics.identification.solve import deviations, equations, estimate, INDEPENDENT
-from franka_dynamics.identification.sums import Sums
+from franka_dynamics.identification.solve import (
+    equations,
+    estimate,
+    posterior_std,
+    SAMPLES_PER_INDEPENDENT_SAMPLE,
+)
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -26,7 +31,7 @@ from ..arms import drawn_around
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
-PRIOR, B = Prior.towards(FER, MODEL, np.ones(7)), len(MODEL.base)
+PRIOR, B = Prior.centered_at(FER, MODEL, np.ones(7)), len(MODEL.base)
 NOISE = np.where(FER.limit('effort') > 50.0, 0.3, 0.1)
 FRICTION = np.tile([0.3, 0.3, 0.0], 7)
 
@@ -49,18 +54,20 @@ def test_the_distance_of_a_small_change_is_twice_the_divergence():
 
 
 def test_a_rotor_is_held_to_what_its_joints_limit_accelerates_at_100_rad_per_s2():
-    prior = Prior.towards(FER, TorqueModel.of(FER, rotor_inertia=True), np.ones(7))
+    prior = Prior.centered_at(FER, TorqueModel.of(FER, rotor_inertia=True), np.ones(7))
     found = np.sqrt(np.diag(prior.covariance)[70:])
     np.testing.assert_allclose(found, FER.limit('effort') / 100.0, rtol=1e-12)
 
 
 def test_the_prior_is_the_least_over_arms_with_these_parameters():
-    deviations = PRIOR.deviations[:B]
+    deviations = PRIOR.std[:B]
     change = 0.01 * np.random.default_rng(1).standard_normal(B) * deviations
     # The smallest standard change with these base parameters, in units of the prior.
     whitened = MODEL.base.matrix @ np.linalg.cholesky(PRIOR.covariance)
     smallest, *_ = np.linalg.lstsq(whitened / deviations[:, None], change / deviations, rcond=None)
-    assert np.sum((PRIOR.root @ change) ** 2) == pytest.approx(smallest @ smallest, rel=1e-6)
+    assert np.sum((PRIOR.sqrt_precision @ change) ** 2) == pytest.approx(
+        smallest @ smallest, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
@@ -82,7 +89,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
-    sums = Sums.of(MODEL, FER, prepare(simulate(FER, duration=60.0)))
+    sums = GramSums.of(MODEL, FER, prepare(simulate(FER, duration=60.0)))
     values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
@@ -92,8 +99,8 @@ def drawn(samples, arm, rng):
     sums, roots = samples
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
     p, products = len(truth), sums.products.copy()
-    # Noise is correlated over INDEPENDENT samples.
-    size = NOISE * np.sqrt(INDEPENDENT)
+    # Noise is correlated over SAMPLES_PER_INDEPENDENT_SAMPLE samples.
+    size = NOISE * np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE)
     noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
     known = products[..., :p, :p] @ truth
     products[..., :p, -1] = products[..., -1, :p] = known + noise
@@ -104,9 +111,9 @@ def drawn(samples, arm, rng):
 def scores(sums, truth, prior, precision):
     """Return errors over standard deviations: of the prior as it is, and as stated, (2, b)."""
     theta = estimate(sums, prior, precision, NOISE)
-    stated, _ = deviations(sums, prior, precision, NOISE, theta)
+    stated, _ = posterior_std(sums, prior, precision, NOISE, theta)
     triangle, _ = equations(sums, prior, NOISE)
-    rows, _ = prior.rows(precision)
+    rows, _ = prior.least_squares_rows(precision)
     claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + rows.T @ rows)))
     return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
 
@@ -132,7 +139,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
         found = [
-            supported_precision(equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR)
+            starting_set_precision(equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR)
             for arm in arms
         ]
         precisions = np.array([(one.masses, one.inertias) for one in found])
@@ -144,7 +151,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
 
 @pytest.mark.parametrize(('truth', 'start'), list(permutations(available_sets('fer'), 2)))
 def test_shipped_sets_cover_each_other_nearly(samples, truth, start):
-    prior = Prior.towards(load('fer', start), MODEL, np.ones(7))
+    prior = Prior.centered_at(load('fer', start), MODEL, np.ones(7))
     sums, theta = drawn(samples, load('fer', truth), np.random.default_rng(1))
     claimed, shown = scores(sums, theta, prior, 100.0)
     # franka_description differs from the others by more than 100 % of inertias, so that some of

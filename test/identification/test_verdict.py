@@ -9,10 +9,15 @@ import pytest
 
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.identification.contact import contact
+from franka_dynamics.identification.contact import contact_time
+from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.unknowable import Unknowable
-from franka_dynamics.identification.verdict import Cause, of_motion, possible, Verdict
+from franka_dynamics.identification.verdict import (
+    Diagnosis,
+    is_physical_fault,
+    judge_motion,
+    Verdict,
+)
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
@@ -39,7 +44,7 @@ def usual(simulate):
 
 def judged(motion, gravity=tuple(DOWN)):
     model = replace(OPTIONS, gravity=gravity).torque_model(FER)
-    return of_motion(motion, model, FER, [FER], 'log')
+    return judge_motion(motion, model, FER, [FER], 'log')
 
 
 def scaled(motion, joint, gain):
@@ -153,8 +158,8 @@ def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, usual):
         found = judged(motion)
         assert found.causes == () and found.questions == () and found.sound
     # Of an arm with published masses nothing is asked, but a range is stated.
-    assert not found.asks and headline(found) == ''
-    low, high = found.unknowable.scale
+    assert not found.has_questions and headline(found) == ''
+    low, high = found.mass_ambiguity.scale
     assert low < 1.0 < high < low + 0.3
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert f'{low:.2f}' in line and f'{high:.2f}' in line
@@ -171,7 +176,7 @@ def test_short_recordings_of_arms_unlike_the_published_set_are_sound(simulate, j
         friction = ViscousCoulombFriction(0.005 * most, 0.005 * most, offset)
         truth = drawn_around(arm, seed, size=(0.1, 0.15, 0.2)[seed % 3])
         motion = prepare(simulate(truth, friction=friction, noise=0.2, seed=seed))
-        found = of_motion(motion, OPTIONS.torque_model(arm), arm, [arm], 'log')
+        found = judge_motion(motion, OPTIONS.torque_model(arm), arm, [arm], 'log')
         assert found.sound, (seed, found)
 
 
@@ -198,7 +203,7 @@ def test_gravity_of_a_size_that_it_does_not_have_is_not_named(sound):
     part = NewtonEulerModel(FER).gravity(sound.q)
     found = judged(replace(sound, effort=sound.effort - 0.2 * part))
     assert all(one.kind != 'gravity' for one in found.causes)
-    assert not found.sound or found.unknowable.scale[0] < 0.85
+    assert not found.sound or found.mass_ambiguity.scale[0] < 0.85
 
 
 def test_a_zero_of_the_first_joint_of_an_arm_on_a_wall_is_a_turn_of_its_base(sound):
@@ -225,8 +230,8 @@ def test_a_load_that_comes_and_a_push_are_named_with_their_time(sound):
 def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     motion = with_load(usual, FER, mass) if mass else usual
     found = judged(replace(motion, effort=scale * motion.effort))
-    assert found.sound and found.asks
-    assert found.unknowable.together == pytest.approx((scale, mass), abs=0.15)
+    assert found.sound and found.has_questions
+    assert found.mass_ambiguity.together == pytest.approx((scale, mass), abs=0.15)
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--effort-scale' in line and '--payload' in line and '--hand' in line
     assert 'gaz2019 bare' in line  # the set that the recording was compared with
@@ -241,9 +246,11 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     ],
 )
 def test_a_range_that_says_nothing_or_excludes_one_asks(low, high, excludes, words):
-    found = Verdict(unknowable=Unknowable((low, high), (0.0, 1.0), (1.0, 0.0), excludes, 'urdf'))
+    found = Verdict(
+        mass_ambiguity=MassAmbiguity((low, high), (0.0, 1.0), (1.0, 0.0), excludes, 'urdf')
+    )
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert found.asks is bool(words) and all(word in line for word in words)
+    assert found.has_questions is bool(words) and all(word in line for word in words)
 
 
 def test_the_range_of_a_factor_contains_the_true_one(simulate):
@@ -252,7 +259,7 @@ def test_the_range_of_a_factor_contains_the_true_one(simulate):
         truth = drawn_around(FER, seed, size=0.1)
         motion = prepare(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, seed=seed))
         found = judged(replace(motion, effort=scale * motion.effort))
-        low, high = found.unknowable.scale
+        low, high = found.mass_ambiguity.scale
         assert found.sound and high < 2.0 * low
         contained += low < scale < high
     assert contained >= 3  # of four, each within two standard deviations
@@ -298,7 +305,7 @@ def test_a_reversed_joint_without_gravity_shows_by_friction_that_drives(sound):
 
 def test_efforts_behind_positions_are_late_and_before_them_early():
     for seconds, words in ((0.05, '50 ms late'), (-0.05, '50 ms early')):
-        found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5, 1.5),))
+        found = Verdict((Diagnosis('delay', (), (seconds,), 2.0, 0.5, 1.5),))
         first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
         assert words in first
 
@@ -316,7 +323,7 @@ def test_efforts_behind_positions_are_late_and_before_them_early():
     ],
 )
 def test_a_fault_that_cannot_be_is_not_named(kind, values, can_be):
-    assert possible(Cause(kind, (), values, 2.0, 1.0), DOWN) is can_be
+    assert is_physical_fault(Diagnosis(kind, (), values, 2.0, 1.0), DOWN) is can_be
 
 
 @pytest.mark.parametrize(
@@ -330,7 +337,7 @@ def test_a_fault_that_cannot_be_is_not_named(kind, values, can_be):
 )
 def test_a_contact_is_short_and_explains_more_than_other_faults(touched, left, named):
     sizes = np.where(np.arange(20) < touched, 6.0, 1.0)
-    assert contact(10.0 + np.arange(20), sizes, left) == (10.0 if named else None)
+    assert contact_time(10.0 + np.arange(20), sizes, left) == (10.0 if named else None)
 
 
 def stuck_at_first(seed, rest=300, rate=100.0):
@@ -366,7 +373,7 @@ def of_a_drawn_arm(name, seed, size, change):
     )
     model = IdentificationOptions().torque_model(arm)
     motion = prepare(log, columns=model.friction.columns)
-    return of_motion(change(motion), model, arm, sets, 'log')
+    return judge_motion(change(motion), model, arm, sets, 'log')
 
 
 def test_two_gains_of_drawn_arms_are_not_taken_for_a_third_joints():

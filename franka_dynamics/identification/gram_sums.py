@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The samples of a recording as sums of products, part by part and joint by joint.
+Gram matrices of regressor and torque, summed over samples, by part of a recording and joint.
 
 A row of the regressor of joint j, extended by further columns and the joint's torque, is x. The
 sum over samples of x x^T is all that a least-squares fit needs, whichever columns it uses. Sums of
@@ -24,20 +24,23 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from .torque_model import MASS_AND_MOMENT, OFFSET, TorqueModel
+from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..recordings.preprocessing import Motion, moves
 from ..typing import Array
 
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
-_BLOCK = 1024  # samples at once: some MB of columns for a seven-joint arm
-_ZERO_STEP = 1e-4  # step of central differences of positions [rad or m]
+_BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
+_POSITION_STEP = 1e-4  # step of central differences [rad or m]
 _LAG_STEP_S = 1e-4
-# A motion repeats if positions a period apart differ by less than _SAME of the positions' standard
-# deviation, after they differed by more than _APART of it at a shorter lag. The recording of a
-# real FER that repeats after 13.3 s has 0.002 at this lag and up to 1.7 at shorter ones.
-_SAME, _APART, _LEAST_PERIOD_S = 0.1, 0.5, 3.0
+# A motion repeats if positions a period apart differ by less than _REPEAT_RATIO of the
+# positions' standard deviation, after they differed by more than _APART_RATIO of it at a
+# shorter lag. The recording of a real FER that repeats after 13.3 s has 0.002 at this lag and up
+# to 1.7 at shorter ones.
+_REPEAT_RATIO = 0.1
+_APART_RATIO = 0.5
+_MIN_PERIOD_S = 3.0
 
 # A fault's kind, and its joints or, for a load that comes or goes, the quarter where it does.
 Fault = tuple[str, tuple[int, ...]]
@@ -52,11 +55,13 @@ def period_of(motion: Motion) -> float:
     spectrum = np.fft.rfft(x, 2 * n, axis=0)
     products = np.fft.irfft(np.sum(np.abs(spectrum) ** 2, axis=1), 2 * n)[:n]
     energy = np.concatenate([[0.0], np.cumsum(np.sum(x * x, axis=1))])
-    lags = np.arange(max(1, n - int(_LEAST_PERIOD_S * rate)))
+    lags = np.arange(max(1, n - int(_MIN_PERIOD_S * rate)))
     apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
     relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
-    again = np.flatnonzero((relative < _SAME) & (np.maximum.accumulate(relative) > _APART))
-    again = again[again >= _LEAST_PERIOD_S * rate]
+    again = np.flatnonzero(
+        (relative < _REPEAT_RATIO) & (np.maximum.accumulate(relative) > _APART_RATIO)
+    )
+    again = again[again >= _MIN_PERIOD_S * rate]
     if not len(again):
         return np.inf
     near = again[again < again[0] + rate]
@@ -64,31 +69,31 @@ def period_of(motion: Motion) -> float:
 
 
 def folds(
-    motion: Motion, period: float, place: tuple[float, float], start: float
+    motion: Motion, period: float, extent: tuple[float, float], start: float
 ) -> NDArray[np.intp]:
     """
     Return the fold of every sample, shape (N,): by phase where the motion repeats, else by time.
 
-    `place` are the piece's begin and end as fractions of the recording, `start` its time [s].
+    `extent` are the piece's start and end as fractions of the recording, `start` its time [s].
     """
     if np.isfinite(period):
         part = (motion.time + start) % period / period
     else:
-        part = np.linspace(*place, len(motion), endpoint=False)
+        part = np.linspace(*extent, len(motion), endpoint=False)
     return np.minimum(FOLDS * part, FOLDS - 1).astype(np.intp)
 
 
-def directions(gravity: Array) -> Array:
-    """Return two level vectors as long as gravity (3,), and gravity itself, (3, 3) [m/s^2]."""
+def gravity_axes(gravity: Array) -> Array:
+    """Return two horizontal vectors of gravity's magnitude, and gravity itself, (3, 3) [m/s^2]."""
     level = np.linalg.svd(gravity[None, :])[2][1:] * np.linalg.norm(gravity)
     return np.concatenate([level, gravity[None, :]])
 
 
-def places(model: TorqueModel) -> dict[Fault, list[int]]:
-    """Return the indices of the columns of every fault among all columns of `Sums`."""
+def fault_columns(model: TorqueModel) -> dict[Fault, list[int]]:
+    """Return the indices of each fault's columns among all columns of `GramSums`."""
     n, b = model.n, len(model.base)
-    k = model.friction.terms
-    offsets = b + model.friction.symbols.index(OFFSET) + k * np.arange(n)
+    k = model.friction.term_count
+    offsets = b + model.friction.symbols.index(OFFSET_SYMBOL) + k * np.arange(n)
     first = b + k * n
     gravity, loads, joints = first + 4, first + 7, first + 23
     found: dict[Fault, list[int]] = {
@@ -133,11 +138,11 @@ def _whole_columns(arm: ArmDescription, gravity: Array, motion: Motion) -> tuple
     return rigid, later, lagging
 
 
-def _fault_columns(
+def _fault_torques(
     model: TorqueModel, arm: ArmDescription, motion: Motion, base: Array, rigid: Array, late: Array
 ) -> list[Array]:
     """
-    Return the torques (N, n) of all faults' columns but the first four, as in `places`.
+    Return the torques (N, n) of all faults' columns but the first four, as in `fault_columns`.
 
     `base` (N, n, b) are the base parameters' columns, `rigid` (N, n) the rigid-body torque, and
     `late` (N,) the time as a fraction of the recording.
@@ -145,35 +150,35 @@ def _fault_columns(
     gravity, each = model.base.gravity[0], np.eye(arm.n)
     dynamics = NewtonEulerModel(arm, gravity)
     drifting = rigid * (late - 0.5)[:, None]
-    load = np.moveaxis(base @ model.loads(arm)[:, MASS_AND_MOMENT], -1, 0)
-    found = [NewtonEulerModel(arm, one).gravity(motion.q) for one in directions(gravity)]
+    load = np.moveaxis(base @ model.load_matrix(arm)[:, MASS_AND_FIRST_MOMENT], -1, 0)
+    found = [NewtonEulerModel(arm, one).gravity(motion.q) for one in gravity_axes(gravity)]
     found += [one * (late >= quarter / 4)[:, None] for quarter in range(4) for one in load]
     for step in each:
         before, after = (
             dynamics.inverse_dynamics(motion.q + turn * step, motion.dq, motion.ddq)
-            for turn in (-_ZERO_STEP, _ZERO_STEP)
+            for turn in (-_POSITION_STEP, _POSITION_STEP)
         )
-        found += [rigid * step, drifting * step, (before - after) / (2.0 * _ZERO_STEP)]
+        found += [rigid * step, drifting * step, (before - after) / (2.0 * _POSITION_STEP)]
     for i, j in combinations(range(arm.n), 2):
         found.append((rigid[:, [j]] - rigid[:, [i]]) * (each[i] - each[j]))
     return found
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class GramSums:
     """
-    Sums of products over the samples of recordings, for each fold and joint.
+    Gram matrices of regressor columns and torque over samples, for each fold and joint.
 
     `products` (folds, n, c, c) are of the c columns: base parameters, friction parameters (all
-    joints'), the columns of `places`, and filtered torque. `samples` (folds,) are the numbers of
-    samples. `fastest` and `strongest` (n,) are each joint's largest filtered speed
+    joints'), the columns of `fault_columns`, and filtered torque. `samples` (folds,) are the
+    numbers of samples. `max_speed` and `max_torque` (n,) are each joint's largest filtered speed
     [rad/s] and torque [N m].
     """
 
     products: Array
     samples: NDArray[np.intp]
-    fastest: Array
-    strongest: Array
+    max_speed: Array
+    max_torque: Array
 
     @classmethod
     def of(
@@ -183,26 +188,26 @@ class Sums:
         motion: Motion,
         *,
         period: float | None = None,
-        place: tuple[float, float] = (0.0, 1.0),
+        extent: tuple[float, float] = (0.0, 1.0),
         start: float = 0.0,
-    ) -> Sums:
+    ) -> GramSums:
         """
         Return the sums of a recording or of a piece of one.
 
-        `arm` is the starting set. `period`, `place` and `start` are as for `folds`; without a
+        `arm` is the starting set. `period`, `extent` and `start` are as for `folds`; without a
         period the motion itself is searched for one.
         """
-        part = folds(motion, period_of(motion) if period is None else period, place, start)
-        late = np.linspace(*place, len(motion), endpoint=False)
+        part = folds(motion, period_of(motion) if period is None else period, extent, start)
+        late = np.linspace(*extent, len(motion), endpoint=False)
         rigid, later, lagging = _whole_columns(arm, model.base.gravity[0], motion)
         drifting = rigid * (late - 0.5)[:, None]
         blocks = []
-        for first in range(0, len(motion), _BLOCK):
-            chosen = slice(first, first + _BLOCK)
+        for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
+            chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
             block = motion.part(chosen)
-            base, friction = model.blocks(block)
+            base, friction = model.regressor_blocks(block)
             more = [rigid[chosen], drifting[chosen], later[chosen], lagging[chosen]]
-            more += _fault_columns(model, arm, block, base, rigid[chosen], late[chosen])
+            more += _fault_torques(model, arm, block, base, rigid[chosen], late[chosen])
             more.append(block.effort)
             rows = np.concatenate([model.regressor(base, friction), np.stack(more, -1)], axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
@@ -214,32 +219,32 @@ class Sums:
             np.abs(motion.effort).max(axis=0),
         )
 
-    def __add__(self, other: Sums) -> Sums:
+    def __add__(self, other: GramSums) -> GramSums:
         """Return the sums of both sets of samples, fold by fold."""
-        return Sums(
+        return GramSums(
             self.products + other.products,
             self.samples + other.samples,
-            np.maximum(self.fastest, other.fastest),
-            np.maximum(self.strongest, other.strongest),
+            np.maximum(self.max_speed, other.max_speed),
+            np.maximum(self.max_torque, other.max_torque),
         )
 
-    def as_fold(self, number: int) -> Sums:
+    def as_fold(self, number: int) -> GramSums:
         """Return the same sums with all samples in one fold."""
         products, samples = np.zeros_like(self.products), np.zeros_like(self.samples)
         products[number], samples[number] = self.products.sum(axis=0), self.count
-        return Sums(products, samples, self.fastest, self.strongest)
+        return GramSums(products, samples, self.max_speed, self.max_torque)
 
-    def part(self, chosen: Sequence[int]) -> Sums:
+    def part(self, chosen: Sequence[int]) -> GramSums:
         """Return the sums of some folds, by their numbers."""
         folds = list(chosen)
-        return Sums(self.products[folds], self.samples[folds], self.fastest, self.strongest)
+        return GramSums(self.products[folds], self.samples[folds], self.max_speed, self.max_torque)
 
     @property
     def count(self) -> int:
         """The number of samples."""
         return int(self.samples.sum())
 
-    def squares(self, theta: Array) -> Array:
+    def squared_residuals(self, theta: Array) -> Array:
         """
         Return each joint's sum of squared torque residuals, shape (n,) [N^2 m^2].
 
@@ -248,12 +253,12 @@ class Sums:
         """
         residual = np.zeros(self.products.shape[-1])
         residual[: len(theta)], residual[-1] = -np.asarray(theta), 1.0
-        return self.of_columns(residual)
+        return self.squared_combination(residual)
 
-    def of_columns(self, values: Array) -> Array:
-        """Return each joint's sum of squares, (n,), of the columns times `values` (c,)."""
+    def squared_combination(self, coefficients: Array) -> Array:
+        """Return each joint's sum of squares of columns times `coefficients` (c,), (n,)."""
         whole = self.products.sum(axis=0)
-        return np.maximum(whole @ values @ values, 0.0)
+        return np.maximum(whole @ coefficients @ coefficients, 0.0)
 
     def weighted(self, weights: Array) -> Array:
         """Return the sum over folds and joints of weights (n,) times the products, (c, c)."""

@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What recordings cannot tell: a common factor of all efforts, and a load, look like other masses.
+Ambiguities of masses: a scale error of all efforts and an unknown load look like other masses.
 
 Their columns are sums of base parameters' columns, in any recording. Published masses alone tell
 them apart, within what a real arm differs from these. (A turn of the base about gravity has no
-column at all.) What a single recording leaves open for want of motion is in `solve.left_open`.
+column at all.) What a single recording leaves open for want of motion is in
+`solve.std_ratios`.
 """
 
 from __future__ import annotations
@@ -15,23 +16,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .options import PRIOR_PRECISION
-from .prior import inertia_covariance, Prior, supported_precision, SupportedPrecision
-from .solve import equations, estimate, own_noise
-from .sums import Sums
-from .torque_model import MASS_AND_MOMENT
+from .gram_sums import GramSums
+from .options import DEFAULT_PRIOR_PRECISION
+from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
+from .solve import equations, estimate, joint_noise
+from .torque_model import MASS_AND_FIRST_MOMENT
 from ..recordings.replay import hand_in_words
 from ..typing import Array
 
 # Two standard deviations (95.4 %) of one number and of four.
-_CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
+_CHI_SQUARE_1 = 4.0
+_CHI_SQUARE_4 = 9.7
 _WEAK = 0.01  # weight of a prior about no factor and no load [kg, kg m]
 
 
 @dataclass(frozen=True)
-class Unknowable:
+class MassAmbiguity:
     """
-    What a recording cannot tell, because it looks like other masses, as far as these are known.
+    Ranges of the effort scale and of a flange load that torques and published masses allow.
 
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
@@ -47,34 +49,34 @@ class Unknowable:
     where: str
 
     @property
-    def hardly(self) -> bool:
-        """Whether the ratio may be 1 as well as 0: torques and masses hardly tell it."""
+    def is_undetermined(self) -> bool:
+        """Whether the effort scale may be 1 as well as 0, so that nothing is known about it."""
         return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
 
     @property
-    def asks(self) -> bool:
-        """Whether there is a question to the user."""
-        return self.excludes or self.hardly
+    def has_questions(self) -> bool:
+        """Whether the user must be asked about effort scale or load."""
+        return self.excludes or self.is_undetermined
 
 
-def unknowable(sums: Sums, prior: Prior) -> Unknowable:
+def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     """
-    Return the ranges of a common factor and of a load that torques and published masses allow.
+    Estimate the ranges of the effort scale and of a flange load, within published masses.
 
     `prior` is about a published set. How far the real masses are from it follows from the torques
-    (`supported_precision`), with the factor and the load free. The ranges are those of two
+    (`starting_set_precision`), with the factor and the load free. The ranges are those of two
     standard deviations.
     """
-    theta = estimate(sums, prior, PRIOR_PRECISION, prior.normal)
-    triangle, effort = equations(sums, prior, own_noise(sums, theta))
-    b, known = len(prior.root), prior.reference
+    theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+    triangle, effort = equations(sums, prior, joint_noise(sums, theta))
+    b, known = len(prior.sqrt_precision), prior.reference
     scale = prior.center[:b, None]
-    load = prior.model.loads(known)[:, MASS_AND_MOMENT]
+    load = prior.model.load_matrix(known)[:, MASS_AND_FIRST_MOMENT]
     free = triangle[:, :b] @ np.concatenate([scale, load], axis=1)
-    supported = supported_precision((triangle, effort), prior, free)
-    supported = SupportedPrecision(max(supported.masses, 1.0), max(supported.inertias, 1.0))
-    rows = np.diag(1.0 / prior.deviations)
-    rows[:b, :b] = np.linalg.inv(np.linalg.cholesky(inertia_covariance(prior, supported)))
+    supported = starting_set_precision((triangle, effort), prior, free)
+    supported = StartingSetPrecision(max(supported.masses, 1.0), max(supported.inertias, 1.0))
+    rows = np.diag(1.0 / prior.std)
+    rows[:b, :b] = np.linalg.inv(np.linalg.cholesky(starting_set_covariance(prior, supported)))
     p = len(rows)
     design = np.zeros((2 * p + 5, p + 5))
     design[:p, :p], design[:p, p:], design[p : 2 * p, :p] = triangle, free, rows
@@ -92,7 +94,7 @@ def unknowable(sums: Sums, prior: Prior) -> Unknowable:
     (factor, spread), (loads, spreads) = fitted([0]), fitted([1, 2, 3, 4])
     both, _ = fitted(range(5))
     sides = 2.0 * np.array([-1.0, 1.0])
-    return Unknowable(
+    return MassAmbiguity(
         tuple((1.0 + factor[0] + sides * np.sqrt(spread[0, 0])).tolist()),
         tuple((loads[0] + sides * np.sqrt(spreads[0, 0])).tolist()),
         (1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.identification.gram_sums import FOLDS, folds, GramSums, period_of
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.solve import equations, estimate, friction_alone, residuals
-from franka_dynamics.identification.sums import FOLDS, folds, period_of, Sums
+from franka_dynamics.identification.solve import equations, estimate, fit_friction, rms_residuals
 from franka_dynamics.recordings.preprocessing import prepare
 
 FER = load('fer')
@@ -28,23 +28,27 @@ def motion(simulate):
 
 @pytest.fixture(scope='module')
 def sums(motion):
-    return Sums.of(MODEL, FER, motion, period=np.inf)
+    return GramSums.of(MODEL, FER, motion, period=np.inf)
 
 
 def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
-    prior = Prior.towards(FER, MODEL, sums.strongest)
-    rows = MODEL.regressor(*MODEL.blocks(motion)) / np.sqrt(6.0) / prior.normal[:, None]
-    right = motion.effort / np.sqrt(6.0) / prior.normal
-    known, pull = prior.rows(1.0)
+    prior = Prior.centered_at(FER, MODEL, sums.max_torque)
+    rows = (
+        MODEL.regressor(*MODEL.regressor_blocks(motion))
+        / np.sqrt(6.0)
+        / prior.expected_residual[:, None]
+    )
+    right = motion.effort / np.sqrt(6.0) / prior.expected_residual
+    known, pull = prior.least_squares_rows(1.0)
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
-    found = estimate(sums, prior, 1.0, prior.normal)
-    np.testing.assert_allclose(found / prior.deviations, theta / prior.deviations, atol=1e-6)
+    found = estimate(sums, prior, 1.0, prior.expected_residual)
+    np.testing.assert_allclose(found / prior.std, theta / prior.std, atol=1e-6)
     left = motion.effort - MODEL.torque(motion, theta)
     np.testing.assert_allclose(
-        residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
+        rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
     )
-    triangle, effort = equations(sums, prior, prior.normal)
+    triangle, effort = equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
     other = expected.T @ (expected @ found - right.ravel())
@@ -53,11 +57,11 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
 
 
 def test_friction_alone_brakes_and_leaves_the_inertias(sums):
-    prior = Prior.towards(FER, MODEL, sums.strongest)
-    theta = friction_alone(sums, prior, prior.normal)
+    prior = Prior.centered_at(FER, MODEL, sums.max_torque)
+    theta = fit_friction(sums, prior, prior.expected_residual)
     b = len(MODEL.base)
     np.testing.assert_array_equal(theta[:b], prior.center[:b])
-    assert (theta[b:][MODEL.friction.braking] >= 0.0).all()
+    assert (theta[b:][MODEL.friction.is_nonnegative] >= 0.0).all()
     viscous = theta[b:].reshape(7, -1)[:, 0]
     assert np.abs(viscous - 0.2).max() < 0.15
 
@@ -65,7 +69,7 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
 def test_sums_of_two_pieces_add_up(motion, sums):
     middle = len(motion) // 2
     pieces = [
-        Sums.of(MODEL, FER, motion.part(chosen), period=np.inf, place=place)
+        GramSums.of(MODEL, FER, motion.part(chosen), period=np.inf, extent=place)
         for chosen, place in (
             (slice(middle), (0.0, middle / len(motion))),
             (slice(middle, None), (middle / len(motion), 1.0)),
@@ -74,9 +78,9 @@ def test_sums_of_two_pieces_add_up(motion, sums):
     together = pieces[0] + pieces[1]
     np.testing.assert_array_equal(together.samples, sums.samples)
     # Each joint's largest value comes from either piece.
-    assert len({tuple(one.strongest) for one in (*pieces, sums)}) == 3
-    np.testing.assert_array_equal(together.strongest, np.abs(motion.effort).max(axis=0))
-    np.testing.assert_array_equal(together.fastest, np.abs(motion.dq).max(axis=0))
+    assert len({tuple(one.max_torque) for one in (*pieces, sums)}) == 3
+    np.testing.assert_array_equal(together.max_torque, np.abs(motion.effort).max(axis=0))
+    np.testing.assert_array_equal(together.max_speed, np.abs(motion.dq).max(axis=0))
     p = len(MODEL.names)
     own, whole = (one.products.sum(axis=0)[:, :p, :p] for one in (together, sums))
     np.testing.assert_allclose(own, whole, rtol=0.0, atol=1e-9 * np.abs(whole).max())

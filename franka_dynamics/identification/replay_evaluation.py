@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A recording compared with an arm's published sets, the verdict on it and the guard."""
+"""Compares a recording with an arm's published inertial sets, and judges the recording."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from .options import IdentificationOptions
-from .sources import LEAST_S
-from .verdict import of_motion, Verdict
+from .sources import MIN_MOTION_S
+from .verdict import judge_motion, Verdict
 from ..arm import ArmDescription
 from ..control.residual_replay import replay_residuals, ResidualReplayResult
 from ..recordings.options import SignalOptions
@@ -24,9 +24,9 @@ from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedReplay:
+class ReplayEvaluation:
     """
-    Results of `judge_replay`.
+    Torque errors of inertial sets on a recording, the verdict on it, and the guard's residuals.
 
     `motion` is the prepared `recording`, `fits` the arms' errors, the best first; the `others` are
     as good as it. `verdict` is None after too little motion. `suspicions` are sentences.
@@ -41,15 +41,15 @@ class JudgedReplay:
     suspicions: Sequence[str]
 
 
-def judge_replay(
+def evaluate_replay(
     recording: Recording,
     arms: Sequence[ArmDescription],
     signal: SignalOptions,
     options: IdentificationOptions,
     progress: Callable[[int, int], None] | None = None,
-) -> JudgedReplay:
+) -> ReplayEvaluation:
     """
-    Compare a recording with one arm's sets and hands, `arms`.
+    Compare a recording with `arms`, one arm with each of several inertial sets and hands.
 
     Raises RecordingError if the recording has other units, or too few samples.
     """
@@ -68,9 +68,9 @@ def judge_replay(
     states = recording.time, recording.q, recording.dq, recording.effort
     guard = replay_residuals(fits[0].arm, *states, gravity=options.gravity, progress=progress)
     verdict = None
-    if recording.duration - seconds_at_rest(motion) >= LEAST_S:
+    if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
-        verdict = of_motion(motion, model, alike[0], alike, Path(recording.source).name)
+        verdict = judge_motion(motion, model, alike[0], alike, Path(recording.source).name)
     others, doubts = equally_good(fits, motion), suspicions(recording, arms[0])
-    return JudgedReplay(recording, motion, fits, others, verdict, guard, doubts)
+    return ReplayEvaluation(recording, motion, fits, others, verdict, guard, doubts)
