@@ -33,7 +33,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros import SIMULATION
+from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import (
     REFERENCE_QOS,
     request_message,
@@ -52,7 +52,7 @@ PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
 START_S, ANSWER_S, ATTEMPTS = 90.0, 30.0, 3
 PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent again
 # The launch file puts the arm and its node into this namespace.
-FEEDFORWARD = f'{SIMULATION}/feedforward'
+FEEDFORWARD = f'{SIMULATION_NAMESPACE}/feedforward'
 COMMAND = f'{FEEDFORWARD}: Command'
 
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
@@ -154,7 +154,7 @@ class Session:
         self._arm, self._seconds = load(options.robot_type), options.seconds
         self._factors = options.factors
         self._home = self._arm.home_pose
-        self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION)
+        self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION_NAMESPACE)
         # It needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = Executor()
         self._executor.add_node(self._node)

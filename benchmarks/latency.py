@@ -75,8 +75,8 @@ class Probe:
         from std_srvs.srv import Trigger
 
         from franka_dynamics.arm import load
-        from franka_dynamics.ros.clearance import DECLARATIONS, Receiver
         from franka_dynamics.ros.rclpy_private import Executor
+        from franka_dynamics.ros.receiver_check import DECLARATION_SERVICES, ReceiverKind
 
         arm = load('fr3')
         rclpy.init()
@@ -85,7 +85,7 @@ class Probe:
         # stops within a minute it needs to be told to go on.
         self._clear = self._node.create_client(Trigger, '/feedforward/clear_fault')
         # The node knows a simulated arm, the only receiver it accepts here, by its service.
-        declared = DECLARATIONS[Receiver.ARM]
+        declared = DECLARATION_SERVICES[ReceiverKind.ARM]
         self._declared = self._node.create_service(Trigger, declared, lambda _, answer: answer)
         self._executor = Executor()
         self._executor.add_node(self._node)

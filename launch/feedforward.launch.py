@@ -7,7 +7,7 @@ The node's parameters come from config/feedforward/<target>.yaml, then params_fi
 arguments; the last value of a parameter wins.
 """
 
-from franka_dynamics.ros.launching import feedforward_node, launch_description, text
+from franka_dynamics.ros.launching import feedforward_node, launch_description, string_parameter
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
 TEXTS = ['robot_type', 'arm_prefix', 'target']
@@ -58,10 +58,12 @@ def generate_launch_description():
     return launch_description(ARGUMENTS, node)
 
 
-def node(given):
+def node(arguments):
     """Return the node."""
-    parameters = {name: text(getattr(given, name)) for name in TEXTS}
-    parameters['use_sim_time'] = given.use_sim_time == 'true'
-    parameters = {name: one for name, one in parameters.items() if getattr(given, name) != UNSET}
-    topics = {'~/command': given.command_topic, 'joint_states': given.joint_states_topic}
-    return [feedforward_node(given, given.target or TARGETS[0], parameters, topics)]
+    parameters = {name: string_parameter(getattr(arguments, name)) for name in TEXTS}
+    parameters['use_sim_time'] = arguments.use_sim_time == 'true'
+    parameters = {
+        name: one for name, one in parameters.items() if getattr(arguments, name) != UNSET
+    }
+    topics = {'~/command': arguments.command_topic, 'joint_states': arguments.joint_states_topic}
+    return [feedforward_node(arguments, arguments.target or TARGETS[0], parameters, topics)]

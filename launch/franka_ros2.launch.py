@@ -12,18 +12,18 @@ prefix, so that two arms can have one controller manager. See docs/howto/franka_
 from franka_dynamics.arm import load
 from franka_dynamics.ros.launching import (
     controllers_text,
-    ending,
+    EFFORT_CONTROLLER,
     feedforward_node,
-    FORWARD,
-    generated_files,
-    given_file,
     launch_description,
+    on_exit,
+    optional_file,
     parameters_argument,
-    receiver,
     RECEIVER_HELP,
     spawner,
-    text,
-    TorqueReceiver,
+    string_parameter,
+    torque_controller,
+    TorqueController,
+    write_temporary_files,
 )
 
 TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
@@ -67,41 +67,41 @@ def generate_launch_description():
     return launch_description(ARGUMENTS, everything)
 
 
-def everything(given):
+def everything(arguments):
     """Return the actions that load the controller and start the node."""
-    controllers_file = given_file('controllers_file', given.controllers_file)
-    prefix = given.arm_prefix
-    arm = load(given.robot_type, prefix=prefix)
-    require_fr3(given.robot_type, arm.joint_names[0].removeprefix(prefix))
+    controllers_file = optional_file('controllers_file', arguments.controllers_file)
+    prefix = arguments.arm_prefix
+    arm = load(arguments.robot_type, prefix=prefix)
+    require_fr3(arguments.robot_type, arm.joint_names[0].removeprefix(prefix))
     forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
-    if given.controller == TORQUES:
-        chosen = receiver(arm, given, 'fci', forward, prefix)
+    if arguments.controller == TORQUES:
+        chosen = torque_controller(arm, arguments, 'fci', forward, prefix)
     else:
         # It takes whole trajectories with torques; to ~/command nobody listens.
-        chosen = TorqueReceiver(
-            f'{prefix}{TRAJECTORY}', f'{prefix}{FORWARD}/commands', forward, []
+        chosen = TorqueController(
+            f'{prefix}{TRAJECTORY}', f'{prefix}{EFFORT_CONTROLLER}/commands', forward, []
         )
-    folder = generated_files({'controllers.yaml': chosen.parameters})
+    folder = write_temporary_files({'controllers.yaml': chosen.parameters})
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = spawner(
-        given.namespace,
+        arguments.namespace,
         '--unload-on-kill',
-        chosen.controller,
+        chosen.name,
         file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
-        on_exit=ending(f'the spawner of {chosen.controller}'),
+        on_exit=on_exit(f'the spawner of {chosen.name}'),
     )
     feedforward = feedforward_node(
-        given,
+        arguments,
         'fci',
         {
-            'robot_type': text(given.robot_type),
-            'arm_prefix': text(prefix),
+            'robot_type': string_parameter(arguments.robot_type),
+            'arm_prefix': string_parameter(prefix),
             'target': 'fci',
             'use_sim_time': False,
         },
         {
-            'joint_states': given.joint_states_topic,
-            '~/command': chosen.command,
+            'joint_states': arguments.joint_states_topic,
+            '~/command': chosen.command_topic,
             '~/feedforward_trajectory': f'{prefix}{TRAJECTORY}/joint_trajectory',
         },
         name=f'{prefix}feedforward',

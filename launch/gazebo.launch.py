@@ -19,17 +19,17 @@ import yaml
 from franka_dynamics.arm import available_hands, load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
-    after,
-    CONFIG,
-    FORWARD,
-    generated_files,
-    given_file,
+    CONFIG_FOLDER,
+    EFFORT_CONTROLLER,
+    feedforward_node_for_simulator,
     launch_description,
-    own_node,
+    optional_file,
+    required_node,
     robot_state_publisher,
-    simulated_feedforward,
-    simulated_hardware,
+    ros2_control_actions,
     simulation_arguments,
+    start_after,
+    write_temporary_files,
 )
 from franka_dynamics.simulation import gazebo
 from franka_dynamics.urdf.writer import urdf_text
@@ -49,7 +49,7 @@ ARGUMENTS = {
         ['true', 'false'],
     ),
     'world': (
-        str(CONFIG / 'gazebo_world.sdf'),
+        str(CONFIG_FOLDER / 'gazebo_world.sdf'),
         'An SDF world named franka, with gravity 0 0 -9.81.',
     ),
 }
@@ -60,107 +60,107 @@ def generate_launch_description():
     return launch_description(ARGUMENTS, everything)
 
 
-def everything(given):
+def everything(arguments):
     """Return the actions for the argument control; refuse absent files."""
-    given_file('world', given.world)
-    arm = load(given.robot_type, hand=given.hand)
-    return (direct_way if given.control == 'direct' else ros2_control_way)(given, arm)
+    optional_file('world', arguments.world)
+    arm = load(arguments.robot_type, hand=arguments.hand)
+    return (direct_way if arguments.control == 'direct' else ros2_control_way)(arguments, arm)
 
 
-def server(given, flag):
+def server(arguments, flag):
     """Return the action that starts Gazebo with the world and a flag, -r (run) or none."""
-    flags = [flag, '' if given.gui == 'true' else '-s']
+    flags = [flag, '' if arguments.gui == 'true' else '-s']
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
             PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py'])
         ),
         launch_arguments={
-            'gz_args': ' '.join(filter(None, [given.world, *flags])),
+            'gz_args': ' '.join(filter(None, [arguments.world, *flags])),
             'on_exit_shutdown': 'true',
         }.items(),
     )
 
 
-def of_gazebo(given, package, executable, **more):
+def of_gazebo(arguments, package, executable, **more):
     """Return a node of ROS's packages for Gazebo: the bridge, or what spawns the arm."""
     return Node(
         package=package,
         executable=executable,
-        namespace=given.namespace,
+        namespace=arguments.namespace,
         output='screen',
         **more,
     )
 
 
-def bridge(given, folder):
+def bridge(arguments, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     file = {'config_file': str(folder / 'bridge.yaml')}
-    return of_gazebo(given, 'ros_gz_bridge', 'parameter_bridge', parameters=[file])
+    return of_gazebo(arguments, 'ros_gz_bridge', 'parameter_bridge', parameters=[file])
 
 
-def spawned(given, *source):
+def spawned(arguments, *source):
     """Return the process that spawns the arm in Gazebo."""
-    return of_gazebo(given, 'ros_gz_sim', 'create', arguments=[*source, '-name', gazebo.MODEL])
+    return of_gazebo(arguments, 'ros_gz_sim', 'create', arguments=[*source, '-name', gazebo.MODEL])
 
 
-def ros2_control_way(given, arm):
+def ros2_control_way(arguments, arm):
     """Return the actions that start Gazebo and the node, spawn the arm, then its controllers."""
-    folder = generated_files({'bridge.yaml': yaml.safe_dump(gazebo.bridges())})
+    folder = write_temporary_files({'bridge.yaml': yaml.safe_dump(gazebo.bridges())})
     hardware = {
         'ros2_control': 'gz_ros2_control/GazeboSimSystem',
         'controllers': folder / 'controllers.yaml',
-        'namespace': f'/{given.namespace.strip("/")}',
+        'namespace': f'/{arguments.namespace.strip("/")}',
     }
-    active, others = simulated_hardware(given, arm, TARGET, folder, hardware)
-    spawn = spawned(given, '-topic', 'robot_description')
+    active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
+    spawn = spawned(arguments, '-topic', 'robot_description')
     return [
-        server(given, '-r'),  # controllers cannot be activated while Gazebo is paused
-        bridge(given, folder),
+        server(arguments, '-r'),  # controllers cannot be activated while Gazebo is paused
+        bridge(arguments, folder),
         spawn,
-        after(spawn, 'spawning the arm', active),
+        start_after(spawn, 'spawning the arm', active),
         *others,
     ]
 
 
-def direct_way(given, arm):
+def direct_way(arguments, arm):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
     shapes = load_shapes(arm.name)
-    if given.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
+    if arguments.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
         flange = arm.flange_transform()
         shapes[arm.n] = (
             *shapes.get(arm.n, ()),
             *(shape.moved(flange) for shape in load_hand_shapes()),
         )
     start = gazebo.gazebo_start(arm).position
-    folder = generated_files(
+    folder = write_temporary_files(
         {
             'bridge.yaml': yaml.safe_dump(gazebo.bridges(arm.joint_names)),
             'arm.urdf': gazebo.gazebo_urdf(arm, start, shapes=shapes),
         }
     )
-    spawn = spawned(given, '-file', str(folder / 'arm.urdf'))
-    direct = own_node(
+    spawn = spawned(arguments, '-file', str(folder / 'arm.urdf'))
+    direct = required_node(
         'gazebo_direct',
-        given.namespace,
-        parameters=[{'robot_type': given.robot_type, 'hand': given.hand}],
+        arguments.namespace,
+        parameters=[{'robot_type': arguments.robot_type, 'hand': arguments.hand}],
     )
     # The typed status of gazebo_direct says when the arm is held.
-    name = f'/{given.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
+    name = f'/{arguments.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
     held = ExecuteProcess(
         output='screen',
-        cmd=[sys.executable, '-m', 'franka_dynamics.ros.observer', name],
+        cmd=[sys.executable, '-m', 'franka_dynamics.ros.topic_listener', name],
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     service = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
     resume = ExecuteProcess(output='screen', cmd=[*service.split(), 'pause: false'])
     return [
-        server(given, ''),  # without -r Gazebo starts paused
-        bridge(given, folder),
-        robot_state_publisher(given.namespace, urdf_text(arm, root='world')),
+        server(arguments, ''),  # without -r Gazebo starts paused
+        bridge(arguments, folder),
+        robot_state_publisher(arguments.namespace, urdf_text(arm, root='world')),
         spawn,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
-        simulated_feedforward(given, TARGET, f'{FORWARD}/commands'),
-        after(spawn, 'spawning the arm', direct, held),
-        after(held, 'waiting until the arm is held', resume),
-        after(resume, "Gazebo's start"),
+        feedforward_node_for_simulator(arguments, TARGET, f'{EFFORT_CONTROLLER}/commands'),
+        start_after(spawn, 'spawning the arm', direct, held),
+        start_after(held, 'waiting until the arm is held', resume),
+        start_after(resume, "Gazebo's start"),
     ]

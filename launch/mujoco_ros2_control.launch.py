@@ -11,11 +11,11 @@ from launch_ros.actions import Node
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
-    ending,
-    generated_files,
     launch_description,
-    simulated_hardware,
+    on_exit,
+    ros2_control_actions,
     simulation_arguments,
+    write_temporary_files,
 )
 from franka_dynamics.urdf.writer import mjcf_text
 
@@ -35,25 +35,25 @@ def generate_launch_description():
     return launch_description(ARGUMENTS, everything)
 
 
-def everything(given):
+def everything(arguments):
     """Return the actions that start MuJoCo with its controller manager, controllers and node."""
-    arm = load(given.robot_type, hand=given.hand)
-    tool_shapes = () if given.hand == 'none' else load_hand_shapes()
+    arm = load(arguments.robot_type, hand=arguments.hand)
+    tool_shapes = () if arguments.hand == 'none' else load_hand_shapes()
     model = mjcf_text(arm, shapes=load_shapes(arm.name), tool_shapes=tool_shapes)
-    folder = generated_files({'arm.xml': model})
+    folder = write_temporary_files({'arm.xml': model})
     # With an initial_keyframe mujoco_ros2_control would ignore the initial positions and efforts.
     hardware = {
         'ros2_control': 'mujoco_ros2_control/MujocoSystemInterface',
         'mujoco_model': folder / 'arm.xml',
-        'headless': given.headless,
+        'headless': arguments.headless,
     }
-    active, others = simulated_hardware(given, arm, TARGET, folder, hardware)
+    active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
     manager = Node(
         package='mujoco_ros2_control',
         executable='ros2_control_node',
-        namespace=given.namespace,
+        namespace=arguments.namespace,
         output='screen',
-        on_exit=ending('MuJoCo'),
+        on_exit=on_exit('MuJoCo'),
         parameters=[{'use_sim_time': True}, str(folder / 'controllers.yaml')],
     )
     return [manager, active, *others]

@@ -10,11 +10,11 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
     feedforward_node,
-    given_file,
     launch_description,
     namespace_argument,
-    own_node,
-    text,
+    optional_file,
+    required_node,
+    string_parameter,
 )
 
 TARGET = 'mujoco'
@@ -55,7 +55,7 @@ def generate_launch_description():
     return launch_description(ARGUMENTS, simulation)
 
 
-def simulation(given):
+def simulation(arguments):
     """
     Return the simulator's and the feedforward node's actions.
 
@@ -70,20 +70,23 @@ def simulation(given):
             f"{np.__version__}'; then, in each shell, export PYTHONPATH=~/mujoco:$PYTHONPATH. "
             'Nothing is started.'
         )
-    both = {'robot_type': text(given.robot_type), 'arm_prefix': text(given.arm_prefix)}
+    both = {
+        'robot_type': string_parameter(arguments.robot_type),
+        'arm_prefix': string_parameter(arguments.arm_prefix),
+    }
     model = {}
-    if given.urdf_file:
-        both['urdf_file'] = text(given.urdf_file)
+    if arguments.urdf_file:
+        both['urdf_file'] = string_parameter(arguments.urdf_file)
         model['model_source'] = 'urdf_file'
-    own_file = given_file('simulator_params_file', given.simulator_params_file)
+    own_file = optional_file('simulator_params_file', arguments.simulator_params_file)
     return [
-        own_node(
+        required_node(
             'simulator',
-            given.namespace,
+            arguments.namespace,
             parameters=[PACING, *own_file, {**both, 'publish_clock': True}],
         ),
         feedforward_node(
-            given,
+            arguments,
             TARGET,
             {**both, **model, 'target': TARGET, 'use_sim_time': True},
             {'~/command': COMMAND_TOPIC, '/clock': 'clock'},

@@ -37,7 +37,7 @@ def generate_launch_description():
     return launch_description(ARGUMENTS, both_arms)
 
 
-def both_arms(given):
+def both_arms(arguments):
     """Return for each arm a group that includes simulation.launch.py."""
     file = PathJoinSubstitution(
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
@@ -48,10 +48,10 @@ def both_arms(given):
                 IncludeLaunchDescription(
                     PythonLaunchDescriptionSource(file),
                     launch_arguments={
-                        'namespace': f'{given.namespace.rstrip("/")}/{side}',
-                        'urdf_file': given.urdf_file,
-                        'arm_prefix': f'{given.arm_prefix}{side}_',
-                        **{name: getattr(given, f'{side}_{name}') for name in PER_ARM},
+                        'namespace': f'{arguments.namespace.rstrip("/")}/{side}',
+                        'urdf_file': arguments.urdf_file,
+                        'arm_prefix': f'{arguments.arm_prefix}{side}_',
+                        **{name: getattr(arguments, f'{side}_{name}') for name in PER_ARM},
                     }.items(),
                 )
             ]

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from ..errors import MissingDependencyError
-from ..ros import GET_ROS
+from ..ros import ROS_INSTALL_HINT
 
 PRINTED = Path('-')  # path that stands for standard output
 
@@ -30,7 +30,7 @@ class Command(click.Command):
             if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
                 raise
             raise MissingDependencyError(
-                f'{ctx.command_path} needs ROS 2 ({error}): {GET_ROS}.'
+                f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'
             ) from error
 
 

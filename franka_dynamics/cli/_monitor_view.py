@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..ros.status import COMMAND, JOINT_STATES, NodeView, TORQUE_TERMS
+from ..ros.status import NodeSnapshot, Subject, TORQUE_TERMS
 
 _COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
@@ -22,7 +22,7 @@ _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 _LATE_MS, _OTHER_CLOCK_MS = 100.0, 3.6e6
 
 
-def monitor_view(nodes: Sequence[NodeView], now: float) -> RenderableType:
+def monitor_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
     """
     Return a panel for each node heard so far; before the first, one line that says "waiting".
 
@@ -34,7 +34,7 @@ def monitor_view(nodes: Sequence[NodeView], now: float) -> RenderableType:
     return Group(*(_panel(node, now) for node in ordered))
 
 
-def _panel(node: NodeView, now: float) -> Panel:
+def _panel(node: NodeSnapshot, now: float) -> Panel:
     table = Table.grid(padding=(0, 2))
     for column in range(3):
         table.add_column(no_wrap=column < 2, overflow='fold')
@@ -45,14 +45,14 @@ def _panel(node: NodeView, now: float) -> Panel:
             level = Text(status.level, style=_COLORS.get(status.level, ''))
             table.add_row(level, subject, Text(status.message))
     parts.append(table)
-    if node.is_arm:
-        rate, age = (node.number(JOINT_STATES, key) for key in ('rate [Hz]', 'age [ms]'))
-        p50, p99 = (node.number(COMMAND, f'latency {p} [us]') for p in ('p50', 'p99'))
-        commands = _number(node.number(COMMAND, 'rate [Hz]'))
+    if node.is_feedforward_node:
+        rate, age = (node.number(Subject.JOINT_STATES, key) for key in ('rate [Hz]', 'age [ms]'))
+        p50, p99 = (node.number(Subject.COMMAND, f'latency {p} [us]') for p in ('p50', 'p99'))
+        commands = _number(node.number(Subject.COMMAND, 'rate [Hz]'))
         line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
         line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
         parts += [Text(line, style='bold'), _torques(node)]
-    silent = f' (silent for {now - node.updated:.0f} s)' if node.silent(now) else ''
+    silent = f' (silent for {now - node.updated:.0f} s)' if node.is_silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
     title = f'{node.name}{silent}'
     return Panel(Group(*parts), title=title, title_align='left', style=dim, border_style=red)
@@ -69,7 +69,7 @@ def _number(value: float, digits: int = 0) -> str:
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
-def _torques(node: NodeView) -> Table:
+def _torques(node: NodeSnapshot) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'

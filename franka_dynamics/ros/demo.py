@@ -24,12 +24,12 @@ from typing import Any
 
 from trajectory_msgs.msg import JointTrajectory
 
-from . import SIMULATION
+from . import SIMULATION_NAMESPACE
 from .messages import request_message, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .node_process import ON, SWITCH
-from .status import ARM, at_fault, COMMAND, NodeView, RESIDUAL, SIMULATED_ARM
+from .status import fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot, Subject
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.multisine import multisine
@@ -40,8 +40,8 @@ from ..recordings.recording import Recording
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
-NODE, _SIMULATOR = f'{SIMULATION}/feedforward', f'{SIMULATION}/simulator'
-_ARM = f'{_SIMULATOR}: {SIMULATED_ARM}'
+NODE, _SIMULATOR = f'{SIMULATION_NAMESPACE}/feedforward', f'{SIMULATION_NAMESPACE}/simulator'
+_ARM = f'{_SIMULATOR}: {Subject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
 _MOST_RATE = 50.0
@@ -172,10 +172,10 @@ class _Session:
             1000.0 if self._lockstep else None,
         )
         client, motions = self._client, f'/{NODE}/feedforward_trajectory'
-        client.diagnostics()
+        client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._until('waiting until the node holds the arm', self._is_held)
-        arm, time = client.diagnostics()[_SIMULATOR], self._time
+        arm, time = client.heard_nodes()[_SIMULATOR], self._time
         began = arm.updated
         hold = self._wait('holding by feedforward alone', plan.hold)
         self._require_new_torques()
@@ -183,11 +183,11 @@ class _Session:
         self._follow('following with M ddq + C dq + g and PD')
         client.set_all({'terms.coriolis': False, 'terms.inertia': False})
         self._follow('following with g and PD alone')
-        node = client.diagnostics()[NODE].statuses
+        node = client.heard_nodes()[NODE].statuses
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._missed(),
-            int(node[COMMAND].values['stops']),
+            int(node[Subject.COMMAND].values['stops']),
             (
                 1e-6 * self._figure('round trip p50 [us]'),
                 1e-6 * self._figure('round trip p99 [us]'),
@@ -195,7 +195,7 @@ class _Session:
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._lockstep,
         )
-        errors = at_fault(client.diagnostics().values(), monotonic())
+        errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
         disorder = self._nodes.end_all()
         self._progress('done', 1.0)
@@ -205,14 +205,14 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(node[ARM].values[RESIDUAL]),
+            float(node[Subject.ARM].values[MODEL_DIFFERENCE_KEY]),
             (*errors, *disorder),
             bool(disorder) or any(_ARM in sentence for sentence in errors),
         )
 
     def _is_held(self) -> bool:
         status = self._client.status(f'/{_SIMULATOR}')
-        return status is not None and status.held and self._time >= 0.0
+        return status is not None and status.is_arm_held and self._time >= 0.0
 
     def _wait(self, text: str, duration: float) -> tuple[float, float]:
         """Wait for a duration; return start and end, in simulated time [s]."""
@@ -261,12 +261,12 @@ class _Session:
         begin, duration = self._stage
         share = (self._time - begin) / duration
         self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
-        self._nodes.require_all()
+        self._nodes.require_running()
 
     def _figure(self, key: str) -> float:
         """Return a figure that the simulated arm has published; NaN before the first."""
-        arm = self._client.diagnostics().get(_SIMULATOR, NodeView(_SIMULATOR))
-        return arm.number(SIMULATED_ARM, key)
+        arm = self._client.heard_nodes().get(_SIMULATOR, NodeSnapshot(_SIMULATOR))
+        return arm.number(Subject.SIMULATED_ARM, key)
 
     @property
     def _time(self) -> float:

@@ -24,7 +24,7 @@ from .messages import (
     REFERENCE_STATE_QOS,
     stamp_from_seconds,
 )
-from .status import ARM, COMMAND, JOINT_STATES, REMEDY, RESIDUAL, Status, TORQUE_LIMITS
+from .status import MODEL_DIFFERENCE_KEY, REMEDY_KEY, Status, Subject
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, Remedy, State
 from ..control.feedforward import Status as CoreStatus
@@ -145,7 +145,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._reason, self._reason_at, self.due = status.why, now, now
             level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
             level = 'ERROR' if status.faulty else level
-            values = {'state': status.state.value, REMEDY: status.remedy}
+            values = {'state': status.state.value, REMEDY_KEY: status.remedy}
             own = Status('', self._name, level, status.why, values)
             self._status.publish(own.to_message(self._arm))
         if waits and now >= self._since + _REASON_S:
@@ -188,7 +188,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'frame_id': event.goal_id,
             'reason': event.reason,
             'remaining [s]': event.remaining,
-            REMEDY: self.present().remedy,
+            REMEDY_KEY: self.present().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -246,7 +246,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'unusable': controller.counts['unusable states'],
             'effort': 'measured' if controller.residuals.measured else 'not measured',
         }
-        return self.status(JOINT_STATES, level, message, values)
+        return self.status(Subject.JOINT_STATES, level, message, values)
 
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
@@ -286,7 +286,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             **self._by_joint('largest share of limit, {} [%]', 100.0 * controller.largest_share),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
-        return self.status(COMMAND, level, message, values)
+        return self.status(Subject.COMMAND, level, message, values)
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
@@ -313,6 +313,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._by_joint('{}', arm.limit('effort'))
         return (
-            self.status(ARM, 'OK', name, {RESIDUAL: self.residual}),
-            self.status(TORQUE_LIMITS, 'OK', arm.name, limits),
+            self.status(Subject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}),
+            self.status(Subject.TORQUE_LIMITS, 'OK', arm.name, limits),
         )

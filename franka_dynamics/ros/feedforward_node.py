@@ -23,7 +23,6 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from .clearance import Clearance, ReceiverCheck
 from .diagnostics import FeedforwardDiagnostics
 from .messages import (
     DESCRIPTION_QOS,
@@ -39,6 +38,7 @@ from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import check_changes, declare, values
 from .rclpy_private import destroy_state_machine, with_number
+from .receiver_check import ReceiverCheck, TorquePermission
 from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_S
@@ -195,7 +195,7 @@ class FeedforwardNode(LifecycleNode):
     def clear_fault(self) -> None:
         """Clear the fault; look up first who receives torques, unless that is known."""
         with self._cycle:
-            if self.receivers.state is not Clearance.CLEAR:
+            if self.receivers.state is not TorquePermission.GRANTED:
                 self._listen()
             self.controller.start()
 
@@ -300,7 +300,7 @@ class FeedforwardNode(LifecycleNode):
         except JointStateError as error:
             wrong = str(error).removesuffix('.')
         self._got_state, self._clock_arrival, self._diagnostics.arrival = True, clock, now
-        second = self.receivers.note_state(number)
+        second = self.receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
@@ -372,7 +372,7 @@ class FeedforwardNode(LifecycleNode):
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
-        refused = receivers.state is Clearance.REFUSED
+        refused = receivers.state is TorquePermission.REFUSED
         if refused and (controller.state in ACTIVE or not controller.faulty):
             controller.stop(receivers.reason, Stop.TO_ZERO)
 

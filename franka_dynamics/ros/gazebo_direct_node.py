@@ -22,7 +22,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-from . import SIMULATION
+from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
 from .node_process import run_node, StopRequest
@@ -46,7 +46,7 @@ class GazeboDirectNode(Node):
     """Adds the start pose to Gazebo's positions, and sends the receiver's torques as forces."""
 
     def __init__(self, **node_options: Any) -> None:
-        super().__init__('gazebo_direct', **{'namespace': SIMULATION, **node_options})
+        super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         description = load_arm(declare(self, specs('arm')))
         start = gazebo_start(description)
         self._start, self._names = start.position, list(description.joint_names)
@@ -82,7 +82,7 @@ class GazeboDirectNode(Node):
         # While a sender is followed, torques are applied when they arrive, not at a state.
         if not self._receiver.is_following(reading.stamp):
             self._apply()
-            self._note_held()
+            self._count_held()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
@@ -93,15 +93,15 @@ class GazeboDirectNode(Node):
         torque = self._receiver.step(*self._latest)
         for publisher, value in zip(self._forces, torque.tolist()):
             publisher.publish(Float64(data=value))
-        self._commands.note()
+        self._commands.publish_changes()
 
-    def _note_held(self) -> None:
+    def _count_held(self) -> None:
         """Say in the status once the arm counts as held: the launch file then starts Gazebo."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
             if self._held == _SENT_BEFORE_HOLDING:
                 self._commands.held = True
-                self._commands.note()
+                self._commands.publish_changes()
                 self.get_logger().info('the arm is held: every force topic has a listener')
 
     def run(self, stop: StopRequest) -> int:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments, nodes, controllers and parameter files that several launch files need."""
+"""Makes what launch files share: arguments, nodes, controllers and parameter files."""
 
 from __future__ import annotations
 
@@ -29,32 +29,33 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
-from . import SIMULATION
+from . import SIMULATION_NAMESPACE
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..resources import share_directory
 from ..simulation.gazebo import format_numbers, gazebo_start
 
 PACKAGE = 'franka_dynamics'
-RECEIVER, FORWARD = 'receiver', 'effort_controller'
-CONFIG = share_directory() / 'config'
+# Names of controllers: of a generated package's, and of the forward controller.
+GENERATED_CONTROLLER = 'receiver'
+EFFORT_CONTROLLER = 'effort_controller'
+CONFIG_FOLDER = share_directory() / 'config'
 # A launch argument: its default, its description and, if they are limited, its choices.
 Argument = tuple[Any, ...]
 
 
 def launch_description(
-    arguments: Mapping[str, Argument], function: Callable[[SimpleNamespace], Sequence[Any]]
+    declarations: Mapping[str, Argument], function: Callable[[SimpleNamespace], Sequence[Any]]
 ) -> LaunchDescription:
     """
-    Return a launch description of named arguments and of the actions that depend on them.
+    Return a launch description that declares arguments and starts what `function` returns.
 
-    `function` returns the actions. It receives the arguments' values, all strings, as attributes
-    of one object, and can omit a parameter whose argument was not given, unlike launch's
-    substitutions.
+    `function` receives the arguments' values, all strings, as attributes of one object. Unlike
+    launch's substitutions, it can omit a parameter whose argument has no value.
     """
 
     def start(context: Any) -> Sequence[Any]:
-        values = {name: LaunchConfiguration(name).perform(context) for name in arguments}
+        values = {name: LaunchConfiguration(name).perform(context) for name in declarations}
         return function(SimpleNamespace(**values))
 
     declared = [
@@ -64,17 +65,17 @@ def launch_description(
             description=sentence,
             choices=choices[0] if choices else None,
         )
-        for name, (default, sentence, *choices) in arguments.items()
+        for name, (default, sentence, *choices) in declarations.items()
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def namespace_argument(of: str) -> Argument:
-    """Return the argument for the namespace of a simulation; its help names `of`, the nodes."""
+def namespace_argument(nodes: str) -> Argument:
+    """Return the launch argument for a simulation's namespace; its help names the nodes in it."""
     return (
-        SIMULATION,
-        f"Namespace of {of}. With / they have a real arm's names: a real arm's controller in the "
-        'same ROS domain would then take the torques.',
+        SIMULATION_NAMESPACE,
+        f"Namespace of {nodes}. With / they have a real arm's names: a real arm's controller in "
+        'the same ROS domain would then take the torques.',
     )
 
 
@@ -86,7 +87,7 @@ RECEIVER_HELP = (
 
 
 def parameters_argument(target: str) -> Argument:
-    """Return the argument params_file: a file whose parameters override those of the target."""
+    """Return the launch argument for a file whose parameters override those of the target."""
     return (
         '',
         'A file with parameters of the feedforward node, which override those of '
@@ -95,58 +96,60 @@ def parameters_argument(target: str) -> Argument:
 
 
 def simulation_arguments(target: str) -> dict[str, Argument]:
-    """Return the arguments of an arm that others simulate, and of its node."""
+    """Return the launch arguments of an arm in another simulator and of its feedforward node."""
     return {
         'robot_type': ('fr3', 'The arm: a file name of config/arms.'),
         'hand': ('none', 'The hand: none, franka_hand, or another of config/hands.'),
         'namespace': namespace_argument('nodes, controllers and topics'),
-        'receiver': (FORWARD, RECEIVER_HELP),
+        'receiver': (EFFORT_CONTROLLER, RECEIVER_HELP),
         'params_file': parameters_argument(target),
     }
 
 
-def given_file(argument: str, name: str) -> list[str]:
+def optional_file(argument: str, path: str) -> list[str]:
     """
-    Return [name], the file that a launch argument gives, or [] if the name is empty.
+    Return a launch argument's file as a list of one path, or [] if the argument is empty.
 
     launch_ros would only warn of a file that does not exist, and start the node without it. Raises
     SettingsError if there is no such file.
     """
-    if name and not Path(name).is_file():
-        raise SettingsError(f'{argument}: there is no file {name}. Nothing is started.')
-    return [name] if name else []
+    if path and not Path(path).is_file():
+        raise SettingsError(f'{argument}: there is no file {path}. Nothing is started.')
+    return [path] if path else []
 
 
-def text(value: Any) -> Any:
-    """Return a parameter value of type string; launch_ros would make a bool of 'on'."""
+def string_parameter(value: Any) -> Any:
+    """Return a parameter value of type string; launch_ros would turn 'on' into a bool."""
     return ParameterValue(value, value_type=str)
 
 
-def ending(name: str, following: Sequence[Any] | None = None) -> Any:
+def on_exit(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
-    Return what launch does when a process has ended: it ends all, or starts what is `following`.
+    Return launch's callback for a process's end: start `next_actions`, or by default shut down.
 
-    After a failure `ros2 launch` then exits with 1, which it does for no reason but an exception.
+    After a failure the callback raises, because only then `ros2 launch` exits with 1.
     """
 
     def end(event: Any, context: Any) -> list[Any]:
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{name} ended with exit status {event.returncode}')
-        return [Shutdown(reason=f'{name} has ended')] if following is None else list(following)
+        if next_actions is None:
+            return [Shutdown(reason=f'{name} has ended')]
+        return list(next_actions)
 
     return end
 
 
-def after(process: Any, what: str, *following: Any) -> Any:
-    """Return a handler that starts actions if a process succeeds, and else ends launch."""
+def start_after(process: Any, name: str, *actions: Any) -> Any:
+    """Return the action that starts actions when a process succeeds; a failure ends launch."""
     return RegisterEventHandler(
-        OnProcessExit(target_action=process, on_exit=ending(what, following))
+        OnProcessExit(target_action=process, on_exit=on_exit(name, actions))
     )
 
 
-def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -> Node:
+def required_node(executable: str, namespace: str, *, name: str = '', **node_options: Any) -> Node:
     """
-    Return one of this package's nodes; if it ends, so does everything else.
+    Return the action that starts one of this package's nodes; launch ends with this node.
 
     With a name and a namespace launch_ros writes the parameters into a section for this node.
     Otherwise the section is for all nodes (/**), and a parameter file that names the node, as
@@ -159,65 +162,69 @@ def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -
         namespace=namespace,
         output='screen',
         emulate_tty=True,
-        on_exit=ending(f'the node {name or executable}'),
-        **given,
+        on_exit=on_exit(f'the node {name or executable}'),
+        **node_options,
     )
 
 
 def feedforward_node(
-    given: SimpleNamespace,
+    arguments: SimpleNamespace,
     target: str,
     parameters: Mapping[str, Any],
     topics: Mapping[str, str],
     name: str = 'feedforward',
 ) -> Node:
     """
-    Return the feedforward node: with the target's file, then params_file, then `parameters`.
+    Return the action that starts the feedforward node with parameter files and parameters.
 
-    `given` has the launch arguments namespace and params_file. `topics` remaps the node's topics.
+    Parameters come from the target's file, then params_file, then `parameters`. `topics` remaps
+    the node's topics.
     """
-    own_file = given_file('params_file', given.params_file)
-    return own_node(
+    own_file = optional_file('params_file', arguments.params_file)
+    return required_node(
         'feedforward',
-        given.namespace,
+        arguments.namespace,
         name=name,
-        parameters=[str(CONFIG / 'feedforward' / f'{target}.yaml'), *own_file, parameters],
+        parameters=[str(CONFIG_FOLDER / 'feedforward' / f'{target}.yaml'), *own_file, parameters],
         remappings=list(topics.items()),
     )
 
 
-def simulated_feedforward(given: SimpleNamespace, target: str, command: str) -> Node:
+def feedforward_node_for_simulator(
+    arguments: SimpleNamespace, target: str, command_topic: str
+) -> Node:
     """
-    Return the feedforward node, which commands an arm that others simulate on topic `command`.
+    Return the feedforward node for an arm in another simulator, with torques on `command_topic`.
 
     Until the node's first command, the simulated hardware or another node holds the arm.
     """
-    own = {'robot_type': given.robot_type, 'hand': given.hand, 'target': target}
+    own = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'target': target}
     parameters = {**own, 'use_sim_time': True, 'held_until_commanded': True}
-    return feedforward_node(given, target, parameters, {'~/command': command})
+    return feedforward_node(arguments, target, parameters, {'~/command': command_topic})
 
 
-def expanded(given: SimpleNamespace, values: Mapping[str, Any]) -> Command:
-    """Return this package's xacro, expanded with `values`."""
-    every = {'robot_type': given.robot_type, 'hand': given.hand, 'connected_to': 'world', **values}
-    words = [word for name, value in every.items() for word in (' ', f'"{name}:={value}"')]
+def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]) -> Command:
+    """Return the command that expands this package's xacro and prints the URDF."""
+    common = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'connected_to': 'world'}
+    values = common | dict(xacro_arguments)
+    words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
     file = PathJoinSubstitution([FindPackageShare(PACKAGE), 'urdf', 'franka.urdf.xacro'])
     return Command(['xacro ', file, *words])
 
 
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
-    """Return robot_state_publisher with a URDF's text, or a command that prints it."""
+    """Return robot_state_publisher for a URDF's text, or for a command that prints the URDF."""
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
         namespace=namespace,
         output='screen',
-        parameters=[{'robot_description': text(urdf), 'use_sim_time': True}],
+        parameters=[{'robot_description': string_parameter(urdf), 'use_sim_time': True}],
     )
 
 
-def generated_files(texts: Mapping[str, str]) -> Path:
-    """Write files to a new folder, which goes when this process ends; return the folder."""
+def write_temporary_files(texts: Mapping[str, str]) -> Path:
+    """Write files to a temporary folder, deleted when this process ends; return the folder."""
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_launch_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, content in texts.items():
@@ -225,9 +232,9 @@ def generated_files(texts: Mapping[str, str]) -> Path:
     return folder
 
 
-def spawner(namespace: str, *words: str, file: str, **given: Any) -> Node:
+def spawner(namespace: str, *words: str, file: str, **node_options: Any) -> Node:
     """
-    Return the process that loads and activates controllers with the parameters of a file.
+    Return the action that loads and activates controllers with the parameters of a file.
 
     `words` are its options, then the controllers' names.
     """
@@ -238,35 +245,35 @@ def spawner(namespace: str, *words: str, file: str, **given: Any) -> Node:
         namespace=namespace,
         output='screen',
         arguments=[*words, *options],
-        **given,
+        **node_options,
     )
 
 
-class TorqueReceiver(NamedTuple):
+class TorqueController(NamedTuple):
     """A ros2_control controller that receives torques."""
 
-    controller: str  # its name in the controller manager
-    command: str  # the topic on which it receives torques
+    name: str  # in the controller manager
+    command_topic: str
     parameters: str  # the text of its parameter file
     log: list[Any]  # launch's log message about it, if any
 
 
 def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
     """
-    Return the text of a file of config/ for an arm: its joint names instead of fr3_joint1..7.
+    Return a file of config/ with an arm's joint names in place of fr3_joint1 to fr3_joint7.
 
     `prefix` is put before the controllers' names, so that two arms can have one manager.
     """
-    text = (CONFIG / name).read_text(encoding='utf-8')
+    text = (CONFIG_FOLDER / name).read_text(encoding='utf-8')
     text = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], text)
     return re.sub(r'/\*\*/(?=effort|feedforward)', f'/**/{prefix}', text)
 
 
-def receiver(
-    arm: ArmDescription, given: SimpleNamespace, target: str, forward: str, prefix: str = ''
-) -> TorqueReceiver:
+def torque_controller(
+    arm: ArmDescription, arguments: SimpleNamespace, target: str, forward: str, prefix: str = ''
+) -> TorqueController:
     """
-    Return the controller that receives an arm's torques, by the launch argument receiver.
+    Return the controller that the launch argument `receiver` selects for an arm's torques.
 
     `arm` has the joint names of the robot description. `target` is the node's target: it tells a
     generated controller whether to add gravity torque while it brakes and holds the arm. `forward`
@@ -274,11 +281,11 @@ def receiver(
     name. Raises SettingsError if there is no such receiver, or the package was generated for other
     joint names; the arm's names may have a prefix that the package's lack.
     """
-    name = given.receiver
-    if name == FORWARD:
-        controller = f'{prefix}{FORWARD}'
+    name = arguments.receiver
+    if name == EFFORT_CONTROLLER:
+        controller = f'{prefix}{EFFORT_CONTROLLER}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        return TorqueReceiver(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
+        return TorqueController(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
     files = {
         package: file
         for package, folder in sorted(get_packages_with_prefixes().items())
@@ -290,14 +297,14 @@ def receiver(
         here = ''.join(f', receiver:={one} (it then brakes the arm)' for one in files)
         raise SettingsError(
             f'receiver: {f"{name} is not installed" if name else "say what takes the torques"}. '
-            f'There are: receiver:={FORWARD} (it holds the last torque for ever if the node is '
-            f'killed){here}. For one that brakes: franka-dynamics codegen --package {package} '
-            f'--arm {given.robot_type}{f" --hand {hand}" if hand else ""} --output src, then '
-            'colcon build. Nothing is started.'
+            f'There are: receiver:={EFFORT_CONTROLLER} (it holds the last torque for ever if the '
+            f'node is killed){here}. For one that brakes: franka-dynamics codegen --package '
+            f'{package} --arm {arguments.robot_type}{f" --hand {hand}" if hand else ""} --output '
+            'src, then colcon build. Nothing is started.'
         )
     table = yaml.safe_load(files[name].read_text(encoding='utf-8'))
-    controller = f'{prefix}{RECEIVER}'
-    table[f'/**/{controller}'] = section = table.pop(f'/**/{RECEIVER}')
+    controller = f'{prefix}{GENERATED_CONTROLLER}'
+    table[f'/**/{controller}'] = section = table.pop(f'/**/{GENERATED_CONTROLLER}')
     values = section['ros__parameters']
     if not all(own.endswith(its) for own, its in zip(arm.joint_names, values['joints'])):
         raise SettingsError(
@@ -307,24 +314,25 @@ def receiver(
     values.update(joints=list(arm.joint_names), target=target)
     note = f'{name} takes the torques, and brakes the arm when they cease.'
     text, topic = yaml.safe_dump(table), f'{controller}/reference'
-    return TorqueReceiver(controller, topic, text, [LogInfo(msg=note)])
+    return TorqueController(controller, topic, text, [LogInfo(msg=note)])
 
 
-def simulated_hardware(
-    given: SimpleNamespace,
+def ros2_control_actions(
+    arguments: SimpleNamespace,
     arm: ArmDescription,
     target: str,
     folder: Path,
     hardware: Mapping[str, Any],
 ) -> tuple[Node, list[Any]]:
     """
-    Return the spawner of an arm's controllers under ros2_control, and all else but the simulator.
+    Return the controllers' spawner and the nodes for an arm simulated under ros2_control.
 
-    That is the robot description with `hardware`, the feedforward node, and what is logged.
-    `folder` receives the parameter files: controllers.yaml is the controller manager's.
+    The nodes are the feedforward node and robot_state_publisher with `hardware`; the simulator is
+    not among them. `folder` receives the parameter files: controllers.yaml is the controller
+    manager's.
     """
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
-    chosen = receiver(arm, given, target, controllers)
+    chosen = torque_controller(arm, arguments, target, controllers)
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
@@ -336,14 +344,16 @@ def simulated_hardware(
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
     active = spawner(
-        given.namespace,
+        arguments.namespace,
         'joint_state_broadcaster',
-        chosen.controller,
+        chosen.name,
         file=str(folder / 'receiver.yaml'),
-        on_exit=ending('the spawner of the controllers', ()),
+        on_exit=on_exit('the spawner of the controllers', ()),
     )
     return active, [
         *chosen.log,
-        robot_state_publisher(given.namespace, expanded(given, {**hardware, **initial})),
-        simulated_feedforward(given, target, chosen.command),
+        robot_state_publisher(
+            arguments.namespace, xacro_command(arguments, {**hardware, **initial})
+        ),
+        feedforward_node_for_simulator(arguments, target, chosen.command_topic),
     ]

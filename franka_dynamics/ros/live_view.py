@@ -13,8 +13,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from .messages import DESCRIPTION_QOS, JointStateReader, seconds
-from .observer import Observer
 from .status import TORQUE_TERMS
+from .topic_listener import TopicListener
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
@@ -26,7 +26,7 @@ _DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace 
 _STALE_S = 0.5  # between the stamps of a joint state and of a term that is shown with it [s]
 
 
-class LiveView(Observer):
+class LiveView(TopicListener):
     """
     Shows joint states and torque terms of one arm from their topics; a context manager.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of this machine: real-time permission, kernel, processor and DDS; they need no ROS."""
+"""Checks this machine without ROS: real-time permission, kernel, processor and DDS settings."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from . import FASTDDS_PROFILES
+from . import FASTDDS_PROFILE_VARIABLES
 from ..names import REALTIME_PRIORITY
 
+# Levels of a check.
 GOOD = 'good'
 NOTE = 'note'  # good enough for use, but could be better
-BAD = 'to do'  # must be corrected before use on a real arm
-SIMULATED = 'simulated arm'  # subject of a check of the running system
+TO_DO = 'to do'  # must be corrected before use on a real arm
+SIMULATED_ARM_CHECK = 'simulated arm'  # subject of the check that finds simulated arms
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 
 class Check(NamedTuple):
-    """One line of output: what was checked, the level (GOOD, NOTE or BAD), and what was found."""
+    """A check's result: its subject, its level (GOOD, NOTE or TO_DO) and a sentence."""
 
     subject: str
     level: str
@@ -42,7 +43,7 @@ def _realtime_refusal() -> str:
 
 
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
-    """Yield the checks that need no ROS; `simulated` makes real-time permission optional."""
+    """Yield the checks of this machine; with `simulated` real-time permission is optional."""
     refused, release = _realtime_refusal(), platform.release()
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
@@ -56,7 +57,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         'add "@realtime - rtprio 99" and "@realtime - memlock unlimited" to '
         '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '
         '--cap-add=sys_nice',
-        NOTE if simulated else BAD,
+        NOTE if simulated else TO_DO,
     )
     text = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
     yield _check('kernel', realtime, text, 'enough for simulation, not for FCI')
@@ -66,7 +67,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         text = f'the governor is {governors}'
         yield _check('frequency', governors == 'performance', text, fix)
-    yield from dds_settings(os.environ)
+    yield from dds_checks(os.environ)
 
 
 def _check(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> Check:
@@ -74,18 +75,18 @@ def _check(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> 
     return Check(subject, GOOD, text) if good else Check(subject, level, f'{text}: {fix}')
 
 
-def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
-    """Yield checks of network settings in the environment variables of ROS and Fast DDS."""
-    domain = variables.get('ROS_DOMAIN_ID', '0')
-    reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
-    middleware = variables.get('RMW_IMPLEMENTATION')
+def dds_checks(environment: Mapping[str, str]) -> Iterator[Check]:
+    """Yield checks of the network settings of ROS and Fast DDS in environment variables."""
+    domain = environment.get('ROS_DOMAIN_ID', '0')
+    reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
+    middleware = environment.get('RMW_IMPLEMENTATION')
     named = middleware or 'the default middleware'
     yield _check(
         'network',
         domain.isdigit() and int(domain) <= 101,
         f'domain {domain[:20]}, discovery {reach}, {named}',
         'for ROS_DOMAIN_ID choose one from 0 to 101',
-        BAD,
+        TO_DO,
     )
     if middleware in (None, _DEFAULT_MIDDLEWARE):
         yield Check(
@@ -95,12 +96,12 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             'once another machine joins the network (franka_ros2, issue 201); '
             'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
         )
-    if variables.get('ROS_LOCALHOST_ONLY') == '1':
+    if environment.get('ROS_LOCALHOST_ONLY') == '1':
         text = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
         fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
         yield Check('network', NOTE, f'{text}: {fix}')
-    for name in FASTDDS_PROFILES:
-        profile = variables.get(name)
+    for name in FASTDDS_PROFILE_VARIABLES:
+        profile = environment.get(name)
         if profile and not Path(profile).is_file():
             text = f'{name} names {profile[:200]}, which does not exist; unset it'
-            yield Check('network', BAD, text)
+            yield Check('network', TO_DO, text)

@@ -20,8 +20,8 @@ from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
-from .observer import Observer
-from .status import REMEDY, Status
+from .status import REMEDY_KEY, Status
+from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0
@@ -42,7 +42,7 @@ class NodeClientError(FrankaDynamicsError):
     status = 1
 
 
-class NodeClient(Observer):
+class NodeClient(TopicListener):
     """
     Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
 
@@ -144,7 +144,7 @@ class NodeClient(Observer):
         one = self.status(self.name)
         if one is None:
             return ''
-        remedy = one.values.get(REMEDY)
+        remedy = one.values.get(REMEDY_KEY)
         way = f'; to command again: {remedy}' if remedy else ''
         return f'{one.values.get("state", one.level)}: {one.message}{way}'
 
@@ -190,7 +190,7 @@ class NodeClient(Observer):
 
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
-            for values in (Status.read(one).values for one in message.status):
+            for values in (Status.from_message(one).values for one in message.status):
                 if values.get('frame_id') == mark:
                     state, reason = values.get('state', ''), values.get('reason', '')
                 else:

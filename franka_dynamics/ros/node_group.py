@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import COMMAND_TOPIC, FASTDDS_PROFILES, SIMULATION
+from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE
 from .parameter_tables import as_yaml
 from ..errors import FrankaDynamicsError
 from ..resources import share_directory
@@ -88,7 +88,7 @@ class NodeGroup:
 
         `parameters` and `remappings` (topics) are the node's.
         """
-        names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
+        names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remappings or {})}
         with (self._folder / f'{module}.log').open('wb') as log:
             self._running[module] = subprocess.Popen(
                 node_command(module, parameters, names),
@@ -128,7 +128,7 @@ class NodeGroup:
             {'~/command': COMMAND_TOPIC},
         )
 
-    def require_all(self) -> None:
+    def require_running(self) -> None:
         """Raise NodeEndedError, with the log's last line or path, if a node has ended."""
         for module, process in self._running.items():
             if process.poll() is not None:
@@ -196,14 +196,14 @@ def use_isolated_network() -> None:
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
-    for name in (*FASTDDS_PROFILES, *_OVERRULING):
+    for name in (*FASTDDS_PROFILE_VARIABLES, *_OVERRULING):
         os.environ.pop(name, None)
     # Fast DDS 3, which Kilted with rclpy 9 has, warns of the older name; before it knows no other.
     try:
         newer = int(version('rclpy').partition('.')[0]) >= 9
     except PackageNotFoundError:  # without ROS, where tests of nodes are skipped
         newer = False
-    os.environ[FASTDDS_PROFILES[0 if newer else 1]] = str(profiles)
+    os.environ[FASTDDS_PROFILE_VARIABLES[0 if newer else 1]] = str(profiles)
 
 
 def _free_domain() -> int:

@@ -36,7 +36,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
-from . import FASTDDS_PROFILES
+from . import FASTDDS_PROFILE_VARIABLES
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
 from ..errors import FrankaDynamicsError, shortened
 from ..names import REALTIME_PRIORITY
@@ -104,7 +104,7 @@ def request_realtime(default: str = ON) -> str:
         )
     except OSError as error:
         return f'no real-time scheduling: {error}'
-    if not any(name in os.environ for name in FASTDDS_PROFILES):
+    if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
         os.environ.setdefault(_TRANSPORTS, _UDP)
     _lock_memory()
     return ''

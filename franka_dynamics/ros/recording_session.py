@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointStateReader
-from .observer import Observer
+from .topic_listener import TopicListener
 from ..errors import JointStateError, needing
 from ..files import naming_what_is_not_written
 
@@ -57,7 +57,7 @@ class Progress:
         return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {state}'
 
 
-class _Recorder(Observer):
+class _Recorder(TopicListener):
     """Writes the messages of topics to a bag, and judges the newest joint state at each look."""
 
     def __init__(self, joint_names: Sequence[str], writer: Any, types: Any) -> None:

@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from . import SIMULATION
+from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .diagnostics import Durations, StatusPublisher
 from .messages import OVERRIDABLE, PUBLISHER_QOS, stamp_from_seconds, state_message
@@ -26,7 +26,7 @@ from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import held_joints, load_arm, made_of, table
 from .parameters import declare
 from .rclpy_private import Executor
-from .status import SIMULATED_ARM
+from .status import Subject
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings
@@ -54,7 +54,7 @@ class SimulatorNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         self._log: StepLog | None = None  # first: rclpy destroys a node whose __init__ raises
-        super().__init__('simulator', **{'namespace': SIMULATION, **node_options})
+        super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare(self, table('simulator'))
         description = _arm(parameters)
         for sentence in description.repairs:
@@ -135,7 +135,7 @@ class SimulatorNode(Node):
             self._steps_commanded += 1
             self._missed += not self._fresh
         self._fresh = False
-        self._commands.note()
+        self._commands.publish_changes()
         if time.monotonic() >= self._diagnostics.due:
             self._publish_diagnostics()
         return deadline
@@ -202,7 +202,7 @@ class SimulatorNode(Node):
         at_stops = self._simulation.at_stops
         self._diagnostics.publish(
             self._diagnostics.status(
-                SIMULATED_ARM,
+                Subject.SIMULATED_ARM,
                 'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK',
                 ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
                 {

@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostic statuses as data, for the nodes that publish them and for programs that read them."""
+"""Diagnostic statuses as data, for nodes that publish them and programs that read them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 import math
 from typing import Any, NamedTuple
 
@@ -16,15 +17,11 @@ from .messages import seconds
 
 # Severities; the index of each is its level number in diagnostic_msgs.
 LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
-# Subjects of a simulated arm's and a feedforward node's diagnostics. Those of TORQUE_LIMITS are by
-# joint.
-SIMULATED_ARM, JOINT_STATES, COMMAND, ARM = 'Simulated arm', 'Joint states', 'Command', 'Arm'
-TORQUE_LIMITS = 'Torque limits [N m]'
-# Keys of their values that readers look up, other than a figure's name.
-HELD = 'held'  # whether a receiver holds the arm
-REMEDY = 'to command again'
-RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
-# Headings of the feedforward node's torque topics, in the order in which they are displayed.
+# Keys of diagnostic values.
+HELD_KEY = 'held'  # whether torques hold the receiver's arm against gravity
+REMEDY_KEY = 'to command again'
+MODEL_DIFFERENCE_KEY = 'largest difference of the two models [N m, relative above 1 N m]'
+# Headings of the feedforward node's torque topics, in the order in which they are shown.
 TORQUE_TERMS = {
     'feedforward': 'cmd.',
     'gravity': 'g',
@@ -35,9 +32,19 @@ TORQUE_TERMS = {
 SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
 
 
+class Subject(StrEnum):
+    """Subject of a simulated arm's or a feedforward node's diagnostic status."""
+
+    SIMULATED_ARM = 'Simulated arm'
+    JOINT_STATES = 'Joint states'
+    COMMAND = 'Command'
+    ARM = 'Arm'
+    TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
+
+
 class Status(NamedTuple):
     """
-    One diagnostic status.
+    One status of a node about a subject, as on /diagnostics.
 
     This package names its statuses "node: subject". `node` is the node's full name without the
     leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
@@ -52,24 +59,24 @@ class Status(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name under which the status is published."""
+        """Name in the published message."""
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
     @property
-    def held(self) -> bool:
-        """Whether it is a receiver's status that says that the arm is held."""
-        return self.values.get(HELD) == 'True'
+    def is_arm_held(self) -> bool:
+        """Whether this is a receiver's status and says that torques hold the arm."""
+        return self.values.get(HELD_KEY) == 'True'
 
     @classmethod
-    def read(cls, entry: DiagnosticStatus) -> Status:
-        """Return a received status."""
-        node, found, subject = entry.name.partition(': ')
-        level = dict(enumerate(LEVELS)).get(entry.level[0], 'ERROR')
-        values = {pair.key: pair.value for pair in entry.values}
-        return cls(node if found else '', subject or entry.name, level, entry.message, values)
+    def from_message(cls, message: DiagnosticStatus) -> Status:
+        """Return the status that a message holds."""
+        node, found, subject = message.name.partition(': ')
+        level = dict(enumerate(LEVELS)).get(message.level[0], 'ERROR')
+        values = {pair.key: pair.value for pair in message.values}
+        return cls(node if found else '', subject or message.name, level, message.message, values)
 
     def to_message(self, hardware: str) -> DiagnosticStatus:
-        """Return the status of an arm as a message; floats have six significant digits."""
+        """Return the status as a message for an arm; floats have six significant digits."""
         return DiagnosticStatus(
             level=bytes([LEVELS.index(self.level)]),
             name=self.name,
@@ -83,7 +90,7 @@ class Status(NamedTuple):
 
 
 @dataclass
-class NodeView:
+class NodeSnapshot:
     """
     The latest messages of one node.
 
@@ -98,26 +105,26 @@ class NodeView:
     updated: float = 0.0
 
     @property
-    def is_arm(self) -> bool:
+    def is_feedforward_node(self) -> bool:
         """Whether the node is a feedforward node."""
-        return COMMAND in self.statuses
+        return Subject.COMMAND in self.statuses
 
     @property
-    def is_simulated(self) -> bool:
+    def is_simulator(self) -> bool:
         """Whether the node is a simulated arm."""
-        return SIMULATED_ARM in self.statuses
+        return Subject.SIMULATED_ARM in self.statuses
 
     @property
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has published them."""
-        status = self.statuses.get(TORQUE_LIMITS)
+        status = self.statuses.get(Subject.TORQUE_LIMITS)
         return {} if status is None else {one: float(x) for one, x in status.values.items()}
 
-    def silent(self, now: float) -> bool:
+    def is_silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
         return now - self.updated > SILENT_AFTER_S
 
-    def take(self, status: Status, now: float) -> None:
+    def store(self, status: Status, now: float) -> None:
         """Store one diagnostic status."""
         self.statuses[status.subject], self.updated = status, now
 
@@ -130,7 +137,7 @@ class NodeView:
         """Return the node's data for JSON: numbers as numbers, unknown values as null."""
         return {
             'node': self.name,
-            'silent': self.silent(now),
+            'silent': self.is_silent(now),
             'torque_limits': self.torque_limits,
             'statuses': {
                 subject: {
@@ -164,11 +171,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None  # JSON has neither NaN nor infinity
 
 
-def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
-    """Return a sentence for every silent node and for every status of level ERROR."""
+def fault_sentences(nodes: Iterable[NodeSnapshot], now: float) -> list[str]:
+    """Return a sentence for each silent node and for each status of level ERROR."""
     sentences = []
     for node in nodes:
-        if node.silent(now):
+        if node.is_silent(now):
             sentences.append(f'{node.name} has been silent for {now - node.updated:.1f} s.')
         sentences += [
             f'{one.name}: {one.message}' for one in node.statuses.values() if one.level == 'ERROR'

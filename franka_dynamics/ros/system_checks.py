@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a running system: joint states, clock, commands, guard and diagnostics."""
+"""Checks the running nodes: joint states, clock, commands and diagnostics."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import BAD, GOOD, NOTE, SIMULATED
+from .machine_checks import GOOD, NOTE, SIMULATED_ARM_CHECK, TO_DO
 from .messages import is_measured, publisher_names, seconds
-from .observer import Observer
-from .status import COMMAND, NodeView
+from .status import NodeSnapshot, Subject
+from .topic_listener import TopicListener
 from ..control.feedforward import State
 
 Line = tuple[str, str, str]  # subject, level, sentence
 
 _CLEAR = '/clear_fault'  # a service that only feedforward nodes offer
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
-_LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
+_MIN_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 # Simulated time that runs slower stands still for all that a user wants; `sim` goes down to 0.05.
-_LEAST_SPEED = 0.02
-_OLD_S = 0.1
-_PATIENCE_S = 10.0
+_MIN_REAL_TIME_FACTOR = 0.02
+_MAX_STAMP_AGE_S = 0.1
+_DISCOVERY_TIMEOUT_S = 10.0
 # A deep queue, so that a slow reader still counts every joint state.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -53,7 +53,7 @@ class _StateTimes:
     @property
     def off_the_clock(self) -> bool:
         """Whether the median stamp is over 0.1 s behind or ahead of this machine's clock."""
-        return abs(self.age) > _OLD_S
+        return abs(self.age) > _MAX_STAMP_AGE_S
 
 
 def _rate(times: list[float]) -> float:
@@ -61,28 +61,28 @@ def _rate(times: list[float]) -> float:
     return (len(times) - 1) / span if span > 0.0 else 0.0
 
 
-def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
+def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iterator[Line]:
     """
-    Listen to joint states and diagnostics, and yield the lines of all checks.
+    Listen to joint states and diagnostics, and yield the results of all checks.
 
-    `topic` and `command` may be named without their namespace. `listen` [s] should exceed 1,
+    Topics may be named without their namespace. `listen_s` should exceed 1,
     because diagnostics come once per second. Listening lasts up to 10 s longer if stamps are off
     the clock, or if joint states have publishers but none has come.
     """
     states = _StateTimes()
-    with Observer('doctor') as observer:
-        node = observer.node
-        _, (topic, command) = observer.find(listen, topics=(topic, command))
+    with TopicListener('doctor') as listener:
+        node = listener.node
+        _, (topic, command) = listener.find(listen_s, topics=(state_topic, command_topic))
 
         def take(message: JointState) -> None:
-            states.take(message, 1e-9 * observer.arrival)
+            states.take(message, 1e-9 * listener.arrival)
 
         node.create_subscription(JointState, topic, take, _COUNTING)
-        observer.diagnostics()
-        observer.wait(listen)
+        listener.heard_nodes()
+        listener.wait(listen_s)
 
         def simulators() -> list[str]:
-            return sorted(one.name for one in observer.diagnostics().values() if one.is_simulated)
+            return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
         def settled() -> bool:
             """Return whether nothing more is to be expected."""
@@ -91,11 +91,11 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             comes = states.off_the_clock or (not states.stamps and node.count_publishers(topic))
             return bool(simulators()) or not comes
 
-        observer.until(settled, _PATIENCE_S)
-        views, simulator = list(observer.diagnostics().values()), simulators()
+        listener.until(settled, _DISCOVERY_TIMEOUT_S)
+        views, simulator = list(listener.heard_nodes().values()), simulators()
         if simulator:
-            names = ', '.join(simulator)
-            yield SIMULATED, GOOD, f'{names}: what only a real arm requires is printed as a note'
+            text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
+            yield SIMULATED_ARM_CHECK, GOOD, text
         yield from _joint_states(node, topic, states, simulator, publisher_names(node, '/clock'))
         yield from _clock(node, states, simulator)
         yield from _commands(node, command)
@@ -114,7 +114,7 @@ def _joint_states(
         if others:
             hint = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
         text = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
-        yield subject, BAD, text
+        yield subject, TO_DO, text
         return
     who = ', '.join(publishers) or 'a node that left'
     rate = _rate(states.arrivals)
@@ -122,16 +122,16 @@ def _joint_states(
     if simulator or clock:
         rate = _rate(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
-    if rate < _LEAST_RATE_HZ:
-        fix = f'a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
-        yield subject, BAD, f'{text}; {fix}'
+    if rate < _MIN_RATE_HZ:
+        fix = f'a command needs {_MIN_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
+        yield subject, TO_DO, f'{text}; {fix}'
     else:
         yield subject, GOOD, text
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulator:
             way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
-        yield subject, BAD, f'{len(publishers)} nodes publish on one topic; {way}'
+        yield subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}'
     if states.effort:
         yield 'measured torque', GOOD, 'effort is there'
     else:
@@ -158,10 +158,10 @@ def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Lin
     clock, age = publisher_names(node, '/clock'), states.age
     stamped = _rate(states.stamps)  # 0 if they stand still
     speed = _rate(states.arrivals) / stamped if stamped else 0.0  # of simulated time
-    if states.stamps and (clock or simulator) and speed < _LEAST_SPEED:
+    if states.stamps and (clock or simulator) and speed < _MIN_REAL_TIME_FACTOR:
         text = f'simulated time of {", ".join(clock or simulator)} runs at {speed:.2f} of '
         fix = 'resume the simulation, or leave it more processor time'
-        yield 'clock', BAD, f'{text}real time: {fix}'
+        yield 'clock', TO_DO, f'{text}real time: {fix}'
     elif clock:
         text = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
         yield 'clock', NOTE, text
@@ -175,7 +175,7 @@ def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Lin
     elif states.off_the_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
         text = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
-        yield 'clock', BAD, f'{text}, {fix}'
+        yield 'clock', TO_DO, f'{text}, {fix}'
     elif states.stamps:
         yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
 
@@ -185,7 +185,7 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
     names = ', '.join(publishers)
     if len(publishers) > 1:
         text = f'{names} all publish on {command}; an arm takes torques from one'
-        yield 'commands', BAD, text
+        yield 'commands', TO_DO, text
     elif publishers:
         level = GOOD if listeners else NOTE
         yield 'commands', level, f'{names} publishes on {command}, {listeners} listen'
@@ -193,19 +193,20 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
         yield 'commands', NOTE, f'nobody publishes on {command}'
 
 
-def _nodes(views: Sequence[NodeView], present: Sequence[str] = ()) -> Iterator[Line]:
+def _nodes(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterator[Line]:
     levels = {'OK': GOOD, 'WARN': NOTE}
-    commanding = [one for one in views if one.is_arm]
+    commanding = [one for one in views if one.is_feedforward_node]
     silent = sorted({name.strip('/') for name in present} - {one.name for one in commanding})
     for name in silent:
         text = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
-        yield 'node', BAD, f'{text}, and `franka-dynamics node state configure` tries again'
+        yield 'node', TO_DO, f'{text}, and `franka-dynamics node state configure` tries again'
     if not commanding and not silent:
         yield 'node', NOTE, 'no feedforward node is heard'
-    for one in (view.statuses[COMMAND] for view in commanding):
+    for one in (view.statuses[Subject.COMMAND] for view in commanding):
         # A node that sends no torque is a warning in its diagnostics, which it may wait by.
         sends = one.values.get('mode') == State.RUNNING.value
-        yield 'node', levels.get(one.level, BAD) if sends else BAD, f'{one.node}: {one.message}'
+        level = levels.get(one.level, TO_DO) if sends else TO_DO
+        yield 'node', level, f'{one.node}: {one.message}'
     for one in (status for view in views for status in view.statuses.values()):
         if one.level not in levels:
-            yield 'diagnostics', BAD, f'{one.name}: {one.message}'
+            yield 'diagnostics', TO_DO, f'{one.name}: {one.message}'

@@ -13,7 +13,7 @@ from franka_dynamics.cli._monitor_view import monitor_view
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node_requests import payload, played
 from franka_dynamics.ros.messages import seconds
-from franka_dynamics.ros.status import NodeView, Status, TORQUE_LIMITS, TORQUE_TERMS
+from franka_dynamics.ros.status import NodeSnapshot, Status, Subject, TORQUE_TERMS
 
 
 def test_a_node_that_is_not_there_is_told_within_its_timeout(capsys):
@@ -56,15 +56,15 @@ EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)
 
 
 def told(view, subject, level, message, **values):
-    view.take(Status(view.name, subject, level, message, values), 10.0)
+    view.store(Status(view.name, subject, level, message, values), 10.0)
 
 
 def arm(age='0.31'):
-    view = NodeView('left/feedforward')
+    view = NodeSnapshot('left/feedforward')
     latency = {'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}
     told(view, 'Joint states', 'OK', 'fresh', **{'rate [Hz]': '999.6', 'age [ms]': age})
     told(view, 'Command', 'ERROR', 'somebody else commands', published='500', **latency)
-    told(view, TORQUE_LIMITS, 'OK', 'fer', **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])))
+    told(view, Subject.TORQUE_LIMITS, 'OK', 'fer', **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])))
     for term in TORQUE_TERMS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view

@@ -12,8 +12,8 @@ from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
-from franka_dynamics.ros.observer import Observer
 from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.topic_listener import TopicListener
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
 HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
@@ -45,8 +45,8 @@ def started(monkeypatch):
 
         monkeypatch.setattr(sim, 'time', SimpleNamespace(monotonic=lambda: now))
         monkeypatch.setattr(NodeGroup, 'start', start)
-        monkeypatch.setattr(Observer, 'wait', wait)
-        monkeypatch.setattr(Observer, 'status', lambda _, node: left[0].get(node))
+        monkeypatch.setattr(TopicListener, 'wait', wait)
+        monkeypatch.setattr(TopicListener, 'status', lambda _, node: left[0].get(node))
         assert main(['sim', '--no-view', '--duration', '0.05', *options]) == status
         return nodes
 

@@ -30,10 +30,10 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
-from franka_dynamics.ros.clearance import DECLARATIONS, Receiver  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
+from franka_dynamics.ros.receiver_check import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
 from franka_dynamics.ros.status import Status  # noqa: E402
 
 from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
@@ -173,9 +173,9 @@ class Probe(Node):
         self._statuses: dict[str, Status | None] = {}  # by the names that `status` takes
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
-    def declare(self, kind: Receiver) -> None:
+    def declare(self, kind: ReceiverKind) -> None:
         """Offer the service by which a simulated arm declares itself."""
-        self.create_service(Trigger, DECLARATIONS[kind], lambda _, answer: answer)
+        self.create_service(Trigger, DECLARATION_SERVICES[kind], lambda _, answer: answer)
 
     def close(self) -> None:
         self._own_executor.shutdown()
@@ -203,7 +203,7 @@ class Probe(Node):
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        self._statuses.update((one.name, one) for one in map(Status.read, message.status))
+        self._statuses.update((one.name, one) for one in map(Status.from_message, message.status))
 
     def status(self, name: str) -> Status | None:
         """
@@ -215,7 +215,7 @@ class Probe(Node):
             self._statuses[name] = None
 
             def take(message: DiagnosticStatus) -> None:
-                self._statuses[name] = Status.read(message)
+                self._statuses[name] = Status.from_message(message)
 
             self.create_subscription(DiagnosticStatus, f'{name}/status', take, DESCRIPTION_QOS)
         return self._statuses.get(name)
@@ -390,7 +390,7 @@ def start_node(launch, probe):
 
     def start(**parameters):
         if parameters.get('target') in SIMULATORS:
-            probe.declare(Receiver.ARM)
+            probe.declare(ReceiverKind.ARM)
         return launch('feedforward_node', **PATIENT | parameters)
 
     return start
@@ -462,7 +462,7 @@ def node_world(tmp_path_factory):
         def make(**parameters) -> NodeWorld:
             probe = ends.enter_context(closing(Probe('world')))
             if parameters.get('target') in SIMULATORS:
-                probe.declare(Receiver.ARM)
+                probe.declare(ReceiverKind.ARM)
             log = tmp_path_factory.mktemp('world') / 'node.log'
             node = NodeProcess('feedforward_node', log, **PATIENT | parameters)
             ends.callback(node.kill)

@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import system_checks as system
-from franka_dynamics.ros.machine_checks import BAD, GOOD, NOTE
-from franka_dynamics.ros.status import NodeView, Status
+from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
+from franka_dynamics.ros.status import NodeSnapshot, Status
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 
@@ -67,7 +67,7 @@ PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
 
 
 def commanding(level, said, mode='running'):
-    return [NodeView('ff', {'Command': Status('ff', 'Command', level, said, {'mode': mode})})]
+    return [NodeSnapshot('ff', {'Command': Status('ff', 'Command', level, said, {'mode': mode})})]
 
 
 CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
@@ -92,35 +92,50 @@ def commands(listeners, *names):
     ('found', 'subject', 'level', 'text'),
     [
         (states(DRIVER, heard()), 'joint states', GOOD, '1000 Hz on /joint_states from /driver'),
-        (states(Graph(), heard(0)), 'joint states', BAD, 'none came on /joint_states, which has'),
-        (states(Graph(franka=['d']), heard(0)), 'joint states', BAD, 'choose one with --topic'),
-        (states(NAMED, heard(0)), 'joint states', BAD, 'on /f/joint_states, /a/states, /other: c'),
-        (states(DRIVER, heard(9, 30.0)), 'joint states', BAD, 'a command needs 200 Hz'),
-        (states(Graph(joint_states='ab'), heard()), 'joint states', BAD, 'all but the driver'),
-        (states(TWINS, heard(), ['simulator']), 'joint states', BAD, 'all but one simulated arm'),
-        (states(DRIVER, SLOW), 'joint states', BAD, '49 Hz'),
-        (states(DRIVER, PAUSED), 'joint states', BAD, '1 Hz on /joint_states'),
+        (
+            states(Graph(), heard(0)),
+            'joint states',
+            TO_DO,
+            'none came on /joint_states, which has',
+        ),
+        (states(Graph(franka=['d']), heard(0)), 'joint states', TO_DO, 'choose one with --topic'),
+        (
+            states(NAMED, heard(0)),
+            'joint states',
+            TO_DO,
+            'on /f/joint_states, /a/states, /other: c',
+        ),
+        (states(DRIVER, heard(9, 30.0)), 'joint states', TO_DO, 'a command needs 200 Hz'),
+        (states(Graph(joint_states='ab'), heard()), 'joint states', TO_DO, 'all but the driver'),
+        (
+            states(TWINS, heard(), ['simulator']),
+            'joint states',
+            TO_DO,
+            'all but one simulated arm',
+        ),
+        (states(DRIVER, SLOW), 'joint states', TO_DO, '49 Hz'),
+        (states(DRIVER, PAUSED), 'joint states', TO_DO, '1 Hz on /joint_states'),
         (states(DRIVER, SLOW, ['simulator']), 'joint states', GOOD, '1000 Hz of simulated time'),
         (states(DRIVER, heard()), 'measured torque', GOOD, 'effort is there'),
         (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing, zero or NaN'),
         (clock(heard()), 'clock', GOOD, 'stamps are'),
-        (clock(heard(start=time.time() - 60.0)), 'clock', BAD, "off this machine's clock"),
-        (clock(heard(start=time.time() + 60.0)), 'clock', BAD, "off this machine's clock"),
-        (clock(heard(start=5.0)), 'clock', BAD, 'set max_state_age to 0'),
+        (clock(heard(start=time.time() - 60.0)), 'clock', TO_DO, "off this machine's clock"),
+        (clock(heard(start=time.time() + 60.0)), 'clock', TO_DO, "off this machine's clock"),
+        (clock(heard(start=5.0)), 'clock', TO_DO, 'set max_state_age to 0'),
         (clock(heard(start=time.time() - 9.0), ['s']), 'clock', GOOD, '1.00 of real time: 9.'),
         (clock(heard(start=5.0), clock=['gazebo']), 'clock', NOTE, '/clock comes from /gazebo'),
-        (clock(PAUSED, ['s']), 'clock', BAD, 'time of s runs at 0.00 of real time'),
-        (clock(PAUSED, clock=['gazebo']), 'clock', BAD, 'time of /gazebo runs at 0.00'),
+        (clock(PAUSED, ['s']), 'clock', TO_DO, 'time of s runs at 0.00 of real time'),
+        (clock(PAUSED, clock=['gazebo']), 'clock', TO_DO, 'time of /gazebo runs at 0.00'),
         (commands(0), 'commands', NOTE, 'nobody publishes'),
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
-        (commands(1, 'a', 'b'), 'commands', BAD, '/a, /b all publish'),
+        (commands(1, 'a', 'b'), 'commands', TO_DO, '/a, /b all publish'),
         (system._nodes(CARRIED), 'node', GOOD, 'ff: published'),
-        (system._nodes(DOUBLED), 'node', BAD, 'ff: twice'),
-        (system._nodes(WAITING), 'node', BAD, 'ff: silent: no joint state has come'),
-        (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Command: twice'),
+        (system._nodes(DOUBLED), 'node', TO_DO, 'ff: twice'),
+        (system._nodes(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
+        (system._nodes(DOUBLED), 'diagnostics', TO_DO, 'ff: Command: twice'),
         (system._nodes([]), 'node', NOTE, 'no feedforward node'),
-        (system._nodes([], ['/left/ff']), 'node', BAD, 'left/ff runs, but'),
+        (system._nodes([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
         (system._nodes(CARRIED, ['/ff']), 'node', GOOD, 'ff: published'),
     ],
 )
@@ -134,13 +149,13 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
         ({}, GOOD, 'domain 0, discovery SUBNET (sim: LOCALHOST; heard here)'),
         ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
         ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
-        ({'ROS_DOMAIN_ID': '102'}, BAD, 'choose one from 0 to 101'),
-        ({'ROS_DOMAIN_ID': 'x'}, BAD, 'choose one from 0 to 101'),
-        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, BAD, 'which does not exist; unset it'),
+        ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
+        ({'ROS_DOMAIN_ID': 'x'}, TO_DO, 'choose one from 0 to 101'),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, TO_DO, 'which does not exist; unset it'),
     ],
 )
 def test_settings_of_the_network_are_told(variables, level, text):
-    assert any(one.level == level and text in one.text for one in machine.dds_settings(variables))
+    assert any(one.level == level and text in one.text for one in machine.dds_checks(variables))
 
 
 def test_the_age_of_a_state_is_its_age_when_it_came():
@@ -151,7 +166,7 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
     assert [said for _, _, said in clock(what)] == ['stamps are 5.0 ms old in the median']
 
 
-@pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (BAD, 1)])
+@pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (TO_DO, 1)])
 def test_something_to_do_in_the_running_system_is_exit_status_1(
     level, status, monkeypatch, capsys
 ):

@@ -17,10 +17,10 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import NotStartedError
-from franka_dynamics.ros.clearance import Clearance
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
+from franka_dynamics.ros.receiver_check import TorquePermission
 
 from .conftest import FER
 
@@ -57,7 +57,7 @@ class RecordingNode(FeedforwardNode):
     def clear(self):
         """Let torques begin; no joint state comes to listen by."""
         self.receivers.close()
-        self.receivers.state, self.receivers.reason = Clearance.CLEAR, ''
+        self.receivers.state, self.receivers.reason = TorquePermission.GRANTED, ''
         self._look_at_receivers()
         self.controller.start()
 
@@ -162,19 +162,19 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node.command()
 
 
-@pytest.mark.parametrize('found', ['poll', 'note_state'])
+@pytest.mark.parametrize('found', ['poll', 'check_sequence_number'])
 def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states_comes(
     found, commanding, monkeypatch
 ):
     node = commanding()
     node.controller.stop('something touches the arm', Stop.HOLD)
     assert node.controller.state is State.BRAKING and node.controller.faulty
-    monkeypatch.setattr(node.receivers, 'note_state', lambda _: 'there is another')
+    monkeypatch.setattr(node.receivers, 'check_sequence_number', lambda _: 'there is another')
     state = JointState(name=node.controller.names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
         if found == 'poll':
-            node.receivers.state = Clearance.REFUSED
+            node.receivers.state = TorquePermission.REFUSED
             node.receivers.reason = 'there is another'
             node._look_at_receivers()
         else:

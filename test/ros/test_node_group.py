@@ -80,7 +80,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
         nodes.start_arm_and_node({}, {'target': 'mujoco'}, lockstep_rate=1000.0)
 
         def held():
-            nodes.require_all()
+            nodes.require_running()
             return probe.says('simulation/simulator: Simulated arm', 'the brakes are open')
 
         probe.until(held, 'the arm is held')
@@ -98,13 +98,13 @@ LEFT = """
 import os, signal, sys
 from pathlib import Path
 from franka_dynamics.ros.node_group import NodeGroup
-from franka_dynamics.ros.observer import Observer
+from franka_dynamics.ros.topic_listener import TopicListener
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell's background jobs ignore it
 folder = Path(sys.argv[1])
 nodes = NodeGroup(folder)
 nodes.start('feedforward_node', {})
-with Observer('waits') as observer:
-    observer.until(lambda: observer.status('/simulation/feedforward') is not None, 600.0)
+with TopicListener('waits') as listener:
+    listener.until(lambda: listener.status('/simulation/feedforward') is not None, 600.0)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

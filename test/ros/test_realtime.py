@@ -76,7 +76,7 @@ os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 with NodeGroup(Path(sys.argv[1])) as nodes:
     nodes.start('simulator_node', {})
     while not (Path(sys.argv[1]) / 'simulator_node.log').read_text():
-        nodes.require_all()
+        nodes.require_running()
         time.sleep(0.1)
     (node,) = nodes._running.values()
     print(os.sched_getscheduler(node.pid) == os.SCHED_OTHER)

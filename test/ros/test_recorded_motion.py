@@ -96,7 +96,9 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     begin, end = filled[0].points[0], filled[0].points[-1]
     np.testing.assert_allclose(begin.positions, rest, rtol=0, atol=1e-12)
     np.testing.assert_allclose(end.effort, independent.gravity(rest), rtol=0, atol=ATOL_NM)
-    reports = [report for message in told[:2] for report in map(Status.read, message.status)]
+    reports = [
+        report for message in told[:2] for report in map(Status.from_message, message.status)
+    ]
     # Its sender, such as `node play`, need not wait for its end.
     assert [report.values['state'] for report in reports] == ['accepted', 'interrupted']
     assert len({report.values['number'] for report in reports}) == 1

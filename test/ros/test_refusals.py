@@ -25,8 +25,8 @@ from franka_dynamics.ros.messages import (
     request_of,
 )
 from franka_dynamics.ros.model_source import resolve_model
-from franka_dynamics.ros.observer import resolved
 from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.topic_listener import resolve_name
 
 from .conftest import Probe
 from .test_messages import GOOD, joint_state, WANTED
@@ -98,7 +98,7 @@ REFUSED = {
         (uneven, 'velocities', '[1, 2] values', '2 joints'),
     ],
     SettingsError: [
-        (lambda: resolved('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
+        (lambda: resolve_name('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
         (lambda: model(urdf_file='/no.urdf'), 'model_source is robot_description', '/no.urdf'),
         (lambda: model(urdf_file='/no.urdf', model_source='description'), 'is description'),
         (lambda: model(model_source='urdf_file'), 'urdf_file empty'),

@@ -41,7 +41,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     way: list = []
 
     def note(message):
-        for one in map(Status.read, message.status):
+        for one in map(Status.from_message, message.status):
             told.append([one.values[key] for key in ('state', 'reason', 'frame_id')])
             way.append(one.values['to command again'])
 

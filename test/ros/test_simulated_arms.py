@@ -42,7 +42,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     told = []
 
     def note(message):
-        for one in map(Status.read, message.status):
+        for one in map(Status.from_message, message.status):
             # Until the first command the arm runs in real time.
             if one.subject == 'Simulated arm' and int(one.values['steps commanded']):
                 told.append((stamp(message), float(one.values['simulated time [s]'])))

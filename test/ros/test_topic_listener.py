@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What an observer finds, and what `node state` tells of it, alone and beside running nodes."""
+"""What an listener finds, and what `node state` tells of it, alone and beside running nodes."""
 
 import json
 
@@ -14,8 +14,8 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import status
-from franka_dynamics.ros.observer import Observer, resolved
-from franka_dynamics.ros.status import at_fault, NodeView, Status
+from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, Status
+from franka_dynamics.ros.topic_listener import resolve_name, TopicListener
 
 from .conftest import LOCKSTEP, PATIENT
 from ..processes import TIMEOUT_S
@@ -58,9 +58,9 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
 
 def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_told():
     def view(heard, level='OK', message='as it should be'):
-        one = NodeView('left/feedforward')
+        one = NodeSnapshot('left/feedforward')
         values = {'published': '500', 'latency p50 [us]': '103.5', 'age [ms]': 'nan'}
-        one.take(Status(one.name, 'Command', level, message, values), heard)
+        one.store(Status(one.name, 'Command', level, message, values), heard)
         return one
 
     shown = view(10.0)
@@ -71,7 +71,7 @@ def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_to
     assert values == {'published': 500, 'latency p50 [us]': 103.5, 'age [ms]': None}
     assert data['silent'] is False
     broken = view(10.0, 'ERROR', 'somebody else commands')
-    assert at_fault([shown, broken, view(1.0)], 10.0) == [
+    assert fault_sentences([shown, broken, view(1.0)], 10.0) == [
         'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.',
     ]
@@ -92,7 +92,7 @@ LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedfor
     ],
 )
 def test_a_name_is_that_of_the_root_namespace_or_of_the_only_other_one(name, present, full):
-    assert resolved(name, present, 'node') == full
+    assert resolve_name(name, present, 'node') == full
 
 
 def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
@@ -103,12 +103,12 @@ def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
     # The feedforward node has a topic of its own name.
     node.create_publisher(JointState, '~/feedforward', 1)
     node.create_publisher(JointState, 'joint_states', 1)
-    with Observer('finder') as observer:
-        found = observer.find(TIMEOUT_S, 'feedforward', ['joint_states'])
+    with TopicListener('finder') as listener:
+        found = listener.find(TIMEOUT_S, 'feedforward', ['joint_states'])
     assert found == (LEFT, ['/sim/left/joint_states'])
 
 
 def test_an_environment_in_which_ros_starts_nothing_is_named(monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', 'lab')
     with pytest.raises(SettingsError, match='ROS_DOMAIN_ID'):
-        Observer('anything')
+        TopicListener('anything')

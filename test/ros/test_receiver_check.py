@@ -16,22 +16,22 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
-from franka_dynamics.ros import clearance
-from franka_dynamics.ros.clearance import (
-    Clearance,
-    EXPECTED,
-    PublisherCounts,
-    Receiver,
-    refusal,
-)
+from franka_dynamics.ros import receiver_check
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
+from franka_dynamics.ros.receiver_check import (
+    EXPECTED_RECEIVERS,
+    ReceiverKind,
+    refusal_reason,
+    SecondPublisherDetector,
+    TorquePermission,
+)
 
 from .conftest import COMMAND, INCLINED, Probe
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
-ARM, LIGHT_ARM, SIMULATED = Receiver.ARM, Receiver.LIGHT_ARM, Receiver.SIMULATED
-REAL, UNKNOWN = Receiver.REAL, Receiver.UNKNOWN
-LISTENING, CLEAR, REFUSED = Clearance
+ARM, LIGHT_ARM, SIMULATED = ReceiverKind.ARM, ReceiverKind.LIGHT_ARM, ReceiverKind.SIMULATED
+REAL, UNKNOWN = ReceiverKind.REAL, ReceiverKind.UNKNOWN
+CHECKING, GRANTED, REFUSED = TorquePermission
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ LISTENING, CLEAR, REFUSED = Clearance
     ],
 )
 def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):
-    said = refusal(target, TORQUES, {f'/node{i}': kind for i, kind in enumerate(found)})
+    said = refusal_reason(target, TORQUES, {f'/node{i}': kind for i, kind in enumerate(found)})
     assert [f'/node{i}' in said for i in range(len(found))] == [
         i == wrong for i in range(len(found))
     ]
-    assert set(EXPECTED) == set(RECEIVER_PROFILES)
+    assert set(EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def controller(probe, simulated):
 @pytest.mark.parametrize(('simulated', 'kind'), [(True, SIMULATED), (False, REAL)])
 def test_a_controller_is_that_of_a_simulation_if_its_time_is_simulated(probe, simulated, kind):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = clearance.ReceiverCheck(probe, publisher)
+    looking = receiver_check.ReceiverCheck(probe, publisher)
     with controller(probe, simulated):
         found = {'/effort_controller': kind}
         probe.until(lambda: looking.receivers() == found, f'{kind} is found')
@@ -192,45 +192,45 @@ def test_a_later_sender_of_torques_is_shown_and_a_later_source_of_states_stops(
     ],
 )
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
-    counts = PublisherCounts()
+    counts = SecondPublisherDetector()
     assert any(counts.add(number) for number in numbers) == found
 
 
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
-    monkeypatch.setattr(clearance, '_LISTEN_S', 0.0)
+    monkeypatch.setattr(receiver_check, '_MIN_LISTEN_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    with closing(clearance.ReceiverCheck(probe, publisher)) as looking:
+    with closing(receiver_check.ReceiverCheck(probe, publisher)) as looking:
         looking.begin('fci', 'joint_states')
         for number in range(49):
-            assert not looking.note_state(number)
+            assert not looking.check_sequence_number(number)
         looking.poll()
-        assert looking.state is LISTENING and looking.reason
-        looking.note_state(49)
+        assert looking.state is CHECKING and looking.reason
+        looking.check_sequence_number(49)
         # Nobody receives torques here, which is found out once it listens no longer.
         looking.poll()
-        assert looking.state is CLEAR and not looking.reason
+        assert looking.state is GRANTED and not looking.reason
 
 
 def judged(probe, name, target='mujoco', count=1):
     """Return a check that waits for the name of receivers, which it then finds out."""
     there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/')] * count
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = clearance.ReceiverCheck(probe, publisher)
+    looking = receiver_check.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        for constant in ('_LISTEN_S', '_LISTEN_STATES', '_DISCOVERY_S'):
-            patch.setattr(clearance, constant, 0)
+        for constant in ('_MIN_LISTEN_S', '_MIN_LISTEN_STATE_COUNT', '_DISCOVERY_TIMEOUT_S'):
+            patch.setattr(receiver_check, constant, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
         looking.begin(target, 'joint_states')
-        looking.note_state(1)
+        looking.check_sequence_number(1)
         looking.poll()
-        assert looking.state is LISTENING
+        assert looking.state is CHECKING
         there[0].node_name = name
         looking.poll()
     return looking
 
 
 def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(probe):
-    declared = clearance.DECLARATIONS[ARM].removeprefix('~/')
+    declared = receiver_check.DECLARATION_SERVICES[ARM].removeprefix('~/')
     with closing(Probe('dashboard')) as other:
         other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         for kind, name in (
@@ -244,7 +244,7 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
         probe.until(lambda: f'/dashboard/{declared}' in dict(known()), 'its services')
         for target in ('mujoco', 'gz_ros2_control'):
             assert judged(probe, 'dashboard', target).state is REFUSED
-            assert judged(probe, 'simulator', target).state is LISTENING  # no such node is there
+            assert judged(probe, 'simulator', target).state is CHECKING  # no such node is there
 
 
 def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
@@ -253,8 +253,8 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
         probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service')
         both = 'two nodes called /arm'
         probe.until(lambda: both in judged(probe, 'arm', count=2).reason, 'both nodes')
-        probe.until(lambda: judged(probe, 'arm').state is CLEAR, 'the arm alone')
+        probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone')
     with closing(Probe('light')) as arm:
         arm.declare(LIGHT_ARM)
-        probe.until(lambda: judged(probe, 'light', 'fci').state is CLEAR, 'the service')
+        probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service')
         assert judged(probe, 'light').state is REFUSED

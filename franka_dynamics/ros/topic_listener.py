@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A node that observes others; messages are taken when its user polls.
+Listens to topics of other nodes; messages are taken when the user polls.
 
-`python -m franka_dynamics.ros.observer NODE` ends once NODE says on ~/status that the arm is held.
+`python -m franka_dynamics.ros.topic_listener NODE` waits until NODE's ~/status says that torques
+hold the arm.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sensor_msgs.msg import JointState
 from .messages import DESCRIPTION_QOS, STATE_QOS
 from .node_process import not_started
 from .rclpy_private import RCLError, take_waiting
-from .status import NodeView, Status, TORQUE_TERMS
+from .status import NodeSnapshot, Status, TORQUE_TERMS
 from ..errors import listed, SettingsError
 
 _DIAGNOSTICS_DEPTH = 50
@@ -34,28 +35,28 @@ _POLL_S = 0.02  # between two looks while waiting [s]
 _MAX_SPINS = 50  # of the executor per poll, each for one message
 
 
-def resolved(name: str, present: Collection[str], what: str) -> str:
+def resolve_name(name: str, candidates: Collection[str], kind: str) -> str:
     """
-    Return the full name of a node or topic that a user gave.
+    Return the full name of the node or topic that a name stands for.
 
-    A name with a leading slash is a full name. Another name is looked up in `present`, full names:
-    first in the root namespace, then in all others. If it is not there, the root namespace is
-    assumed. Raises SettingsError, with `what` in the sentence, if several namespaces have it.
+    A name with a leading slash is a full name. Another name is looked up in `candidates`, full
+    names: first in the root namespace, then in all others. If it is not there, the root namespace
+    is assumed. Raises SettingsError, with `kind` in the sentence, if several namespaces have it.
     """
-    found = sorted(one for one in present if one.endswith(f'/{name}'))
+    found = sorted(one for one in candidates if one.endswith(f'/{name}'))
     if name.startswith('/') or not found or f'/{name}' in found:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
         raise SettingsError(
-            f'{name} stands for {len(found)} {what}s here: {listed(found)}; name one of them, '
+            f'{name} stands for {len(found)} {kind}s here: {listed(found)}; name one of them, '
             'with its slash.'
         )
     return found[0]
 
 
-class Observer:
+class TopicListener:
     """
-    A node of its own in a context of its own; use as a context manager.
+    Subscribes to topics of other nodes by a node with its own rclpy context; a context manager.
 
     It installs no signal handlers, and has neither a log topic nor parameter services. Raises
     SettingsError if ROS cannot start it, as with a ROS_DOMAIN_ID that is no number.
@@ -68,7 +69,7 @@ class Observer:
         self._meanwhile = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival = 0  # of the message that is taken, system time [ns]
-        self._views: dict[str, NodeView] | None = None  # by node; None until it is called for
+        self._views: dict[str, NodeSnapshot] | None = None  # by node; None until it is called for
         self._context = Context()
         try:
             rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
@@ -89,7 +90,7 @@ class Observer:
         self._context.try_shutdown()
 
     def newest(self, kind: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False) -> Any:
-        """Return a topic's newest message, or its bytes; None before one came after this call."""
+        """Return a topic's newest message, its bytes if `raw`; None before one has arrived."""
         if topic not in self._messages:
             self._messages[topic] = None
             take = partial(self._messages.__setitem__, topic)
@@ -97,12 +98,12 @@ class Observer:
         return self._messages[topic]
 
     def status(self, node: str) -> Status | None:
-        """Return the latest typed status of a node, on ~/status; None before one has come."""
+        """Return the latest status on a node's topic ~/status; None before one has arrived."""
         message = self.newest(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
-        return None if message is None else Status.read(message)
+        return None if message is None else Status.from_message(message)
 
-    def diagnostics(self) -> dict[str, NodeView]:
-        """Return by its name each node heard on /diagnostics since the first call, of any kind."""
+    def heard_nodes(self) -> dict[str, NodeSnapshot]:
+        """Return the nodes heard on /diagnostics since the first call, by name."""
         if self._views is None:
             self._views = {}
             take = self._on_diagnostics
@@ -112,31 +113,31 @@ class Observer:
         return self._views
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in map(Status.read, message.status):
-            view = self.diagnostics().setdefault(status.node, NodeView(status.node))
-            view.take(status, time.monotonic())
+        for status in map(Status.from_message, message.status):
+            view = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
+            view.store(status, time.monotonic())
 
-    def nodes(self, namespaces: Collection[str] = ()) -> list[NodeView]:
+    def nodes(self, namespaces: Collection[str] = ()) -> list[NodeSnapshot]:
         """
         Return this package's nodes that were heard, feedforward nodes with their newest torques.
 
-        With `namespaces`, given without slashes at their ends, only the nodes in those.
+        `namespaces`, without slashes at their ends, selects nodes; by default all are returned.
         """
         found = [
             one
-            for one in self.diagnostics().values()
-            if (one.is_arm or one.is_simulated)
+            for one in self.heard_nodes().values()
+            if (one.is_feedforward_node or one.is_simulator)
             and (not namespaces or one.name.rpartition('/')[0] in namespaces)
         ]
         for one in found:
-            for term in TORQUE_TERMS if one.is_arm else ():
+            for term in TORQUE_TERMS if one.is_feedforward_node else ():
                 message = self.newest(JointState, f'/{one.name}/{term}')
                 if message is not None:
                     one.torques[term] = message
         return found
 
     def poll(self) -> None:
-        """Call the callbacks of `node` for what waits now."""
+        """Process all waiting messages and answers without blocking."""
         taken = take_waiting(self.node, self._note_arrival)
         self._note_arrival(0)
         for _ in range(1 if taken else _MAX_SPINS):
@@ -166,34 +167,37 @@ class Observer:
         self, seconds: float, node: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
         """
-        Return the full names of a node and of topics that a user named.
+        Return the full names of a node and of topics that a user names.
 
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
         """
         wanted, own = [(node, 'node'), *((topic, 'topic') for topic in topics)], self.node
 
-        def present(what: str) -> list[str]:
-            if what == 'node':
+        def candidates(kind: str) -> list[str]:
+            if kind == 'node':
                 nodes = own.get_node_names_and_namespaces()
                 return [f'{space.rstrip("/")}/{name}' for name, space in nodes]
             known = own.get_topic_names_and_types()
             return [name for name, _ in known if own.count_publishers(name)]
 
-        def found(name: str, what: str) -> bool:
-            return name[:1] in ('', '/') or any(one.endswith(f'/{name}') for one in present(what))
+        def found(name: str, kind: str) -> bool:
+            ends = (one.endswith(f'/{name}') for one in candidates(kind))
+            return name[:1] in ('', '/') or any(ends)
 
         self.until(lambda: all(found(*one) for one in wanted), seconds)
-        full, *others = (name and resolved(name, present(what), what) for name, what in wanted)
+        full, *others = (
+            name and resolve_name(name, candidates(kind), kind) for name, kind in wanted
+        )
         return full, others
 
 
 def main() -> int:
-    """Wait until the node that the command line names says that the arm is held."""
+    """Wait until the status of the node on the command line says that torques hold the arm."""
     node = sys.argv[1]
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # launch ends this process so
-    with Observer('waits') as observer:
-        observer.until(lambda: bool((one := observer.status(node)) and one.held), math.inf)
+    with TopicListener('waits') as listener:
+        listener.until(lambda: bool((one := listener.status(node)) and one.is_arm_held), math.inf)
     return 0
 
 
