@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from franka_dynamics.ros.node_process import OFF, SWITCH
+from franka_dynamics.ros.node_process import OFF, REALTIME_VARIABLE
 
 HEADS = (
     'run  exit  pacing    rate Hz       missed  p50 us  p99 us  tracking/bound mrad  '
@@ -63,7 +63,7 @@ def main() -> None:
         '--no-realtime', action='store_true', help='run without real-time scheduling'
     )
     arguments, options = parser.parse_known_args()
-    environment = {**os.environ, **({SWITCH: OFF} if arguments.no_realtime else {})}
+    environment = {**os.environ, **({REALTIME_VARIABLE: OFF} if arguments.no_realtime else {})}
     busy = [
         subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(arguments.busy)
     ]

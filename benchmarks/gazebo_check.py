@@ -35,8 +35,8 @@ from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import (
+    reference_message,
     REFERENCE_QOS,
-    request_message,
     seconds,
     STATE_QOS,
     trajectory_of,
@@ -235,7 +235,7 @@ class Session:
     def play(self, duration: float, amplitude: float) -> Trajectory:
         """Send a motion; return the feedforward node's planned trajectory in the states' time."""
         motion = multisine(self._arm, duration, amplitude)
-        message = request_message(motion, 0.5)
+        message = reference_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
         give_up = time.monotonic() + START_S

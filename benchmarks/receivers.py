@@ -46,7 +46,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, STATE_TEXTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
-from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.node_group import node_command, use_isolated_network
 from franka_dynamics.simulation.step_log import read_steps
 
@@ -178,7 +178,7 @@ def run(event: str, target: str, folder: Path) -> Result:
         reference = bench.node.create_publisher(JointTrajectory, 'feedforward/reference', 10)
         bench.until(lambda: 'the brakes are open' in bench.log('simulator'), 'brakes open')
         bench.until(lambda: reference.get_subscription_count() > 0, 'the node')
-        reference.publish(request_message(multisine(FER, 20.0, 0.4)))
+        reference.publish(reference_message(multisine(FER, 20.0, 0.4)))
         bench.spin(_MOVING_S)
         spoke_at = happen(bench, event, target)
         bench.spin(_AFTER_S)

@@ -26,7 +26,7 @@ from ..demo.report import (
 )
 from ..errors import IdentificationError
 from ..recordings.recording import write_recording
-from ..ros.demo import DemoPlan, run_session
+from ..ros.demo import DemoPlan, run_demo
 
 _SECOND_PART = (
     'second part, an arm that differs from the model: inertias some 10 % off, friction, '
@@ -57,7 +57,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
                 say(f'logs: {folder}')
                 raise KeyboardInterrupt
 
-        session = run_session(plan, folder, progress, lambda note: say(note, 'note'))
+        session = run_demo(plan, folder, progress, lambda note: say(note, 'note'))
         progress('writing the recording', 0.0)
         write_recording(session.steps, bag)
         (folder / 'steps').unlink()

@@ -32,8 +32,8 @@ from ..errors import FrankaDynamicsError, UrdfWarning
 
 NAME = 'franka-dynamics'
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
-INPUT_AT_FAULT = FrankaDynamicsError.status
-INTERRUPTED, READER_GONE = 130, 141  # as shells report SIGINT and SIGPIPE
+EXIT_INVALID_INPUT = FrankaDynamicsError.status
+EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # as shells report SIGINT and SIGPIPE
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
 _QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Parameters))
 
@@ -204,15 +204,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = context.command_path if context else NAME
         if isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit():
             message += '; a list has commas and no spaces, as 0,0,-9.81'
-        return _report(f'{message} (see {where} --help)', INPUT_AT_FAULT)
+        return _report(f'{message} (see {where} --help)', EXIT_INVALID_INPUT)
     except FrankaDynamicsError as error:
         return _report(f'{error}', error.status)
     except KeyboardInterrupt:
-        return _report('interrupted', INTERRUPTED)
+        return _report('interrupted', EXIT_INTERRUPTED)
     except BrokenPipeError:
         # What is still to be written goes nowhere, or Python would fail to write it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
+        return EXIT_BROKEN_PIPE
 
 
 def _run(words: list[str]) -> int:

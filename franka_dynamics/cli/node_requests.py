@@ -56,7 +56,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
     def look(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
         """Return state and report of the node, what is heard in its namespace, and the time."""
         state = client.state()
-        report = client.report() if state in ('active', 'inactive') else ''
+        report = client.status_sentence() if state in ('active', 'inactive') else ''
         nodes = _heard(client, namespaces, timeout) if report else []
         return state, report, nodes, time.monotonic()
 
@@ -148,7 +148,7 @@ def play(
 def played(file: str, lead: float, client: NodeClient) -> object:
     """Send the motion; return 'finished' when the motion has ended as planned."""
     from ..control.reference import MOVE_THERE_FIRST
-    from ..ros.messages import read_trajectory_file, ready_excitation
+    from ..ros.messages import read_trajectory_file, shipped_excitation
     from ..ros.node_client import NodeClientError
 
     motion = read_trajectory_file(Path(file), lead)
@@ -163,7 +163,7 @@ def played(file: str, lead: float, client: NodeClient) -> object:
         if MOVE_THERE_FIRST in f'{error}':
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
         arm = client.get('robot_type')
-        if arm == file or None in map(ready_excitation, (file, arm)):
+        if arm == file or None in map(shipped_excitation, (file, arm)):
             raise
         raise NodeClientError(
             f'The node controls {arm}, and {file} is the motion of another arm: '

@@ -24,7 +24,7 @@ from ..control.default_gains import low_gains
 from ..demo.controller_comparison import draw_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
-from ..ros.messages import ready_excitation
+from ..ros.messages import shipped_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.topic_listener import TopicListener
 
@@ -150,7 +150,7 @@ def _hold(
         say('The arm is held. Meanwhile, in another terminal:')
         suggest('node monitor', 'node set scale 0.5')
         motion = choice.arm
-        if ready_excitation(motion) is None:
+        if shipped_excitation(motion) is None:
             motion = 'excitation.yaml'
             suggest(next_command('identify plan', '--output', motion, arm=choice))
         suggest(next_command('node play', motion, '--record', 'recording'))

@@ -56,5 +56,5 @@ def run(
                 play(window, playback, go_on)
             else:
                 topic = reader.topic or 'joint_states'
-                watch(window, description, topic, node, go_on, look_for_meshes=urdf is None)
+                watch(window, description, topic, node, go_on, show_urdf_meshes=urdf is None)
     return 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""ROS nodes and their clients; other packages compute the dynamics and the torques."""
+"""ROS nodes, their clients and launch actions; other packages compute dynamics and torques."""
 
 # Namespace of simulated arms, of their nodes and of their torque topics. A real arm's controller
 # listens on COMMAND_TOPIC in the root namespace, and ROS discovers the whole subnet.

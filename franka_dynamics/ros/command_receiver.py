@@ -13,8 +13,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
-from .messages import DESCRIPTION_QOS, OVERRIDABLE, publisher_names, PUBLISHER_QOS
-from .rclpy_private import with_number
+from .messages import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRIDES
+from .rclpy_private import with_sequence_number
 from .receiver_check import DECLARATION_SERVICES, ReceiverKind
 from .status import HELD_KEY, Status
 from ..arm import ArmDescription
@@ -56,9 +56,9 @@ class CommandReceiver:
         self._subscription = node.create_subscription(
             Float64MultiArray,
             COMMAND_TOPIC,
-            with_number(self._on_torque),
+            with_sequence_number(self._on_torque),
             PUBLISHER_QOS,
-            qos_overriding_options=OVERRIDABLE,
+            qos_overriding_options=QOS_OVERRIDES,
         )
         kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
         node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_question)

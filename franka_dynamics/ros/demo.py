@@ -25,10 +25,10 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION_NAMESPACE
-from .messages import request_message, trajectory_of
+from .messages import reference_message, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
-from .node_process import ON, SWITCH
+from .node_process import ON, REALTIME_VARIABLE
 from .status import fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot, Subject
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
@@ -40,19 +40,22 @@ from ..recordings.recording import Recording
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
-NODE, _SIMULATOR = f'{SIMULATION_NAMESPACE}/feedforward', f'{SIMULATION_NAMESPACE}/simulator'
+_NODE, _SIMULATOR = (
+    f'{SIMULATION_NAMESPACE}/feedforward',
+    f'{SIMULATION_NAMESPACE}/simulator',
+)
 _ARM = f'{_SIMULATOR}: {Subject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
-_MOST_RATE = 50.0
+_MAX_DECAY_RATE = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
-_LEAST_INERTIA = 3e-4
+_MIN_INERTIA_KG_M2 = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (demo.report.MAX_TRACKING_ERROR_RATIO); at a fraction of 0.1 the
 # tracking error is a hundredth of the bound.
-_MOST_MISSED = 0.1
+_MAX_MISSED_RATIO = 0.1
 # _START_TIMEOUT_S is the time-out of the start, and how much longer than expected other waits may
 # last. With a dozen busy processes the start may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
@@ -82,7 +85,7 @@ class DemoPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class DemoRun:
+class DemoResult:
     """
     The results of one run of the demonstration.
 
@@ -107,32 +110,32 @@ class DemoRun:
 Progress = Callable[[str, float], None]
 
 
-def run_session(
+def run_demo(
     plan: DemoPlan,
     folder: Path,
     progress: Progress = lambda *_: None,
-    note: Callable[[str], object] = lambda _: None,
-) -> DemoRun:
+    log: Callable[[str], object] = lambda _: None,
+) -> DemoResult:
     """
     Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
 
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
-    session. `note` gets a sentence when it begins again in lockstep. Raises TooBusyError if the
+    session. `log` gets a sentence when it begins again in lockstep. Raises TooBusyError if the
     machine is too slow even in lockstep, NodeEndedError if a process ends early, with its log's
     last line or path, and NodeClientError if the node fails.
     """
     use_isolated_network()
     # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
     # for a processor.
-    os.environ.setdefault(SWITCH, ON)
+    os.environ.setdefault(REALTIME_VARIABLE, ON)
     load = os.getloadavg()[0]
     try:
         return _Session(plan, folder, progress, load, lockstep=plan.lockstep).run()
     except TooBusyError as error:
         if plan.lockstep:
             raise
-        note(
+        log(
             f'this machine is too busy for 1 kHz: {error}. So this part begins again, with '
             'simulated time waiting for each torque'
         )
@@ -154,24 +157,24 @@ class _Session:
         self._planned: list[JointTrajectory] = []
         self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
 
-    def run(self) -> DemoRun:
+    def run(self) -> DemoResult:
         """Start the processes, run the demonstration once, and end the processes."""
         with (
             NodeGroup(self._folder) as self._nodes,
-            NodeClient(NODE, _START_TIMEOUT_S, self._meanwhile) as self._client,
+            NodeClient(_NODE, _START_TIMEOUT_S, self._meanwhile) as self._client,
         ):
             return self._run(self._folder / 'steps')
 
-    def _run(self, log: Path) -> DemoRun:
+    def _run(self, log: Path) -> DemoResult:
         plan, given = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MOST_RATE, _LEAST_INERTIA)
+        kp, kd = low_gains(plan.arm, _MAX_DECAY_RATE, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         self._nodes.start_arm_and_node(
             {**given, 'ideal': True, 'step_log': str(log)},
             {**given, 'target': 'mujoco'},
             1000.0 if self._lockstep else None,
         )
-        client, motions = self._client, f'/{NODE}/feedforward_trajectory'
+        client, motions = self._client, f'/{_NODE}/feedforward_trajectory'
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._until('waiting until the node holds the arm', self._is_held)
@@ -183,7 +186,7 @@ class _Session:
         self._follow('following with M ddq + C dq + g and PD')
         client.set_all({'terms.coriolis': False, 'terms.inertia': False})
         self._follow('following with g and PD alone')
-        node = client.heard_nodes()[NODE].statuses
+        node = client.heard_nodes()[_NODE].statuses
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._missed(),
@@ -200,7 +203,7 @@ class _Session:
         disorder = self._nodes.end_all()
         self._progress('done', 1.0)
         first, second = map(trajectory_of, self._planned)
-        return DemoRun(
+        return DemoResult(
             read_steps(log, plan.arm.joint_names),
             hold,
             (first, second),
@@ -229,7 +232,7 @@ class _Session:
         self._doing, self._stage = text, (self._time, _LEAD_IN_S + plan.motion)
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:
-            self._client.play(request_message(request, _LEAD_IN_S))
+            self._client.play(reference_message(request, _LEAD_IN_S))
         except NodeClientError as error:
             receiver = self._client.status(f'/{_SIMULATOR}')
             sentence = f'{error} {_SIMULATOR}: {receiver and receiver.message}.'
@@ -240,7 +243,7 @@ class _Session:
     def _require_new_torques(self) -> None:
         """Raise an error if in real time too many steps had no new torque."""
         missed, steps = self._missed()
-        if not self._lockstep and missed > _MOST_MISSED * steps:
+        if not self._lockstep and missed > _MAX_MISSED_RATIO * steps:
             raise TooBusyError(
                 f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
                 'new command'

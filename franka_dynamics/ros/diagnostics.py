@@ -47,20 +47,20 @@ _REMEDIES = {
 }
 
 
-class Durations(deque[float]):
-    """The latest durations [s], at most 4096."""
+class DurationWindow(deque[float]):
+    """The last 4096 durations [s] of a step."""
 
     def __init__(self) -> None:
         super().__init__(maxlen=4096)
 
-    def microseconds(self) -> dict[str, float]:
-        """Return median and 99th percentile by name [us]; NaN if there are none."""
+    def percentiles_us(self) -> dict[str, float]:
+        """Return the median and the 99th percentile [us] by name; NaN without durations."""
         p50, p99 = np.percentile(list(self) or [float('nan')], (50, 99))
         return {'p50 [us]': 1e6 * float(p50), 'p99 [us]': 1e6 * float(p99)}
 
 
 class StatusPublisher:
-    """Publishes diagnostics of a node and its arm."""
+    """Publishes statuses of a node and its arm on /diagnostics."""
 
     def __init__(self, node: Any, arm: str = '') -> None:
         self._node, self._arm = node, arm
@@ -72,7 +72,7 @@ class StatusPublisher:
     def status(
         self, subject: str, level: str, message: str, pairs: Mapping[str, Any]
     ) -> DiagnosticStatus:
-        """Return the status of one subject."""
+        """Return a DiagnosticStatus message about a subject, such as 'Joint states'."""
         return Status(self._name, subject, level, message, pairs).to_message(self._arm)
 
     def publish(self, *statuses: DiagnosticStatus) -> None:
@@ -85,7 +85,7 @@ class StatusPublisher:
 
 class FeedforwardDiagnostics(StatusPublisher):
     """
-    Publishes and logs what the node does; `use` gives the controller.
+    Publishes and logs the state of a feedforward node and of its controller.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
     old values do no harm, and the control cycle must not wait.
@@ -99,10 +99,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._events = node.create_publisher(
             DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
         )
-        self.latency = Durations()
+        self.latency = DurationWindow()
         self.ends = False  # whether the node ends, and never commands again
 
-    def report_on(self, controller: Feedforward, terms: TermPublishers, residual: float) -> None:
+    def set_controller(
+        self, controller: Feedforward, terms: TermPublishers, residual: float
+    ) -> None:
         """Report on a controller from now on; `residual` is that of its cross-check."""
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name
@@ -111,9 +113,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._states = self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
-    def begin(self, states: str) -> None:
-        """Begin an activation with joint states on the topic `states`."""
-        self._states, self.arrival = states, time.monotonic()
+    def begin(self, state_topic: str) -> None:
+        """Begin an activation with joint states on a topic."""
+        self._states, self.arrival = state_topic, time.monotonic()
         self._warned: dict[str, float] = {}  # when reasons for silence were logged [s]
 
     def end(self) -> None:
@@ -122,7 +124,7 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def report(self) -> None:
         """
-        Report on references; log and publish a change of the status on ~/status.
+        Log and publish events of references and changes of the controller's status.
 
         Diagnostics are published if they are due, refusals of references logged once a second. Of
         a node that waits, ~/status and log have the present reason at most _REASON_S late.
@@ -154,7 +156,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
 
     def present(self) -> CoreStatus:
-        """Return the controller's status, with the node's reason for silence and in its words."""
+        """Return the controller's status with the node's reason for silence and its remedies."""
         status = self._controller.status
         remedy = Remedy(status.remedy)
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
@@ -282,7 +284,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 for state, count in controller.reference.counts.items()
             },
             'other publishers of commands': rivals or 'none',
-            **{f'latency {name}': time for name, time in self.latency.microseconds().items()},
+            **{f'latency {name}': time for name, time in self.latency.percentiles_us().items()},
             **self._by_joint('largest share of limit, {} [%]', 100.0 * controller.largest_share),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
@@ -293,7 +295,7 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _wrench(self) -> DiagnosticStatus:
         latest = self._controller.latest
-        wrench = None if latest is None else self._terms.wrench(latest.q)
+        wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
             return self.status('External wrench', 'OK', unknown, {})

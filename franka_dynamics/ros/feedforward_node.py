@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feedforward node, which answers joint states with cross-checked feedforward torques."""
+"""The feedforward node, which answers each joint state with a feedforward torque."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
+from .controller_factory import make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
 from .messages import (
     DESCRIPTION_QOS,
-    doubles,
+    float64_array,
     JointStateReader,
-    OtherJointsError,
-    OVERRIDABLE,
+    NoArmJointsError,
     PUBLISHER_QOS,
+    QOS_OVERRIDES,
     STATE_QOS,
 )
-from .model_source import make_controller, resolve_model
-from .node_process import NodePart, run_lifecycle, run_node
+from .node_process import NodeEntities, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import check_changes, declare, values
-from .rclpy_private import destroy_state_machine, with_number
+from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
-from .requests import Requests
+from .request_handler import RequestHandler
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
@@ -62,10 +62,10 @@ class FeedforwardNode(LifecycleNode):
     """
     Lifecycle node around the core, Feedforward; docs/reference has topics and parameters.
 
-    The control thread serves `control_part`, the subscription to joint states, and calls
-    `run_due`; it never logs, because a terminal that does not read its output would stop it. The
-    service thread serves `service_part`, which is all other callbacks, and calls `run_beside`. An
-    inactive node drops joint states.
+    The control thread serves `control_entities`, the subscription to joint states, and calls
+    `run_timed_tasks`; it never logs, because a terminal that does not read its output would stop
+    it. The service thread serves `service_entities`, which is all other callbacks, and calls
+    `run_background_tasks`. An inactive node drops joint states.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -89,27 +89,29 @@ class FeedforwardNode(LifecycleNode):
         self._got_state = False
         self._next_look = self._published = 0.0
         states = MutuallyExclusiveCallbackGroup()
-        self.control_part = NodePart(self, lambda entity: entity.callback_group is states)
-        self.service_part = NodePart(self, lambda entity: entity.callback_group is not states)
+        self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
+        self.service_entities = NodeEntities(
+            self, lambda entity: entity.callback_group is not states
+        )
         declare(self, table(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray,
             '~/command',
             PUBLISHER_QOS,
-            qos_overriding_options=OVERRIDABLE,
+            qos_overriding_options=QOS_OVERRIDES,
         )
         self._terms = TermPublishers(self)
         self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
-        Requests(self, self._diagnostics, lambda: self._controller, lambda: self._active)
+        RequestHandler(self, self._diagnostics, lambda: self._controller, lambda: self._active)
         self.receivers = ReceiverCheck(self, self.commands)
         self._topic = self.create_subscription(
             JointState,
             'joint_states',
-            with_number(self._on_joint_state),
+            with_sequence_number(self._on_joint_state),
             STATE_QOS,
             raw=True,
             callback_group=states,
-            qos_overriding_options=OVERRIDABLE,
+            qos_overriding_options=QOS_OVERRIDES,
         ).topic_name
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self.create_subscription(
@@ -143,8 +145,8 @@ class FeedforwardNode(LifecycleNode):
         controller, residual = make_controller(self, parameters, arm, self._publish)
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
-        self._terms.use(controller, frame, parameters['tool_center'])
-        self._diagnostics.report_on(controller, self._terms, residual)
+        self._terms.set_controller(controller, frame, parameters['tool_center'])
+        self._diagnostics.set_controller(controller, self._terms, residual)
         derive = parameters['derive_velocity']
         if derive and parameters['target'] == DEFAULT_TARGET:
             raise SettingsError(
@@ -153,7 +155,7 @@ class FeedforwardNode(LifecycleNode):
             )
         self._reader = JointStateReader(controller.names, derive_velocity=derive)
         # Bytes before the torques in a serialized command: to fill in a message takes 5 us longer.
-        whole = bytes(serialize_message(Float64MultiArray(data=doubles(controller.zero))))
+        whole = bytes(serialize_message(Float64MultiArray(data=float64_array(controller.zero))))
         self._command_head = whole[: -controller.zero.nbytes]
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
@@ -201,7 +203,7 @@ class FeedforwardNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Brake the arm, and publish the stop sequence.
+        Brake the arm, then publish the stop sequence, which brings torques to their last values.
 
         This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_S, then some
         tenths of a second until the last torque has arrived.
@@ -225,13 +227,13 @@ class FeedforwardNode(LifecycleNode):
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """After an exception in a transition, stop the arm and return to unconfigured."""
+        """Stop the arm after an exception in a transition, and return to unconfigured."""
         self._end_activation('error')
         self._controller = None
         return super().on_error(state)
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
-        """Set all parameters or none; a wrong value is refused in better words than rclpy's."""
+        """Set all parameters or none, with clearer messages for wrong values than rclpy's."""
         try:
             check_changes(self, table(NODE_NAME), parameter_list, self._active)
         except SettingsError as error:
@@ -290,7 +292,7 @@ class FeedforwardNode(LifecycleNode):
         controller, now, clock, wrong = self.controller, time.monotonic(), self._now(), ''
         try:
             reading = self._reader.read(data)
-        except OtherJointsError as error:
+        except NoArmJointsError as error:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
@@ -333,9 +335,9 @@ class FeedforwardNode(LifecycleNode):
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
         return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
 
-    def run_due(self) -> float:
+    def run_timed_tasks(self) -> float:
         """
-        Publish the stop sequence, and look whether joint states ceased; return time to next [s].
+        Publish the stop sequence and detect missing joint states; return the time to the next [s].
 
         The control thread calls it after each event and when due. Executor timers are not used,
         because on a busy machine they were seen not to fire; the cause is unknown.
@@ -354,8 +356,8 @@ class FeedforwardNode(LifecycleNode):
 
     # The service thread ------------------------------------------------------------------------
 
-    def run_beside(self) -> float:
-        """Look around, and report; return the time until the next call [s]."""
+    def run_background_tasks(self) -> float:
+        """Check the receivers and publish diagnostics; return the time until the next call [s]."""
         if self._controller is None:
             return _IDLE_S
         if self._active and time.monotonic() >= self._next_look:

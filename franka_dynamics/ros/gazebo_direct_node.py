@@ -43,7 +43,7 @@ _SPIN_S = 0.1
 
 
 class GazeboDirectNode(Node):
-    """Adds the start pose to Gazebo's positions, and sends the receiver's torques as forces."""
+    """Passes joint states from Gazebo, plus the start pose, and torques to Gazebo as forces."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})

@@ -33,28 +33,28 @@ class LiveView(TopicListener):
     Subscriptions to joint states and terms are best effort with depth 1 and read once per update,
     so that the view hardly loads a running controller. The arm's model gives g and C dq if the
     node's g and C dq are missing or stamped more than 0.5 s before or after the joint state.
-    `joint_states` and `node` may be named without their namespace.
+    `state_topic` and `node` may be named without their namespace.
     """
 
-    def __init__(self, description: ArmDescription, joint_states: str, node: str) -> None:
+    def __init__(self, description: ArmDescription, state_topic: str, node: str) -> None:
         super().__init__('view')
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(description)
         self._began: float | None = None
-        self._node, (self._topic,) = self.find(_DISCOVERY_S, node, [joint_states])
+        self._node, (self._topic,) = self.find(_DISCOVERY_S, node, [state_topic])
         self.problem = f'waiting for {self._topic}'
         self.read()  # subscribes
 
     @property
     def urdf(self) -> str | None:
-        """The robot description from robot_state_publisher, if one runs."""
+        """The URDF that robot_state_publisher publishes, if it runs."""
         topic = f'{self._topic.rpartition("/")[0]}/robot_description'
         message = self.newest(String, topic, DESCRIPTION_QOS)
         return None if message is None else message.data
 
     def read(self) -> ViewState | None:
-        """Return the newest state without waiting, or None if none has arrived or it is bad."""
+        """Return the newest state without waiting, or None without a valid joint state."""
         terms = {
             Column(heading): self.newest(JointState, f'{self._node}/{name}')
             for name, heading in TORQUE_TERMS.items()
@@ -92,26 +92,26 @@ class LiveView(TopicListener):
 def watch(
     window: Window,
     description: ArmDescription,
-    joint_states: str,
+    state_topic: str,
     node: str,
-    go_on: Callable[[], bool],
-    look_for_meshes: bool = False,
+    keep_running: Callable[[], bool],
+    show_urdf_meshes: bool = False,
 ) -> None:
     """
-    Show a running arm until `go_on` returns False.
+    Show a running arm until `keep_running` returns False.
 
-    `go_on` is called once per update, every 0.05 s. With `look_for_meshes` the meshes of the URDF
-    on /robot_description are shown, if their packages are installed.
+    `keep_running` is called once per update, every 0.05 s. With `show_urdf_meshes` the meshes of
+    the URDF on robot_description are shown, if their packages are installed.
     """
     shown: Any = None
-    with LiveView(description, joint_states, node) as view:
-        while go_on():
+    with LiveView(description, state_topic, node) as view:
+        while keep_running():
             began = time.monotonic()
             state = view.read()
             if view.problem != shown:
                 shown = window.note.content = view.problem
-            if look_for_meshes and (urdf := view.urdf) is not None:
-                look_for_meshes = False
+            if show_urdf_meshes and (urdf := view.urdf) is not None:
+                show_urdf_meshes = False
                 try:
                     window.show_meshes(urdf_meshes(urdf, description.joint_names))
                 except MeshesError as error:

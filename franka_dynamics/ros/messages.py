@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Quality of service, joint states and trajectories, as messages, bytes and files."""
+"""QoS profiles; converts joint states and trajectories to and from messages, bytes and files."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ DESCRIPTION_QOS = QoSProfile(
 
 # A parameter file may override history, depth and reliability of joint states and commands, which
 # other nodes send or receive. rclpy declares a parameter for each of the three.
-OVERRIDABLE = QoSOverridingOptions.with_default_policies()
+QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
 
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 
 
 class JointReading(NamedTuple):
     """
-    The state of the arm's joints from one message; arrays of shape (n,), SI units.
+    The state of the arm's joints in one message; arrays of shape (n,), SI units.
 
     `stamp` is the message's stamp [s], `stamp_message` the same as a ROS message. `effort` is None
     if the message has none, or only zeros, or only NaN.
@@ -87,8 +87,8 @@ def stamp_from_seconds(time: float) -> Time:
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
-def full_name(endpoint: Any) -> str:
-    """Return the full name of the node that a publisher or subscription of the graph is of."""
+def node_name_of(endpoint: Any) -> str:
+    """Return the full name of the node that owns a publisher or subscription."""
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
@@ -97,30 +97,33 @@ UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says of a node whose topics alone
 
 def publisher_names(node: Any, topic: str) -> list[str]:
     """
-    Return the full names of the nodes that publish on a topic, without one publisher of `node`.
+    Return the full names of the nodes that publish on a topic, except one publisher of `node`.
 
     Another node of the same name stays listed; a dead node stays listed for up to 20 s. A node
     whose name is not discovered yet, which may be later than its messages, is left out.
     """
     found = node.get_publishers_info_by_topic(topic)
-    names = sorted(full_name(one) for one in found if one.node_name != UNKNOWN_NAME)
+    names = sorted(node_name_of(one) for one in found if one.node_name != UNKNOWN_NAME)
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)
     return names
 
 
-def doubles(values: Array) -> array:
-    """Return values as the array.array that a message's float64[] field holds."""
+def float64_array(values: Array) -> array:
+    """Return values as the array.array of a message's field of type float64[]."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
 def state_message(
     stamp: Time, names: list[str], position: Array, velocity: Array, effort: Array
 ) -> JointState:
-    """Return a joint state; `names` is kept, not copied."""
+    """Return a JointState message; `names` is kept, not copied."""
     message = JointState(
-        name=names, position=doubles(position), velocity=doubles(velocity), effort=doubles(effort)
+        name=names,
+        position=float64_array(position),
+        velocity=float64_array(velocity),
+        effort=float64_array(effort),
     )
     message.header.stamp = stamp
     return message
@@ -155,7 +158,7 @@ def trajectory_message(
         message.points.append(
             JointTrajectoryPoint(
                 time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
-                **{name: doubles(values[i]) for name, values in given.items()},
+                **{name: float64_array(values[i]) for name, values in given.items()},
             )
         )
     return message
@@ -169,31 +172,33 @@ def motion_message(
     return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start=start)
 
 
-def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
-    """Return the message of a request that begins on arrival; add `lead_in` [s] to all times."""
+def reference_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
+    """Return the message of a reference that begins on arrival; add `lead_in` [s] to all times."""
     rows = request.positions, request.velocities, request.accelerations
     return trajectory_message(request.joint_names, lead_in + request.times, *rows)
 
 
-_MOST_NANOSECONDS = 10**9 - 1
+_MAX_NANOSECONDS = 10**9 - 1
 
 
-class OtherJointsError(JointStateError):
-    """A joint state, such as a gripper's, names none of the arm's joints."""
+class NoArmJointsError(JointStateError):
+    """A joint state, such as a gripper's, has none of the arm's joints."""
 
 
-def received(kind: type, data: bytes, what: str, refused: type[FrankaDynamicsError]) -> Any:
-    """Return the message of a type from serialized bytes; raise `refused` if they are none."""
+def deserialize(
+    message_type: type, data: bytes, description: str, error_type: type[FrankaDynamicsError]
+) -> Any:
+    """Return the message in serialized bytes; raise `error_type` if they hold no such message."""
     try:
-        return deserialize_message(data, kind)
+        return deserialize_message(data, message_type)
     except (RMWError, UnicodeDecodeError) as error:
         reason = shortened(' '.join(str(error).split()), 200)
-        raise refused(f'The {what} cannot be read: {reason}.') from error
+        raise error_type(f'The {description} cannot be read: {reason}.') from error
 
 
 class JointStateReader:
     """
-    Reads the arm's joints by name from serialized joint states with joints in any order.
+    Reads an arm's positions, velocities and efforts from serialized joint states, by joint name.
 
     With `derive_velocity` a joint state without velocities gets the mean ones since the state
     before, the first one zero.
@@ -209,14 +214,14 @@ class JointStateReader:
         """
         Return the arm's part of a serialized sensor_msgs/JointState.
 
-        Raises OtherJointsError if the joint state has none of the arm's joints. Raises
+        Raises NoArmJointsError if the joint state has none of the arm's joints. Raises
         JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
         one of the arm's joints is missing or named twice, or there are not as many positions,
         velocities and, if any, efforts as names. Values are not checked.
         """
-        message = received(JointState, data, 'joint state', JointStateError)
+        message = deserialize(JointState, data, 'joint state', JointStateError)
         stamp = message.header.stamp
-        if stamp.nanosec > _MOST_NANOSECONDS:
+        if stamp.nanosec > _MAX_NANOSECONDS:
             raise JointStateError(
                 f'The joint state cannot be read: its stamp has {stamp.nanosec} nanoseconds.'
             )
@@ -263,7 +268,7 @@ class JointStateReader:
     def _find(self, given: Sequence[str]) -> list[int]:
         missing = [name for name in self._expected if name not in given]
         if missing:
-            kind = OtherJointsError if len(missing) == len(self._expected) else JointStateError
+            kind = NoArmJointsError if len(missing) == len(self._expected) else JointStateError
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
                 f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
@@ -295,17 +300,17 @@ _FORM = (
 )
 
 
-def reference_of(message: JointTrajectory) -> TrajectoryRequest:
-    """Return the request in a message; a message without points is a request to stop."""
+def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
+    """Return the reference in a message; a message without points asks the node to stop."""
     if message.points:
-        return request_of(message)
+        return parse_trajectory(message)
     names = tuple(message.joint_names)
     return TrajectoryRequest(names, np.zeros(0), np.zeros((0, len(names))))
 
 
-def request_of(message: JointTrajectory) -> TrajectoryRequest:
+def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
     """
-    Return the request in a message.
+    Return the reference in a message with points.
 
     Raises ReferenceRefusedError if the message has no points or too many, the points have no
     positions, or a field is neither empty in all points nor has one value per joint in each.
@@ -342,22 +347,22 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
 _EXCITATIONS = share_directory() / 'config' / 'excitations'
 
 
-def ready_excitation(arm: str) -> Path | None:
-    """Return the file of the excitation shipped for an arm of this name, or None."""
+def shipped_excitation(arm: str) -> Path | None:
+    """Return the file of the excitation trajectory shipped for a Franka arm, or None."""
     path = _EXCITATIONS / f'{shipped_name(arm)}.yaml'
     return path if path.is_file() else None
 
 
 def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     """
-    Return the trajectory in a file of `identify plan` as a message.
+    Return a trajectory message from a file of `identify plan`.
 
     If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
     arm is read.
     `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
     if the file cannot be read or is no trajectory.
     """
-    shipped = ready_excitation(str(path))
+    shipped = shipped_excitation(str(path))
     if shipped is not None and not path.exists():
         path = shipped
     if not path.exists():
@@ -373,7 +378,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         times = [lead_in + one.get('sec', 0) + 1e-9 * one.get('nanosec', 0) for one in since]
         rows = [[point.get(name, ()) for point in points] for name in POINT_FIELDS]
         message = trajectory_message(content['joint_names'], times, *rows)
-        request_of(message)
+        parse_trajectory(message)
     except DescriptionError as error:
         raise SettingsError(str(error)) from error
     except ReferenceRefusedError as error:
@@ -384,8 +389,8 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
 
 
 def trajectory_of(message: JointTrajectory) -> Trajectory:
-    """Return the motion of a message whose points hold positions, velocities, accelerations."""
-    request = request_of(message)
+    """Return the trajectory in a message with positions, velocities and accelerations."""
+    request = parse_trajectory(message)
     assert request.velocities is not None and request.accelerations is not None
     states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
     return Trajectory(request.times, states, request.start or 0.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Client of a running node: its parameters, lifecycle and reference trajectory."""
+"""Client of a running node for its parameters, lifecycle, faults and reference trajectory."""
 
 from __future__ import annotations
 
@@ -24,49 +24,49 @@ from .status import REMEDY_KEY, Status
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
-_PATIENCE_S = 5.0
-# How much longer than `patience` to wait for an answer [s]: the node may brake an arm first.
-_ANSWER_S = 10.0
+_DISCOVERY_TIMEOUT_S = 5.0
+_MAX_BRAKING_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
-_DISCOVERY_S = 0.5
-_REPORT_S = 2.0  # wait for the latest status [s]
+_DISCOVERY_WAIT_S = 0.5
+_STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
 # States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
 
 
 class NodeClientError(FrankaDynamicsError):
-    """A node does not answer or obey; a refused parameter is a SettingsError instead."""
+    """A node does not answer or fails; a refused parameter is a SettingsError instead."""
 
     status = 1
 
 
 class NodeClient(TopicListener):
     """
-    Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
+    Calls a node's services and sends it trajectories; a context manager.
 
     A name without a leading slash is that of the only such node in any namespace.
 
-    `patience` is how long to wait for the node's services and topics to appear [s]. `meanwhile` is
+    `timeout` is how long to wait for the node's services and topics to appear [s]. `meanwhile` is
     called many times a second during waits; an exception that it raises ends the wait.
     """
 
     def __init__(
         self,
         name: str,
-        patience: float = _PATIENCE_S,
+        timeout: float = _DISCOVERY_TIMEOUT_S,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__('client', meanwhile)
-        self._patience, self._given, self._found = patience, name, ''
+        self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_S
+        self._given, self._found = name, ''
         self._clients: dict[str, Any] = {}  # by service
 
     @property
     def name(self) -> str:
-        """The node's full name, once it is discovered or the time to wait for it is over."""
+        """The node's full name; the first use waits until the node is discovered or a time-out."""
         if not self._found:
-            self._found, _ = self.find(self._patience, self._given)
+            self._found, _ = self.find(self._timeout, self._given)
         return self._found
 
     def get(self, parameter: str) -> Any:
@@ -76,7 +76,7 @@ class NodeClient(TopicListener):
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
         request = DescribeParameters.Request(names=[parameter])
-        found = self.ask(DescribeParameters, 'describe_parameters', request).descriptors
+        found = self.call_service(DescribeParameters, 'describe_parameters', request).descriptors
         if len(found) != 1:
             raise self._without(parameter)
         if found[0].read_only:
@@ -99,7 +99,7 @@ class NodeClient(TopicListener):
 
     def parameter_values(self, parameters: Sequence[str]) -> list[Any]:
         """Return parameters' values, arrays as lists."""
-        answer = self.ask(
+        answer = self.call_service(
             GetParameters, 'get_parameters', GetParameters.Request(names=list(parameters))
         )
         unset = ParameterType.PARAMETER_NOT_SET
@@ -125,7 +125,7 @@ class NodeClient(TopicListener):
             raise SettingsError(
                 f'{shortened(str(dict(values)))}: a parameter takes a value or a list of one type.'
             ) from error
-        result = self.ask(
+        result = self.call_service(
             SetParametersAtomically,
             'set_parameters_atomically',
             SetParametersAtomically.Request(parameters=messages),
@@ -135,12 +135,12 @@ class NodeClient(TopicListener):
 
     def state(self) -> str:
         """Return the lifecycle state."""
-        label: str = self.ask(GetState, 'get_state', GetState.Request()).current_state.label
-        return label
+        response = self.call_service(GetState, 'get_state', GetState.Request())
+        return str(response.current_state.label)
 
-    def report(self) -> str:
-        """Wait at most 2 s for the node's latest status and return it as a sentence, or ''."""
-        self.until(lambda: self.status(self.name) is not None, _REPORT_S)
+    def status_sentence(self) -> str:
+        """Return the node's latest status as a sentence, or '' if none arrives within 2 s."""
+        self.until(lambda: self.status(self.name) is not None, _STATUS_TIMEOUT_S)
         one = self.status(self.name)
         if one is None:
             return ''
@@ -150,7 +150,7 @@ class NodeClient(TopicListener):
 
     def change_state(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""
-        offered = self.ask(
+        offered = self.call_service(
             GetAvailableTransitions, 'get_available_transitions', GetAvailableTransitions.Request()
         ).available_transitions
         known = {one.transition.label: one.transition.id for one in offered}
@@ -161,13 +161,13 @@ class NodeClient(TopicListener):
             )
         request = ChangeState.Request()
         request.transition.id = known[transition]
-        if not self.ask(ChangeState, 'change_state', request).success:
+        if not self.call_service(ChangeState, 'change_state', request).success:
             raise NodeClientError(f'{self.name} refused to {transition}; its log says why.')
         return self.state()
 
     def clear_fault(self) -> str:
-        """Clear the fault; return the node's sentence. NodeClientError if the fault remains."""
-        answer = self.ask(Trigger, 'clear_fault', Trigger.Request())
+        """Clear the fault; return the node's answer. NodeClientError if the fault remains."""
+        answer = self.call_service(Trigger, 'clear_fault', Trigger.Request())
         if not answer.success:
             raise NodeClientError(f'{self.name}: {answer.message}')
         sentence: str = answer.message
@@ -178,7 +178,7 @@ class NodeClient(TopicListener):
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
-        `play` waits at most `patience` for the node, sends the trajectory once, waits for
+        `play` waits at most `timeout` for the node, sends the trajectory once, waits for
         the node's answer, and then for the motion's end as long as the node is there. If an error
         or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and the node
         brings the arm to rest. Raises NodeClientError if no node subscribes or reports, it
@@ -205,13 +205,13 @@ class NodeClient(TopicListener):
         try:
             if not self.until(
                 lambda: publisher.get_subscription_count() > 0 and not self._has_gone(events),
-                self._patience,
+                self._timeout,
             ):
                 raise NodeClientError(
                     f'nobody takes motions on {topic} and reports on {events}; nothing was sent. '
                     f'Is {self.name} running, and is it a feedforward node?'
                 )
-            self.wait(_DISCOVERY_S)
+            self.wait(_DISCOVERY_WAIT_S)
             if under_way:
                 raise NodeClientError(
                     f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
@@ -219,7 +219,7 @@ class NodeClient(TopicListener):
                 )
             sent = True
             publisher.publish(message)  # once: a second copy would interrupt the first
-            self.until(lambda: bool(state) or self._has_gone(events), self._patience + _ANSWER_S)
+            self.until(lambda: bool(state) or self._has_gone(events), self._answer_timeout)
             self.until(lambda: not state or state in _ENDED or self._has_gone(events), math.inf)
             if state not in _ENDED:
                 why = 'it has gone' if self._has_gone(events) else f'it was {state or "silent"}'
@@ -227,7 +227,7 @@ class NodeClient(TopicListener):
         except BaseException:
             if sent and state not in _ENDED:
                 publisher.publish(JointTrajectory())
-                publisher.wait_for_all_acked(Duration(seconds=_PATIENCE_S))
+                publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
             raise
         finally:
             self.node.destroy_publisher(publisher)
@@ -235,22 +235,21 @@ class NodeClient(TopicListener):
             raise NodeClientError(f'the motion was {state}: {reason}')
         return state
 
-    def ask(self, kind: Any, service: str, request: Any) -> Any:
-        """Call one of the node's services and return its answer; NodeClientError without one."""
+    def call_service(self, service_type: Any, service: str, request: Any) -> Any:
+        """Call a service of the node and return its response; NodeClientError without one."""
         known = self._clients.get(service)
-        client = known or self.node.create_client(kind, f'{self.name}/{service}')
-        if not self.until(client.service_is_ready, self._patience):
+        client = known or self.node.create_client(service_type, f'{self.name}/{service}')
+        if not self.until(client.service_is_ready, self._timeout):
             raise NodeClientError(
-                f'{self.name} does not answer within {self._patience:g} s; is it running, in '
+                f'{self.name} does not answer within {self._timeout:g} s; is it running, in '
                 'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
             )
         if known is None:
-            self.wait(_DISCOVERY_S)
+            self.wait(_DISCOVERY_WAIT_S)
         answer = client.call_async(request)  # once: a transition is not triggered twice
-        if not self.until(answer.done, self._patience + _ANSWER_S):
+        if not self.until(answer.done, self._answer_timeout):
             raise NodeClientError(
-                f'{self.name} took {service} and did not answer within '
-                f'{self._patience + _ANSWER_S:g} s.'
+                f'{self.name} took {service} and did not answer within {self._answer_timeout:g} s.'
             )
         self._clients[service] = client  # discovered: the next request need not wait
         return answer.result()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of this package as child processes, and an isolated ROS network for them."""
+"""Runs nodes of this package as child processes, in an isolated ROS network if needed."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def node_command(
     module: str, parameters: Mapping[str, Any], names: Mapping[str, str]
 ) -> list[str]:
     """
-    Return the command of a module's node as a child of this program.
+    Return the command line that runs a module's node as a child process.
 
-    `parameters` are the node's; `names` are new names of topics, of the node or its namespace.
+    `names` maps names of topics, of the node or its namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
     command = [sys.executable, '-X', 'faulthandler', '-c', _CHILD.format(module), '--ros-args']
@@ -65,7 +65,7 @@ def node_command(
 
 class NodeGroup:
     """
-    Nodes as child processes; the context manager ends them all at exit.
+    Runs nodes as child processes; the context manager ends them all at exit.
 
     Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_all`
     interrupts the children in reverse order of their start: the node that commands the arm must be
@@ -105,10 +105,10 @@ class NodeGroup:
         lockstep_rate: float | None = None,
     ) -> None:
         """
-        Start a simulated arm, then the node that holds it; the arm's typed status says when.
+        Start a simulated arm and the feedforward node that holds it.
 
-        `plant` and `node` are their parameters. With `lockstep_rate` [steps/s at most] simulated
-        time waits for each torque.
+        `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
+        `lockstep_rate` [steps/s at most] simulated time waits for each torque.
         """
         pacing: dict[str, Any] = {}
         if lockstep_rate:
@@ -129,7 +129,7 @@ class NodeGroup:
         )
 
     def require_running(self) -> None:
-        """Raise NodeEndedError, with the log's last line or path, if a node has ended."""
+        """Raise NodeEndedError, with the last line of its log, if a node has ended."""
         for module, process in self._running.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_of(module, process))

@@ -4,7 +4,7 @@
 Runs a node as a process: start, signals, threads, lifecycle transitions, exit code.
 
 A lifecycle node has two threads: the control cycle on one, references and services on the other.
-rclpy assigns a whole node to one executor. A NodePart makes an executor serve only some of the
+rclpy assigns a whole node to one executor. NodeEntities makes an executor serve only some of the
 node's callback groups; of two nodes both would take the name of `-r __node:=NAME`. On one thread a
 request with 100 parameters delays a torque by 23 ms and a trajectory of 2000 points by 63 ms,
 which would stop the arm; on two threads the delays are 1.5 and 3.1 ms (benchmarks/services.py,
@@ -48,9 +48,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _SOURCES = re.compile(r', at \S+:\d+|Error: error not set')
 
 
-def log_without_blocking() -> None:
+def make_log_nonblocking() -> None:
     """
-    Let a reader of this process's log that reads no longer, as after Ctrl-S, block nothing.
+    Make logging non-blocking, so that a stalled reader of the log, as after Ctrl-S, stops nothing.
 
     rclpy logs with Python's lock held, so that a full pipe or terminal would stop every thread,
     and a forward controller would apply the last torque for ever. A child process passes the log
@@ -68,8 +68,8 @@ def log_without_blocking() -> None:
     os.close(writer)
 
 
-# The switch is an environment variable, because it is read before a node with parameters exists.
-SWITCH = 'FRANKA_DYNAMICS_REALTIME'
+# Environment variable for real-time scheduling, read before a node with parameters exists.
+REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
 # Fast DDS's environment variable for the choice of transports, and its value for UDP alone.
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
@@ -79,7 +79,7 @@ _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
 
 def request_realtime(default: str = ON) -> str:
     """
-    Request SCHED_FIFO; if it is granted, lock memory. Return '', or why SCHED_FIFO is refused.
+    Request SCHED_FIFO and, if it is granted, lock memory; return why it is refused, or ''.
 
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
@@ -92,7 +92,7 @@ def request_realtime(default: str = ON) -> str:
     ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP has no effect, because rmw_fastrtps
     then chooses the transports itself.
     """
-    if os.environ.get(SWITCH, default) != ON:
+    if os.environ.get(REALTIME_VARIABLE, default) != ON:
         return ''
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
@@ -125,23 +125,20 @@ _BELOW_CYCLE = 10  # priority of the control thread minus that of the service th
 
 
 def lower_priority() -> None:
-    """Under SCHED_FIFO, give the calling thread a lower priority than the control thread."""
+    """Under SCHED_FIFO, set the calling thread's priority below that of the control thread."""
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         # The thread that started this one may have a priority above REALTIME_PRIORITY.
         priority = min(REALTIME_PRIORITY, os.sched_getparam(0).sched_priority)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))
 
 
-REFUSED, INPUT_AT_FAULT = 1, 2
-_LONGEST_END_S = 10.0  # for braking, the stop sequence, delivery and a busy machine [s]
+EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
+EXIT_INVALID_INPUT = 2
+_MAX_SHUTDOWN_S = 10.0  # for braking, the stop sequence, delivery and a busy machine
 
 
 class StopRequest:
-    """
-    Sets `requested` at SIGINT, SIGTERM, SIGHUP or SIGQUIT instead of ending the process.
-
-    A stop is `overdue` if the process still runs _LONGEST_END_S later.
-    """
+    """Handles SIGINT, SIGTERM, SIGHUP and SIGQUIT by setting `requested`."""
 
     def __init__(self) -> None:
         self._since = math.inf
@@ -153,13 +150,13 @@ class StopRequest:
 
     @property
     def requested(self) -> bool:
-        """Whether a signal has come."""
+        """Whether a signal has arrived."""
         return self._since < math.inf
 
     @property
     def overdue(self) -> bool:
-        """Whether the end takes too long."""
-        return time.monotonic() - self._since > _LONGEST_END_S
+        """Whether the process still runs 10 s after the first signal."""
+        return time.monotonic() - self._since > _MAX_SHUTDOWN_S
 
     def ignore_from_now_on(self) -> None:
         """
@@ -182,8 +179,8 @@ _LOG_PERIOD_S = 1.0
 _ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
 
 
-class NodePart:
-    """The subscriptions, timers, services and so on of a node that one executor serves."""
+class NodeEntities:
+    """The part of a node's subscriptions, timers and services that one executor serves."""
 
     def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
         self._node, self._serves = node, serves
@@ -197,7 +194,7 @@ class NodePart:
 
 def _serve(node: Any, stop: StopRequest) -> None:
     """
-    Serve a node's `service_part`, call `run_beside` when due, and shut the node down at a signal.
+    Serve a node's `service_entities` and background tasks; shut the node down at a signal.
 
     This ends when the node's cycles have ended, too. Under SCHED_FIFO the calling thread gets a
     lower priority than the control thread.
@@ -205,11 +202,11 @@ def _serve(node: Any, stop: StopRequest) -> None:
     lower_priority()
     due = 0.0
     with Executor() as executor:
-        executor.add_node(node.service_part)
+        executor.add_node(node.service_entities)
         while node.cycles_go_on and not stop.requested:
             try:
                 executor.spin_once(timeout_sec=due)
-                due = node.run_beside()
+                due = node.run_background_tasks()
             except RCLError as error:
                 # The bytes of a message or request do not have its type's format.
                 node.get_logger().warning(
@@ -224,9 +221,9 @@ def _serve(node: Any, stop: StopRequest) -> None:
         node.shut_down()
 
 
-def not_started(error: Exception) -> str:
+def start_error_sentence(error: Exception) -> str:
     """
-    Return a sentence about rclpy's error at the start of a node.
+    Return a sentence about an error of rclpy at the start of a node.
 
     A parameter file, a ROS argument or an environment variable such as ROS_DOMAIN_ID cannot be
     used, or SROS 2 security does not work.
@@ -252,7 +249,7 @@ def run_node(
     `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
     ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
-    log_without_blocking()
+    make_log_nonblocking()
     no_realtime = request_realtime(realtime)
     stop = StopRequest()
     try:
@@ -263,11 +260,11 @@ def run_node(
             )
             node = make()
         except (RCLError, UnknownROSArgsError) as error:
-            print(not_started(error), file=sys.stderr)
-            return INPUT_AT_FAULT
+            print(start_error_sentence(error), file=sys.stderr)
+            return EXIT_INVALID_INPUT
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
-            return INPUT_AT_FAULT
+            return EXIT_INVALID_INPUT
         if no_realtime:
             node.get_logger().warning(no_realtime)
         try:
@@ -290,11 +287,11 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
-    The node must have a parameter `autostart`, the attributes `control_part`, `service_part`,
-    `cycles_go_on` and `should_stop`, and the methods `run_due`, `run_beside` and `shut_down`, all
-    as in FeedforwardNode. This thread runs the control cycles to the end: the service thread shuts
-    the node down. The exit code is 0 after an orderly end, 1 if the node refused to configure or
-    activate at autostart.
+    The node must have a parameter `autostart`, and the attributes and methods of FeedforwardNode:
+    `control_entities`, `service_entities`, `cycles_go_on`, `should_stop`, `run_timed_tasks`,
+    `run_background_tasks` and `shut_down`. This thread runs the control cycles to the end: the
+    service thread shuts the node down. The exit code is 0 after an orderly end, 1 if the node
+    refused to configure or activate at autostart.
     """
     served = Future[None]()
 
@@ -308,25 +305,27 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     services = threading.Thread(target=serve, name='services', daemon=True)
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     with Executor() as cycles:
-        cycles.add_node(node.control_part)
+        cycles.add_node(node.control_entities)
         try:
             node.should_stop = lambda: stop.requested
             if node.get_parameter('autostart').value:
                 for transition in (node.trigger_configure, node.trigger_activate):
                     if transition() != TransitionCallbackReturn.SUCCESS:
-                        return 0 if stop.requested else REFUSED  # the node has logged the reason
+                        return (
+                            0 if stop.requested else EXIT_REFUSED
+                        )  # the node has logged the reason
             node.cycles_go_on = True
             services.start()
             due = 0.0
             while not served.done() and rclpy.ok() and not stop.overdue:
                 cycles.spin_once(timeout_sec=due)
-                due = node.run_due()
+                due = node.run_timed_tasks()
             if served.done():
                 served.result()  # raises the error that ended the thread
             return 0
         finally:
             node.cycles_go_on = False
             if services.is_alive():
-                services.join(_LONGEST_END_S)  # not for ever: a callback may hang
+                services.join(_MAX_SHUTDOWN_S)  # not for ever: a callback may hang
             if rclpy.ok():
                 node.shut_down()

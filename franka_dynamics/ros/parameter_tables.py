@@ -1,9 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Parameters of feedforward, simulator and trajectory_action node, without ROS.
+Tables of the nodes' parameters, and parameter files, arms and settings made from them.
 
-They are read from config/parameters; parameter files, arms and settings are made of them.
+The tables are read from config/parameters; no ROS is needed.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ..parameter_schema import ParameterSpec, specs
 Made = TypeVar('Made')
 
 # Values of the parameter model_source.
-DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
+ARM_DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
 
-LIVE = ('torque', 'motion')  # tables whose parameters change without a new configuration
+LIVE_TABLES = ('torque', 'motion')  # whose parameters change without a new configuration
 _FILES = {
-    'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
+    'feedforward': ('arm', 'model', *LIVE_TABLES, 'feedforward'),
     'simulator': ('arm', 'simulator'),
     'trajectory_action': ('arm', 'torque', 'trajectory_action'),
 }
-NODES = tuple(_FILES)
+NODE_NAMES = tuple(_FILES)
 
 
 @functools.cache
 def table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the specifications of all parameters of the node named `node`."""
+    """Return the specifications of all parameters of a node."""
     return tuple(spec for name in _FILES[node] for spec in specs(name))
 
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return specifications of a node's live parameters, which change without reconfiguration."""
-    return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
+    """Return the specifications of a node's parameters that change without reconfiguration."""
+    return tuple(spec for name in _FILES[node] if name in LIVE_TABLES for spec in specs(name))
 
 
 _HEAD = """# Copyright 2026 The franka_dynamics authors
@@ -61,8 +61,8 @@ _WIDTH = 95
 
 
 def generated_files() -> dict[str, str]:
-    """Return every generated parameter file: path in the source tree to text."""
-    return {f'config/{node}/default.yaml': parameter_file(node) for node in NODES}
+    """Return the texts of all generated parameter files by their paths in the source tree."""
+    return {f'config/{node}/default.yaml': parameter_file(node) for node in NODE_NAMES}
 
 
 def parameter_file(node: str) -> str:
@@ -107,7 +107,7 @@ def as_yaml(value: Any) -> str:
 
 def load_arm(values: dict[str, Any]) -> ArmDescription:
     """
-    Return the arm chosen by the parameters.
+    Return the arm that parameters select.
 
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong,
     InertiaError if the requested repair of inertias is impossible, SettingsError if joint_names
@@ -131,8 +131,8 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     return description.with_joint_names(names)
 
 
-def held_joints(values: dict[str, Any]) -> dict[str, float]:
-    """Return the positions of held joints; raise SettingsError unless all are name=position."""
+def held_joint_positions(values: dict[str, Any]) -> dict[str, float]:
+    """Return the positions of the parameter held_joints by joint; SettingsError if malformed."""
     found = {}
     for one in values['held_joints']:
         name, _, position = one.rpartition('=')
@@ -146,20 +146,21 @@ def held_joints(values: dict[str, Any]) -> dict[str, float]:
 
 
 def settings_from(values: dict[str, Any]) -> Settings:
-    """Return the Settings of the feedforward from parameter values."""
-    return replace(made_of(Settings, values), terms=made_of(Terms, values, 'terms.{}'))
+    """Return the feedforward's Settings from parameter values."""
+    terms = from_parameters(Terms, values, 'terms.{}')
+    return replace(from_parameters(Settings, values), terms=terms)
 
 
-def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
+def from_parameters(cls: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
     """
-    Return an instance of the dataclass `kind`, made from parameter values.
+    Return an instance of a dataclass with parameter values as fields.
 
     A field takes the value of the parameter `name.format(field)`, or else keeps its default. Lists
     become tuples.
     """
-    given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    given = {field.name: name.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
-    return kind(
+    return cls(
         **{
             field: tuple(value) if isinstance(value, list | array) else value
             for field, value in found.items()

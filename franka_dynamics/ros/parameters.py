@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node's parameters: declaration and checks."""
+"""Declares a node's parameters, and checks their values."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What this package uses of rclpy beyond its public interface; no other file does.
+Uses of rclpy beyond its public interface; no other file of this package has any.
 
-Each use says what it buys. Where rclpy does not have it, or FRANKA_DYNAMICS_PUBLIC_RCLPY is set to
-1, rclpy's public interface does the same, slower: `make test-public-rclpy` runs the nodes so.
+Each use says what it gains. Where rclpy lacks it, or FRANKA_DYNAMICS_PUBLIC_RCLPY is set to 1,
+rclpy's public interface does the same, slower: `make test-public-rclpy` runs the nodes so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor
 
-PUBLIC = os.environ.get('FRANKA_DYNAMICS_PUBLIC_RCLPY') == '1'
+USE_ONLY_PUBLIC_RCLPY = os.environ.get('FRANKA_DYNAMICS_PUBLIC_RCLPY') == '1'
 _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 # A round trip takes 0.76 of the time with the EventsExecutor, in the median and the 99th
@@ -27,7 +27,7 @@ RCLError: Any = RuntimeError
 RMWError: Any = RuntimeError
 UnknownROSArgsError: Any = RuntimeError
 _takes = False  # whether messages can be taken without an executor
-if not PUBLIC:
+if not USE_ONLY_PUBLIC_RCLPY:
     try:
         from rclpy import _rclpy_pybind11 as _rclpy  # type: ignore[attr-defined]
         from rclpy.experimental import EventsExecutor
@@ -39,9 +39,9 @@ if not PUBLIC:
         _takes = hasattr(_rclpy.Subscription, 'take_message')
 
 
-def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
+def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
     """
-    Return a subscription callback that passes `callback` each message and its sequence number.
+    Return a subscription callback that passes messages and their sequence numbers to `callback`.
 
     A publisher numbers its messages from 1; the number is None if the middleware gives none.
     rclpy's EventsExecutor passes message and information as one tuple, other executors as two
@@ -59,9 +59,9 @@ def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., No
     return on_message
 
 
-def take_waiting(node: Any, note_arrival: Callable[[int], None]) -> bool:
+def take_waiting_messages(node: Any, note_arrival: Callable[[int], None]) -> bool:
     """
-    Call a node's subscriptions with the messages that wait; return False if rclpy cannot.
+    Call the callbacks of a node's waiting messages; return False if this rclpy cannot take them.
 
     Messages are taken without an executor: a recorder of three topics at 1 kHz needs 4 % of a
     core instead of 16 %. `note_arrival` gets the time of a message's arrival [ns] before its
@@ -82,11 +82,11 @@ def take_waiting(node: Any, note_arrival: Callable[[int], None]) -> bool:
 
 def destroy_state_machine(node: Any) -> None:
     """
-    Destroy the state machine of a lifecycle node that is destroyed.
+    Destroy a lifecycle node's state machine, after the node.
 
     rclpy leaves it, and with it the middleware's node and threads until the process ends: then
     unloading the libraries was seen to crash.
     """
-    machine = None if PUBLIC else getattr(node, '_state_machine', None)
+    machine = None if USE_ONLY_PUBLIC_RCLPY else getattr(node, '_state_machine', None)
     if machine is not None:
         machine.destroy_when_not_in_use()

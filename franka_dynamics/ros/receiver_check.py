@@ -17,7 +17,7 @@ from typing import Any
 from rclpy.node import NodeNameNonExistentError
 from std_msgs.msg import Float64MultiArray
 
-from .messages import full_name, publisher_names, STATE_QOS, UNKNOWN_NAME
+from .messages import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
 
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 _MIN_LISTEN_S = 0.5  # listening for other senders after the first joint state
@@ -207,13 +207,13 @@ class ReceiverCheck:
         managers = {name for name, _ in node.get_service_names_and_types()}
         # A node with use_sim_time subscribes to a clock.
         simulated = {
-            full_name(one)
+            node_name_of(one)
             for topic, kinds in node.get_topic_names_and_types()
             if _CLOCK_TYPE in kinds
             for one in node.get_subscriptions_info_by_topic(topic)
         }
         listed = node.get_subscriptions_info_by_topic(self._topic)
-        names = [full_name(one) for one in listed]
+        names = [node_name_of(one) for one in listed]
         for name, one in zip(names, listed):
             if one.node_name == UNKNOWN_NAME:
                 return None  # names are discovered after topics, seconds later if busy

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Records a running system to a bag, and says during recording what makes the bag unusable.
+Records topics of a running system to a bag, and reports problems that make the bag unusable.
 
 The bag is MCAP; messages are stored as the bytes received.
 """

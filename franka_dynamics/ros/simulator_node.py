@@ -20,10 +20,10 @@ from sensor_msgs.msg import JointState
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .diagnostics import Durations, StatusPublisher
-from .messages import OVERRIDABLE, PUBLISHER_QOS, stamp_from_seconds, state_message
+from .diagnostics import DurationWindow, StatusPublisher
+from .messages import PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds, state_message
 from .node_process import OFF, run_node, StopRequest
-from .parameter_tables import held_joints, load_arm, made_of, table
+from .parameter_tables import from_parameters, held_joint_positions, load_arm, table
 from .parameters import declare
 from .rclpy_private import Executor
 from .status import Subject
@@ -39,14 +39,16 @@ from ..typing import Array
 from ..urdf.document import read_urdf
 from ..validation.urdf_check import model_from_urdf
 
-_MOST_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
-_POLL_S = 0.05
-_MOST_WAITS = 10  # steps in a row without a command, after which lockstep becomes real time
+_MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
+_POLL_PERIOD_S = 0.05
+_MAX_UNANSWERED_STEPS = (
+    10  # steps in a row without a command, after which lockstep becomes real time
+)
 
 
 class SimulatorNode(Node):
     """
-    Publishes joint states at the simulation's rate and follows the torques of one sender.
+    Simulates an arm: publishes its joint states at 1 kHz and applies the torques of one sender.
 
     When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
     or, if the arm compensates gravity itself, applies zero torque.
@@ -88,7 +90,7 @@ class SimulatorNode(Node):
             JointState,
             'joint_states',
             PUBLISHER_QOS,
-            qos_overriding_options=OVERRIDABLE,
+            qos_overriding_options=QOS_OVERRIDES,
         )
         self._clock_publisher = None
         if parameters['publish_clock']:
@@ -103,7 +105,7 @@ class SimulatorNode(Node):
         )
         self._fresh = False
         self._published_at = 0.0
-        self._latency = Durations()
+        self._latency = DurationWindow()
         self._missed = self._steps_commanded = 0
         self._log = _open_log(parameters['step_log'])
         self._braked = True
@@ -166,16 +168,16 @@ class SimulatorNode(Node):
             while (left := end - time.perf_counter()) > 0.0 and not stop.requested:
                 if until_fresh and self._fresh:
                     break
-                executor.spin_once(timeout_sec=min(left, _POLL_S))
+                executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
         waits = self._receiver.state is not ReceiverState.WAITING
-        if self._lockstep and waits and self._unanswered < _MOST_WAITS:
+        if self._lockstep and waits and self._unanswered < _MAX_UNANSWERED_STEPS:
             spin(time.perf_counter() + self._lockstep_timeout, until_fresh=True)
-            deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MOST_LAG_S)
+            deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
             spin(deadline, until_fresh=False)
         else:
             deadline += TIMESTEP_S
-            if time.perf_counter() - deadline > _MOST_LAG_S:
+            if time.perf_counter() - deadline > _MAX_LAG_S:
                 # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
             spin(deadline, until_fresh=self._lockstep)
@@ -213,7 +215,7 @@ class SimulatorNode(Node):
                     'steps without a new command': self._missed,
                     **{
                         f'round trip {name}': duration
-                        for name, duration in self._latency.microseconds().items()
+                        for name, duration in self._latency.percentiles_us().items()
                     },
                 },
             )
@@ -227,7 +229,7 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
         return arm
     text = read_urdf(Path(file).expanduser())
     return model_from_urdf(
-        text, arm, source=file, held=held_joints(values), accept_unknown_inertials=True
+        text, arm, source=file, held=held_joint_positions(values), accept_unknown_inertials=True
     )[0]
 
 
@@ -237,7 +239,7 @@ def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> Si
     if len(force) != 3 or not np.isfinite(force).all():
         raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
     settings = replace(
-        made_of(SimulationSettings, values),
+        from_parameters(SimulationSettings, values),
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(gravity.tolist()),
         payload=Settings(payload=tuple(values['payload'])).payload_inertia(),

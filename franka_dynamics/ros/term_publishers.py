@@ -21,7 +21,7 @@ from geometry_msgs.msg import (
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
-from .messages import doubles, PUBLISHER_QOS
+from .messages import float64_array, PUBLISHER_QOS
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
@@ -43,10 +43,10 @@ TERMS: dict[str, tuple[str | type, Term]] = {
     'gravity': ('joint', lambda own, state, _: state.gravity),
     'coriolis': ('joint', lambda own, state, _: state.coriolis),
     'inertia_torque': ('joint', lambda own, state, _: state.inertia),
-    'external_torque': ('joint', lambda own, *_: own.torque()),
+    'external_torque': ('joint', lambda own, *_: own.external_torque()),
     'external_wrench_covariance': (
         'wrench/wrench',
-        lambda own, state, _: own.of_wrench('covariance', state.q),
+        lambda own, state, _: own.wrench_field('covariance', state.q),
     ),
     'mass_matrix': ('joint/joint', lambda own, state, _: own.model.mass_matrix(state.q)),
     'coriolis_matrix': (
@@ -54,7 +54,7 @@ TERMS: dict[str, tuple[str | type, Term]] = {
         lambda own, state, _: own.model.coriolis_matrix(state.q, state.dq),
     ),
     'jacobian': ('twist/joint', lambda own, state, _: own.model.jacobian(state.q, own.frame)),
-    'external_wrench': (WrenchStamped, lambda own, state, _: own.of_wrench('wrench', state.q)),
+    'external_wrench': (WrenchStamped, lambda own, state, _: own.wrench_field('wrench', state.q)),
     'pose': (PoseStamped, lambda own, state, _: own.pose(state.q)),
 }
 
@@ -63,7 +63,7 @@ class TermPublishers:
     """
     Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
 
-    `use` gives the controller whose terms are published.
+    `set_controller` gives the controller whose terms are published.
     """
 
     def __init__(self, node: Any) -> None:
@@ -78,7 +78,7 @@ class TermPublishers:
         self._failed: set[str] = set()
         self._subscribed: list[str] = []
 
-    def use(
+    def set_controller(
         self,
         controller: Feedforward,
         frame: int | str = FLANGE,
@@ -107,11 +107,11 @@ class TermPublishers:
 
     @property
     def model(self) -> PinocchioModel:
-        """The arm's model, with payload, by the present settings."""
+        """The model of the arm with its present payload."""
         return self._controller.law.terms.true
 
     def refresh(self) -> None:
-        """Update which topics have subscribers; the node calls this every 20 ms."""
+        """Look up which topics have subscribers; called every 20 ms."""
         self._subscribed = [
             name
             for name, publisher in self._publishers.items()
@@ -145,7 +145,7 @@ class TermPublishers:
 
     def _message(self, kind: str | type, values: Array) -> Any:
         if isinstance(kind, str):
-            return JointState(name=self._labels[kind], effort=doubles(values))
+            return JointState(name=self._labels[kind], effort=float64_array(values))
         first, second = values[:3], values[3:]
         if kind is WrenchStamped:
             return kind(wrench=Wrench(force=_xyz(Vector3, first), torque=_xyz(Vector3, second)))
@@ -155,7 +155,7 @@ class TermPublishers:
         """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""
         return pin.SE3ToXYZQUAT(pin.SE3(self.model.frames(q)[self._frame_index]))
 
-    def torque(self) -> Array | None:
+    def external_torque(self) -> Array | None:
         """
         Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
 
@@ -168,26 +168,26 @@ class TermPublishers:
             else None
         )
 
-    def wrench(self, q: Array) -> ExternalWrench | None:
+    def external_wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
         if self._estimator.model is not self.model:  # a payload was put on
             self._estimator = WrenchEstimator(self.model, self.frame, self._center)
-        torque = self.torque()
+        torque = self.external_torque()
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
         return None if torque is None else self._estimator.estimate(q, torque)
 
-    def of_wrench(self, field: str, q: Array) -> Array | None:
-        """Return a field of the external wrench at positions q; None while unknown."""
-        estimate = self.wrench(q)
+    def wrench_field(self, field: str, q: Array) -> Array | None:
+        """Return `wrench` or `covariance` of the external wrench at positions q, or None."""
+        estimate = self.external_wrench(q)
         return None if estimate is None else getattr(estimate, field)
 
 
 def _xyz(kind: type, values: Array) -> Any:
-    """Return a message of x, y, z and, for a quaternion, w."""
+    """Return a vector's or quaternion's message."""
     return kind(**dict(zip('xyzw', values.tolist())))
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the base link's name by joint 1's: x_joint1 -> x_link0; base if it lacks `joint`."""
+    """Return the base link's name from joint 1's: x_joint1 -> x_link0, other names -> base."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'

@@ -25,8 +25,8 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from .messages import DESCRIPTION_QOS, STATE_QOS
-from .node_process import not_started
-from .rclpy_private import RCLError, take_waiting
+from .node_process import start_error_sentence
+from .rclpy_private import RCLError, take_waiting_messages
 from .status import NodeSnapshot, Status, TORQUE_TERMS
 from ..errors import listed, SettingsError
 
@@ -77,7 +77,7 @@ class TopicListener:
                 name, context=self._context, enable_rosout=False, start_parameter_services=False
             )
         except RCLError as error:
-            raise SettingsError(not_started(error)) from error
+            raise SettingsError(start_error_sentence(error)) from error
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
 
@@ -138,7 +138,7 @@ class TopicListener:
 
     def poll(self) -> None:
         """Process all waiting messages and answers without blocking."""
-        taken = take_waiting(self.node, self._note_arrival)
+        taken = take_waiting_messages(self.node, self._note_arrival)
         self._note_arrival(0)
         for _ in range(1 if taken else _MAX_SPINS):
             self._executor.spin_once(timeout_sec=0.0)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An action server in front of joint_trajectory_controller that fills in feedforward torques.
+An action server that adds feedforward torques to goals of joint_trajectory_controller.
 
 A client such as MoveIt sends its FollowJointTrajectory goal to this node. The node sends the goal,
 with `effort` at every point, to the controller's own action, and returns the controller's
@@ -25,7 +25,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointStateReader, motion_message, request_of, STATE_QOS
+from .messages import JointStateReader, motion_message, parse_trajectory, STATE_QOS
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
@@ -62,7 +62,7 @@ class _Turn:
 
 
 class TrajectoryActionNode(Node):
-    """Serves ~/follow_joint_trajectory; each goal is a coroutine, all of them on one thread."""
+    """Serves ~/follow_joint_trajectory; goals are coroutines on one thread."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
@@ -180,7 +180,7 @@ class TrajectoryActionNode(Node):
         self, trajectory: JointTrajectory, stamp: float, q: Array
     ) -> tuple[Trajectory, JointTrajectory]:
         """Return the motion of a goal, and its trajectory with torques."""
-        request = request_of(trajectory)
+        request = parse_trajectory(trajectory)
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 
 
 def run(command, *words):
@@ -49,7 +49,7 @@ def refused(capsys):
     """Return a function that runs a command with wrong input and returns its error sentence."""
 
     def sentence(*words):
-        assert run(*words) == INPUT_AT_FAULT
+        assert run(*words) == EXIT_INVALID_INPUT
         out, said = capsys.readouterr()
         *progress, last = said.splitlines()  # lines of progress, on a busy machine
         assert out.partition(':')[0] in ('', 'planning', 'unit'), out

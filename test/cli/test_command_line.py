@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from franka_dynamics.cli.main import INPUT_AT_FAULT, INTERRUPTED, main, READER_GONE
+from franka_dynamics.cli.main import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_INVALID_INPUT, main
 
 from ..commands import commands
 from ..processes import printed, PYTHONPATH, run_python, start_python
@@ -37,7 +37,7 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
     with start_python(*PROCESS, *'arm show --arm rpr --json'.split()) as process:
         process.stdout.close()
         assert process.stderr.read() == ''
-    assert process.returncode == READER_GONE
+    assert process.returncode == EXIT_BROKEN_PIPE
 
 
 def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
@@ -47,7 +47,7 @@ def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
         'import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5.0)\n'
     )
     status, _, errors = run_python(*PROCESS, 'arm', 'show', PYTHONPATH=f'{tmp_path}:{PYTHONPATH}')
-    assert (status, errors.count('\n')) == (INTERRUPTED, 1)
+    assert (status, errors.count('\n')) == (EXIT_INTERRUPTED, 1)
 
 
 @pytest.mark.parametrize('words', ['', 'arm', 'node'])
@@ -67,6 +67,6 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
         f'print(*[main(words.split()) for words in {commands!r}])',
     )
     statuses = output.splitlines()[-1].split()
-    assert statuses == [str(INPUT_AT_FAULT)] * len(names), errors
+    assert statuses == [str(EXIT_INVALID_INPUT)] * len(names), errors
     said = [line.partition(' needs ROS 2')[0] for line in errors.splitlines()]
     assert said == [f'franka-dynamics: franka-dynamics {name}' for name in names]

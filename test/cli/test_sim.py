@@ -94,7 +94,7 @@ def test_only_a_franka_arm_carries_frankas_hand(arm, hand, monkeypatch, tmp_path
     def stop(plan, folder, show, note):
         raise NodeEndedError(plan.arm.hand)
 
-    monkeypatch.setattr(command, 'run_session', stop)
+    monkeypatch.setattr(command, 'run_demo', stop)
     output = str(tmp_path / 'out')
     assert main(['demo', '--arm', arm, '--output', output]) == NodeEndedError.status
     assert capsys.readouterr().err.split()[-1] == hand

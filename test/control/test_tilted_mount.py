@@ -10,7 +10,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TorqueTermModel
 from franka_dynamics.errors import SettingsError, UrdfError
-from franka_dynamics.ros.parameter_tables import held_joints
+from franka_dynamics.ros.parameter_tables import held_joint_positions
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.urdf_check import model_from_urdf
 from franka_dynamics.validation.urdf_reading import compare_with_urdf
@@ -49,11 +49,11 @@ def test_a_lift_below_the_arm_is_held_where_the_user_says():
     with refuses(UrdfError, "'fr3_link0_joint'", 'held_joints'):
         model_from_urdf(text, FR3)
     values = {'held_joints': ['fr3_link0_joint=0.3']}
-    arm, _ = model_from_urdf(text, FR3, held=held_joints(values))
+    arm, _ = model_from_urdf(text, FR3, held=held_joint_positions(values))
     np.testing.assert_allclose(arm.mount[:3, 3], [0.0, 0.0, 0.3], rtol=0.0, atol=1e-15)
     assert all(one.passed for one in compare_with_urdf(arm))
     with refuses(SettingsError, 'held_joints', 'name=position'):
-        held_joints({'held_joints': ['fr3_link0_joint']})
+        held_joint_positions({'held_joints': ['fr3_link0_joint']})
 
 
 @pytest.fixture(params=RPY)

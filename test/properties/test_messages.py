@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.messages import JointStateReader, received, reference_of
+from franka_dynamics.ros.messages import deserialize, JointStateReader, parse_reference
 
 from .examples import damaged, examples
 
@@ -41,7 +41,9 @@ def test_any_bytes_as_a_joint_state_are_read_or_refused(data):
 @given(data=damaged(TRAJECTORY) | st.binary(max_size=400))
 def test_any_bytes_as_a_trajectory_are_read_or_refused(data):
     try:
-        request = reference_of(received(JointTrajectory, data, 'reference', ReferenceRefusedError))
+        request = parse_reference(
+            deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
+        )
     except ReferenceRefusedError as error:
         assert len(str(error)) < LONGEST_SENTENCE
     else:

@@ -31,7 +31,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
-from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
+from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
 from franka_dynamics.ros.receiver_check import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
 from franka_dynamics.ros.status import Status  # noqa: E402
@@ -74,7 +74,7 @@ ROOT_NAMES = {'remaps': {'__ns': '/'}}
 # node is a copy of the fork server with its own environment, output, arguments and program.
 PROCESSES = get_context('forkserver')
 PROCESSES.set_forkserver_preload(
-    [f'franka_dynamics.ros.{name}_node' for name in (*NODES, 'gazebo_direct')]
+    [f'franka_dynamics.ros.{name}_node' for name in (*NODE_NAMES, 'gazebo_direct')]
 )
 NODE = """
 import ctypes, faulthandler, gc, importlib, os, runpy, sys

@@ -19,7 +19,7 @@ from ..processes import background, descendants, TIMEOUT_S, until
 
 BUSY = demo.TooBusyError('half of the cycles had no new command')
 RATES = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), '', True)
-DONE = demo.DemoRun(None, (0.0, 1.0), (), RATES, 0.0, (), False)
+DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
     if end is None:
         # It says so before the second run, whose progress begins at zero.
         note = lambda sentence: said.append((len(ran), sentence))  # noqa: E731
-        assert demo.run_session(plan, tmp_path, note=note).rates.too_busy == str(BUSY)
+        assert demo.run_demo(plan, tmp_path, log=note).rates.too_busy == str(BUSY)
         ((runs, sentence),) = said
         assert runs == 1 and str(BUSY) in sentence
     else:
         with pytest.raises(end):
-            demo.run_session(plan, tmp_path)
+            demo.run_demo(plan, tmp_path)
     assert ran == [False, True][: len(results)]
 
 

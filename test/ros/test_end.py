@@ -66,8 +66,8 @@ def test_no_thread_of_the_middleware_outlives_main(module, kind, says):
 
 FLOODED = """
 from rclpy.logging import get_logger
-from franka_dynamics.ros.node_process import log_without_blocking
-log_without_blocking()
+from franka_dynamics.ros.node_process import make_log_nonblocking
+make_log_nonblocking()
 for k in range(600):
     get_logger('flood').warning(f'{k} ' + 'x' * 1000)
 print('goes on', flush=True)

@@ -193,7 +193,7 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
     load = [1.0, 0.0, 0.0, 0.05, *[0.0] * 6]
     assert node.set_parameters([Parameter('payload', value=load)])[0].successful
-    node.run_beside()
+    node.run_background_tasks()
     assert node.controller.status.faulty
     assert 'cross-check' in node.controller.status.why
     with pytest.raises(NotStartedError):
@@ -222,7 +222,7 @@ def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(
             state.header.stamp = Time(seconds=100 + 1e-3 * k).to_msg()
             state.effort = [effort] * 7
             node._on_joint_state(serialize_message(state))
-            node.run_beside()
+            node.run_background_tasks()
         return capfd.readouterr().err
 
     assert states(0, 30.0).count('something touches the arm') == 1  # it would leap
@@ -248,10 +248,10 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
     node._on_joint_state(serialize_message(gripper))
-    node.run_due()
+    node.run_timed_tasks()
     assert node.controller.state is State.RUNNING
     node._on_joint_state(serialize_message(gripper))
-    node.run_due()
+    node.run_timed_tasks()
     assert node.controller.state is state
 
 

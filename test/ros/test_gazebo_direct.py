@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros import observer
+from franka_dynamics.ros import topic_listener
 from franka_dynamics.ros.messages import DESCRIPTION_QOS, stamp_from_seconds
 from franka_dynamics.simulation.gazebo import gazebo_start
 
@@ -90,7 +90,7 @@ def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
     def say(held):
         status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
 
-    with background('-m', observer.__name__, '/gazebo_direct') as waiting:
+    with background('-m', topic_listener.__name__, '/gazebo_direct') as waiting:
         probe.until(status.get_subscription_count, 'it listens')
         for _ in range(50):
             say(held=False)

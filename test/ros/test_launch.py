@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.node_client import NodeClient
 
 from .conftest import ArmStream, COMMAND
@@ -79,9 +79,9 @@ def controllers(probe):
     messages = pytest.importorskip('controller_manager_msgs.srv')
 
     def states():
-        with NodeClient('controller_manager', patience=TIMEOUT_S, meanwhile=probe.spin) as client:
+        with NodeClient('controller_manager', timeout=TIMEOUT_S, meanwhile=probe.spin) as client:
             kind = messages.ListControllers
-            answer = client.ask(kind, 'list_controllers', kind.Request())
+            answer = client.call_service(kind, 'list_controllers', kind.Request())
         return {one.name: one.state for one in answer.controller}
 
     return states
@@ -142,7 +142,7 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
     probe.until_says('simulator: Simulated arm', 'False')
     states = probe.collect(JointState, 'joint_states')
     with NodeClient('feedforward') as client:
-        assert client.play(request_message(multisine(arm, 2.0, 0.3), 2.0)) == 'finished'
+        assert client.play(reference_message(multisine(arm, 2.0, 0.3), 2.0)) == 'finished'
     probe.until(lambda: len(states) > 0, 'a state')
     error = np.abs(np.array(states[-1].position) - arm.home)
     assert error.max() < TOLERANCE_RAD

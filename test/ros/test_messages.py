@@ -15,11 +15,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.messages import (
+    deserialize,
     JointStateReader,
+    parse_reference,
+    parse_trajectory,
     read_trajectory_file,
-    received,
-    reference_of,
-    request_of,
     stamp_from_seconds,
 )
 
@@ -92,7 +92,7 @@ FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
 def reference(data):
     """Return the trajectory in bytes, as the node reads it."""
-    return received(JointTrajectory, data, 'reference', ReferenceRefusedError)
+    return deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
 
 
 def trajectory(joints, count, fields):
@@ -113,7 +113,7 @@ def trajectory(joints, count, fields):
 @pytest.mark.parametrize(('joints', 'count'), [(1, 1), (2, 6), (7, 2), (8, 3), (9, 5)])
 def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
     original = trajectory(joints, count, {'positions', *fields})
-    request = request_of(reference(bytes(serialize_message(original))))
+    request = parse_trajectory(reference(bytes(serialize_message(original))))
     assert request.joint_names == tuple(original.joint_names)
     assert request.start == 3 + 4e-9
     np.testing.assert_array_equal(request.times, [k + 1e-9 * (7 * k) for k in range(count)])
@@ -127,8 +127,8 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
 
 def test_a_stamp_of_zero_means_on_arrival_and_no_points_end_what_is_followed():
     point = JointTrajectoryPoint(positions=[0.0])
-    assert request_of(JointTrajectory(joint_names=['a'], points=[point])).start is None
-    assert len(reference_of(JointTrajectory(joint_names=['a'])).times) == 0
+    assert parse_trajectory(JointTrajectory(joint_names=['a'], points=[point])).start is None
+    assert len(parse_reference(JointTrajectory(joint_names=['a'])).times) == 0
 
 
 def test_a_files_times_are_read_to_the_nanosecond(tmp_path):

@@ -82,7 +82,7 @@ def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, report
 
 def test_without_reports_nothing_is_sent(probe, motions):
     with (
-        NodeClient('/feedforward', patience=1.0, meanwhile=probe.spin) as client,
+        NodeClient('/feedforward', timeout=1.0, meanwhile=probe.spin) as client,
         refuses(NodeClientError, '/feedforward/reference_state', 'nothing was sent'),
     ):
         client.play(JointTrajectory(points=[JointTrajectoryPoint()]))

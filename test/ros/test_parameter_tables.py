@@ -14,8 +14,13 @@ from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.errors import FrankaDynamicsError, SettingsError
 from franka_dynamics.names import REPAIRS
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameter_tables import generated_files, made_of, settings_from, table
-from franka_dynamics.ros.parameter_tables import NODES as NAMES
+from franka_dynamics.ros.parameter_tables import (
+    from_parameters,
+    generated_files,
+    settings_from,
+    table,
+)
+from franka_dynamics.ros.parameter_tables import NODE_NAMES as NAMES
 from franka_dynamics.ros.parameters import declare, values
 from franka_dynamics.ros.simulator_node import SimulatorNode
 
@@ -53,7 +58,7 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     for made, own in (
         (settings_from(given), Settings()),
         # A node's topic is faster than any loop; a slower one is most likely the merged one.
-        (made_of(StateLimits, given), StateLimits(min_input_rate=200.0)),
+        (from_parameters(StateLimits, given), StateLimits(min_input_rate=200.0)),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in table('feedforward')}

@@ -79,7 +79,7 @@ def test_the_reason_for_silence_is_in_log_status_and_answer_of_the_node(
     arm.until(lambda: 'no torque yet: ' in process.text and reason in process.text, 'the log')
     assert 'listening' not in process.text
     with NodeClient(NODE, 20.0, arm.step) as client:
-        assert reason in client.report()
+        assert reason in client.status_sentence()
     assert not arm.torques
 
 

@@ -32,9 +32,9 @@ class Publishers:
         self.node.get_fully_qualified_name.return_value = '/feedforward'
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
-        self.terms.use(controller)
+        self._terms.set_controller(controller)
         self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/command')
-        self.diagnostics.report_on(controller, self.terms, 0.0)
+        self.diagnostics.set_controller(controller, self.terms, 0.0)
 
     def _publisher(self, _, topic, *__):
         self.by_topic[topic] = Mock()

@@ -29,7 +29,7 @@ OURS = (
     'FASTDDS_DEFAULT_PROFILES_FILE',
     'FASTRTPS_DEFAULT_PROFILES_FILE',
 )
-SWITCH, TRANSPORTS, PROFILES, _ = OURS
+REALTIME_VARIABLE, TRANSPORTS, PROFILES, _ = OURS
 
 
 @pytest.fixture(scope='module')
@@ -47,7 +47,7 @@ def asked(monkeypatch, *rows):
 
 
 def test_without_sched_fifo_it_says_why_unless_it_is_not_wanted(monkeypatch):
-    rows = ({SWITCH: 'off'}, False), ({}, True)
+    rows = ({REALTIME_VARIABLE: 'off'}, False), ({}, True)
     assert asked(monkeypatch, *rows) == ['False False None', 'False True None']
 
 

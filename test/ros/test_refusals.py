@@ -18,13 +18,13 @@ from franka_dynamics.errors import (
     UnknownArmError,
     UrdfError,
 )
+from franka_dynamics.ros.controller_factory import resolve_model
 from franka_dynamics.ros.messages import (
     JointStateReader,
-    OtherJointsError,
+    NoArmJointsError,
+    parse_trajectory,
     read_trajectory_file,
-    request_of,
 )
-from franka_dynamics.ros.model_source import resolve_model
 from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.ros.topic_listener import resolve_name
 
@@ -41,13 +41,15 @@ LEFT, RIGHT = '/sim/left/feedforward', '/sim/right/feedforward'
 def points(count, joints=2, **fields):
     """Take a trajectory whose points are alike."""
     names = [f'joint{k}' for k in range(joints)]
-    request_of(JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(**fields)] * count))
+    parse_trajectory(
+        JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(**fields)] * count)
+    )
 
 
 def uneven():
     rows = ([0.1, 0.2], [1.0])
     made = [JointTrajectoryPoint(positions=[0.0, 0.0], velocities=row) for row in rows]
-    request_of(JointTrajectory(joint_names=['a', 'b'], points=made))
+    parse_trajectory(JointTrajectory(joint_names=['a', 'b'], points=made))
 
 
 def motion(text, folder):
@@ -80,7 +82,7 @@ STATES = {
         (joint_state(('x' * 40000, *WANTED[1:])), '... (40000 characters)'),
     ],
     # A gripper's messages on the arm's topic are no fault.
-    OtherJointsError: [
+    NoArmJointsError: [
         (joint_state([], []), 'no joints', 'robot_type, arm_prefix or joint_names'),
         (joint_state(['finger'], range(3)), 'lacks a_joint1, a_joint2, a_joint3', 'finger'),
         (joint_state([f'j{k}' for k in range(1000)], range(3000)), 'j11, ... (1000 in all)'),

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
-from franka_dynamics.ros.parameter_tables import NODES
+from franka_dynamics.ros.parameter_tables import NODE_NAMES
 
 from ..processes import run_python
 
@@ -72,7 +72,7 @@ def seen(probe, node, space='/'):
     }
 
 
-@pytest.mark.parametrize('node', sorted([*NODES, 'gazebo_direct']))
+@pytest.mark.parametrize('node', sorted([*NODE_NAMES, 'gazebo_direct']))
 def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if node == 'trajectory_action':
         pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')

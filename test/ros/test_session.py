@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
-from franka_dynamics.ros.messages import REFERENCE_STATE_QOS, request_message
+from franka_dynamics.ros.messages import reference_message, REFERENCE_STATE_QOS
 from franka_dynamics.ros.status import Status
 
 from .conftest import FER
@@ -53,7 +53,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     inertia = probe.collect(JointState, f'{NODE}/inertia_torque')
     # Then the node knows the earlier subscriptions, too.
     arm.until(lambda: inertia, 'M ddq at rest')
-    message = request_message(multisine(FER, 2.0, 0.2))
+    message = reference_message(multisine(FER, 2.0, 0.2))
     references.publish(message)
     arm.until(lambda: np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
     arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
@@ -62,7 +62,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     assert [state for state, *_ in told] == ['accepted', 'following', 'finished']
     assert planned[0].header.stamp.sec > 0
     # The second motion, long enough for a busy machine, is interrupted by a stop.
-    message = request_message(multisine(FER, 20.0, 0.001))
+    message = reference_message(multisine(FER, 20.0, 0.001))
     message.header.frame_id = 'x' * 100  # the sender's identifier
     references.publish(message)
     # The other thread computes its torques, perhaps after the event that it is followed.

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.messages import reference_message
 
 from .conftest import FER, FER_GRAVITY, HELD_RAD, INCLINED
 
@@ -77,7 +77,7 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     change = probe.create_client(ChangeState, 'feedforward/change_state')
     probe.until(reference.get_subscription_count, 'the node')
     probe.until(change.service_is_ready, 'its service')
-    reference.publish(request_message(multisine(FER, 8.0, 0.4)))
+    reference.publish(reference_message(multisine(FER, 8.0, 0.4)))
     probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.4, 'motion')
     if simulated:
         request = ChangeState.Request()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Callbacks of the feedforward node for parameters, references and ~/clear_fault."""
+"""Handles a feedforward node's parameter changes, references and ~/clear_fault."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from .controller_factory import change_settings
 from .diagnostics import FeedforwardDiagnostics
-from .messages import motion_message, PUBLISHER_QOS, received, reference_of, REFERENCE_QOS
-from .model_source import change_settings
+from .messages import deserialize, motion_message, parse_reference, PUBLISHER_QOS, REFERENCE_QOS
 from .parameter_tables import live_table, settings_from, table
 from .parameters import check_changes, values
 from ..control.feedforward import Feedforward
@@ -30,12 +30,12 @@ from ..errors import (
 )
 
 _NODE = 'feedforward'
-_MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
+_MAX_MARK_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 
 
-class Requests:
+class RequestHandler:
     """
-    Answers requests on the node's service thread; `diagnostics` report on references.
+    Handles parameter changes, references and ~/clear_fault on the node's service thread.
 
     `controller` returns the node's controller, None while the node is not configured; `active`
     returns whether the node is active.
@@ -68,11 +68,11 @@ class Requests:
             return
         mark = self._diagnostics.refused = ''
         try:
-            message = received(JointTrajectory, data, 'reference', ReferenceRefusedError)
+            message = deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
             # A joint trajectory needs no frame, so the sender may use frame_id to mark a
             # trajectory and recognise the reports about it.
-            mark = message.header.frame_id[:_MOST_MARK]
-            request = reference_of(message)
+            mark = message.header.frame_id[:_MAX_MARK_LENGTH]
+            request = parse_reference(message)
             arguments = request.follow_arguments(controller.description)
             self._note_others(request.extra_joints(controller.description))
             planned = _planned(controller, arguments, mark)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Makes a controller from parameters, after a cross-check of Pinocchio with Newton-Euler.
+Makes a controller from node parameters, and cross-checks its model with Newton-Euler.
 
 The arm comes from an arm file, a URDF file or the topic robot_description.
 """
@@ -21,10 +21,10 @@ from std_msgs.msg import String
 
 from .messages import DESCRIPTION_QOS
 from .parameter_tables import (
-    DESCRIPTION,
-    held_joints,
+    ARM_DESCRIPTION,
+    from_parameters,
+    held_joint_positions,
     load_arm,
-    made_of,
     ROBOT_DESCRIPTION,
     settings_from,
     URDF_FILE,
@@ -49,7 +49,7 @@ def resolve_model(
     node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
-    Return the arm chosen by the parameters, and the text of the URDF it comes from, if any.
+    Return the arm that parameters select, and the text of its URDF, if any.
 
     What is found out about the URDF is logged. If the arm comes from robot_description, the
     parameter robot_description_timeout is the longest wait for it. Raises SettingsError if
@@ -60,7 +60,7 @@ def resolve_model(
     source = values['model_source']
     _require_no_contradiction(values)
     reference = load_arm(values)
-    if source == DESCRIPTION:
+    if source == ARM_DESCRIPTION:
         return reference, None
     if source == URDF_FILE:
         name = values['urdf_file']
@@ -73,7 +73,7 @@ def resolve_model(
         reference,
         source=name,
         joint_names=list(values['joint_names']) or None,
-        held=held_joints(values),
+        held=held_joint_positions(values),
         expected_hand=None if hand == AS_LISTED else hand,
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )
@@ -90,7 +90,7 @@ def make_controller(
     send: Callable[[Array], object],
 ) -> tuple[Feedforward, float]:
     """
-    Return a controller for an arm, and the largest difference found by the cross-check.
+    Return a controller for an arm, and the largest difference of its two models.
 
     The controller calls `send` with each torque, (n,) [N m].
     If `default_gains` is true and all gains are zero, sets the node's parameters kp and kd, also
@@ -105,7 +105,7 @@ def make_controller(
     factors = tuple(parameters['guard.joint_factors'])
     controller = Feedforward(
         description,
-        limits=replace(made_of(StateLimits, parameters), joint_factors=factors),
+        limits=replace(from_parameters(StateLimits, parameters), joint_factors=factors),
         applied_when_silent=False,
         send=send,
         **vars(settings_from(parameters)),
@@ -137,10 +137,10 @@ def _who_compensates_the_mount(controller: Feedforward) -> str:
 
 def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
     """
-    Give a controller the settings of parameters.
+    Apply changed node parameters to a controller's settings.
 
-    If they change the arm's payload or gravity, returns the largest difference found by a
-    cross-check, and stops the controller for good if its models disagree; otherwise returns None.
+    If they change the arm's payload or gravity, returns the largest difference of the two models,
+    and stops the controller for good if they disagree; otherwise returns None.
     """
     before = controller.law
     controller.change(**vars(settings_from(parameters)))
@@ -182,7 +182,7 @@ def _require_no_contradiction(values: dict[str, Any]) -> None:
             f'model_source is {source}, and urdf_file is {values["urdf_file"]!r}; set the one to '
             'urdf_file and give the other its path, or leave urdf_file empty.'
         )
-    if source != DESCRIPTION and values['inertial_set']:
+    if source != ARM_DESCRIPTION and values['inertial_set']:
         raise SettingsError(
             f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
