@@ -15,7 +15,7 @@ import re
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.friction_state import MAX_GAP_S
-from franka_dynamics.cli._options import MOUNTS
+from franka_dynamics.cli._options import MOUNT_OFFSETS
 from franka_dynamics.control import (
     braking,
     control_law,
@@ -202,7 +202,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/payloads.md': [
             (
                 '`hand` (rotated by {}°) or `hand_tcp` ({} mm in front of `hand`)',
-                (math.degrees(MOUNTS['hand'][1]), 1e3 * MOUNTS['hand_tcp'][0]),
+                (math.degrees(MOUNT_OFFSETS['hand'][1]), 1e3 * MOUNT_OFFSETS['hand_tcp'][0]),
             ),
         ],
         'docs/howto/fci.md': [

@@ -81,12 +81,12 @@ def server(arguments, flag):
     )
 
 
-def of_gazebo(arguments, package, executable, **more):
+def of_gazebo(namespace, package, executable, **more):
     """Return a node of ROS's packages for Gazebo: the bridge, or what spawns the arm."""
     return Node(
         package=package,
         executable=executable,
-        namespace=arguments.namespace,
+        namespace=namespace,
         output='screen',
         **more,
     )
@@ -95,12 +95,13 @@ def of_gazebo(arguments, package, executable, **more):
 def bridge(arguments, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     file = {'config_file': str(folder / 'bridge.yaml')}
-    return of_gazebo(arguments, 'ros_gz_bridge', 'parameter_bridge', parameters=[file])
+    return of_gazebo(arguments.namespace, 'ros_gz_bridge', 'parameter_bridge', parameters=[file])
 
 
 def spawned(arguments, *source):
     """Return the process that spawns the arm in Gazebo."""
-    return of_gazebo(arguments, 'ros_gz_sim', 'create', arguments=[*source, '-name', gazebo.MODEL])
+    words = [*source, '-name', gazebo.MODEL]
+    return of_gazebo(arguments.namespace, 'ros_gz_sim', 'create', arguments=words)
 
 
 def ros2_control_way(arguments, arm):

@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 
-from ._command import refuse
+from ._command import forbid_with
+from ._console import say, say_each, show, write_json
 from ._options import ArmChoice, MASS_OPTIONS
-from ._say import say, say_each, show, write_json
 from ..arm.dh_conversion import in_modified_convention
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..identification.symbolic_parameters import symbolic_base_parameters
@@ -26,8 +26,8 @@ _GRAVITY = dict(zip(DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
 
 def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
     """Print the relations of base parameters as `form`, text or latex; return 0."""
-    refuse('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
-    refuse('--symbolic, which writes the relations alone', 'json')
+    forbid_with('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
+    forbid_with('--symbolic, which writes the relations alone', 'json')
     arm = choice.load()
     modified = in_modified_convention(arm)
     if modified is not arm:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""click's commands and types with the rules of this command line: lists have commas."""
+"""Commands, parameter types and options for click; lists are written with commas."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from click.core import ParameterSource
 from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 
-PRINTED = Path('-')  # path that stands for standard output
+STDOUT = Path('-')  # path that stands for standard output
 
 
 class Command(click.Command):
-    """A command that says where ROS 2 is to be had if it is missing."""
+    """A command that says how to install ROS 2 if it needs ROS 2 and it is missing."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
@@ -35,7 +35,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group that prints its help if no command follows."""
+    """A group of commands that prints its help if it is called without a command."""
 
     command_class = Command
     group_class = type
@@ -46,7 +46,7 @@ class Group(click.Group):
 
 
 class Number(click.FloatRange):
-    """A finite number in a range; click's own ranges contain NaN."""
+    """A finite number in a range; click's ranges also accept NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
@@ -56,7 +56,7 @@ class Number(click.FloatRange):
         return number
 
 
-class Position(click.ParamType):
+class JointPosition(click.ParamType):
     """A joint's name and its position [rad or m], written JOINT=POSITION."""
 
     name = 'position'
@@ -69,8 +69,8 @@ class Position(click.ParamType):
         return joint, Number().convert(position, param, ctx)
 
 
-class Values(click.ParamType):
-    """A tuple of values, written in the `form` X,Y,Z; `count` values, if given."""
+class CommaList(click.ParamType):
+    """A tuple of values, written with commas as in `form`; `count` fixes their number."""
 
     name = 'values'
 
@@ -80,7 +80,7 @@ class Values(click.ParamType):
         self.form, self.kind, self.count = form, kind, count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the values of a text; a tuple stays as it is."""
+        """Return the values in a text; a tuple stays as it is."""
         if not isinstance(value, str):
             return value
         parts = [self.kind.convert(one.strip(), param, ctx) for one in value.split(',')]
@@ -89,8 +89,8 @@ class Values(click.ParamType):
         return tuple(parts)
 
 
-class Output(click.Path):
-    """A path to be written, which `check` returns or refuses before the work starts."""
+class OutputPath(click.Path):
+    """A path of an output, checked by `check` before the work starts."""
 
     def __init__(self, check: Callable[[str], Path]) -> None:
         super().__init__()
@@ -103,10 +103,10 @@ class Output(click.Path):
 
 def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any) -> Any:
     """
-    Return the decorator of an option, as `click.option` does.
+    Return the decorator that adds an option, as `click.option` does.
 
-    `flags` are separated by spaces; a tuple or a list as `kind` is a choice. An option of any
-    number of values adds to them if it is given again.
+    `flags` are separated by spaces; a tuple or a list as `kind` is a choice. Values of a repeated
+    option with a list of any length are joined.
     """
 
     def joined(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
@@ -114,51 +114,50 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
 
     if isinstance(kind, (tuple, list)):
         kind = click.Choice(kind)
-    if isinstance(kind, Values):
+    if isinstance(kind, CommaList):
         more['metavar'] = kind.form
         more |= {'multiple': True, 'callback': joined} if kind.count is None else {}
     return click.option(*flags.split(), *dest.split(), type=kind, help=help, **more)
 
 
 def flag(name: str, help: str) -> Any:
-    """Return the decorator of an option without a value."""
+    """Return the decorator that adds an option without a value."""
     return click.option(name, is_flag=True, help=help)
 
 
 def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
-    """Return the decorator of an option that stands for its first choice if it has no value."""
+    """Return the decorator that adds an option whose value is the first choice if it has none."""
     return option(
         name, f'{help}; alone: {choices[0]}', choices, is_flag=False, flag_value=choices[0]
     )
 
 
 def is_given(name: str) -> bool:
-    """Return whether the running command was given the parameter of that name."""
+    """Return whether a parameter of the running command is on the command line."""
     context = click.get_current_context(silent=True)
     source = context and context.get_parameter_source(name)
     return source is ParameterSource.COMMANDLINE
 
 
-def refuse(why: str, *names: str) -> None:
+def forbid_with(use: str, *names: str) -> None:
     """
-    Raise click.UsageError if a parameter of these names was given.
+    Raise click.UsageError if one of the named parameters is on the command line.
 
-    `why` names the option or input with which the named parameters have no effect, and gives the
-    reason.
+    `use` is the option or input with which they have no effect, and the reason.
     """
     for name in filter(is_given, names):
-        raise click.UsageError(f'{_flag(name)} has no meaning with {why}. Leave one of them out.')
+        raise click.UsageError(f'{_flag(name)} has no meaning with {use}. Leave one of them out.')
 
 
 def require_with(needed: str, *names: str) -> None:
-    """Raise click.UsageError if an option was given without the one that it needs."""
+    """Raise click.UsageError if one of the named options is used without the one it needs."""
     for name in filter(is_given, names):
         flag = _flag(name)
         raise click.UsageError(f'{flag} needs {needed}; add it, or leave {flag} out.')
 
 
 def _flag(name: str) -> str:
-    """Return how users write a parameter of the running command."""
+    """Return a parameter of the running command as users write it."""
     params = click.get_current_context().command.params
     (param,) = (one for one in params if one.name == name)
     return param.opts[0] if isinstance(param, click.Option) else f'{param.human_readable_name}'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share; output paths are checked before the work starts."""
+"""Options that several commands share, and the dataclasses that hold their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING
 
 import click
 
-from ._command import flag, is_given, Number, option, Output, Position, PRINTED, Values
+from ._command import CommaList, flag, is_given, JointPosition, Number, option, OutputPath, STDOUT
 from ..errors import OutputError, RecordingError, SettingsError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
@@ -23,23 +23,24 @@ from ..recordings.options import HEADER, SignalOptions, STAMPS
 from ..ros import COMMAND_TOPIC
 
 if TYPE_CHECKING:
-    from ._say import ProgressBar
+    from ._console import ProgressBar
     from ..arm import ArmDescription, LinkInertia
     from ..recordings.recording import Recording
 
-_EARTH_GRAVITY = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
+_EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURES = ('.png', '.svg', '.pdf')
-VECTOR = Values('X,Y,Z', Number(), 3)
+VECTOR = CommaList('X,Y,Z', Number(), 3)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
-# Frames of --mount relative to the flange frame: translation along z [m], rotation about z [rad].
+# Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
-MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -math.pi / 4), 'hand_tcp': (0.1034, -math.pi / 4)}
+_HAND_YAW = -math.pi / 4
+MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _HAND_YAW), 'hand_tcp': (0.1034, _HAND_YAW)}
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a decorator that adds several options."""
+    """Return the decorator that adds several options."""
 
     def decorate(command: Any) -> Any:
         for add in reversed(options):
@@ -49,19 +50,19 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def packed(name: str, kind: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
-    Return a decorator that adds options and passes their values as one dataclass.
+    Return the decorator that adds options and passes their values as one dataclass.
 
-    The command gets the argument `name` of type `kind` in place of all values that are named as
-    a field of `kind`.
+    The command gets the argument `name` of type `cls` in place of all values that are named as a
+    field of `cls`.
     """
 
     def decorate(command: Callable[..., int]) -> Any:
         @wraps(command)
         def run(**values: Any) -> int:
-            names = [one.name for one in fields(kind) if one.name in values]
-            return command(**{name: kind(**{one: values.pop(one) for one in names})}, **values)
+            names = [one.name for one in fields(cls) if one.name in values]
+            return command(**{name: cls(**{one: values.pop(one) for one in names})}, **values)
 
         return with_options(*options)(run)
 
@@ -73,7 +74,7 @@ def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> 
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
         note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'
-    elif strength and not _EARTH_GRAVITY[0] <= strength <= _EARTH_GRAVITY[1]:
+    elif strength and not _EARTH_GRAVITY_RANGE[0] <= strength <= _EARTH_GRAVITY_RANGE[1]:
         note = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
     if note:
         print(f'note: gravity {",".join(f"{one:g}" for one in gravity)} {note}.', file=sys.stderr)
@@ -87,13 +88,13 @@ gravity_option = option(
 effort_scale_option = option(
     '--effort-scale --torque-constant',
     'N m per unit of effort, one number or one per joint: 0.001 for mN m, N m/A for currents',
-    Values('NM_PER_UNIT,...', Number()),
+    CommaList('NM_PER_UNIT,...', Number()),
     default=('1',),
 )
 
 
 def picture_file(text: str) -> Path:
-    """Return the path of a picture to be written."""
+    """Return a checked path for a picture; OutputError unless its ending is .png, .svg or .pdf."""
     path = writable_file(text)
     if path.suffix.lower() not in _PICTURES:
         raise OutputError(f'{path} is no picture; the name must end in {", ".join(_PICTURES)}.')
@@ -101,7 +102,7 @@ def picture_file(text: str) -> Path:
 
 
 def new_bag(text: str) -> Path:
-    """Return the path of a new bag; raise OutputError if it exists or cannot be made."""
+    """Return a checked path for a new bag; OutputError if it exists or cannot be made."""
     path = writable_folder(text)
     if path.exists():
         raise OutputError(f'{path} exists already; a bag is never overwritten: choose another.')
@@ -109,19 +110,22 @@ def new_bag(text: str) -> Path:
 
 
 def _json_file(text: str) -> Path:
-    return PRINTED if text == f'{PRINTED}' else writable_file(text)
+    return STDOUT if text == f'{STDOUT}' else writable_file(text)
 
 
-FILE, FOLDER, PICTURE = Output(writable_file), Output(writable_folder), Output(picture_file)
-NEW_BAG = Output(new_bag)
-# Without a path the command prints JSON instead of text; see `_say.terminal`.
+# Types of options for outputs.
+OUTPUT_FILE = OutputPath(writable_file)
+OUTPUT_FOLDER = OutputPath(writable_folder)
+OUTPUT_PICTURE = OutputPath(picture_file)
+NEW_BAG = OutputPath(new_bag)
+# Without a path the command prints JSON instead of text; see `_console.make_console`.
 json_option = option(
     '--json',
     'all figures as JSON, in this file or in place of text',
-    Output(_json_file),
+    OutputPath(_json_file),
     metavar='[PATH]',
     is_flag=False,
-    flag_value=f'{PRINTED}',
+    flag_value=f'{STDOUT}',
 )
 force_option = flag('--force', 'overwrite an existing file')
 
@@ -140,7 +144,7 @@ def _ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
 
 
 def ros_name_option(name: str, help: str, default: str | None) -> Any:
-    """Return the decorator of an option that names a topic or a node."""
+    """Return the decorator that adds an option for the name of a topic or a node."""
     return option(name, help, default=default, metavar='NAME', callback=_ros_name)
 
 
@@ -153,28 +157,28 @@ topic_options = with_options(
 )
 
 
-def new_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
-    """Return the prefix; raise click.BadParameter if names of URDF and TF cannot begin with it."""
+def validate_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
+    """Return a prefix; raise click.BadParameter if names in URDF and TF cannot begin with it."""
     if not re.fullmatch(r'[\w./-]*', prefix, re.ASCII):
         raise click.BadParameter(f'{prefix!r} cannot begin a name: use letters, digits, _-./')
     return prefix
 
 
 def arm_prefix_option(**more: Any) -> Any:
-    """Return the decorator of the option --arm-prefix."""
+    """Return the decorator that adds the option --arm-prefix."""
     help = 'prefix of every joint name, such as left_'
     return option('--arm-prefix', help, default='', show_default=False, **more)
 
 
 payload_file_options = with_options(
-    option('--output', 'write a ROS parameter file for the feedforward node', FILE),
-    option('--desk', "write an endeffector-config.json for Desk's settings", FILE),
+    option('--output', 'write a ROS parameter file for the feedforward node', OUTPUT_FILE),
+    option('--desk', "write an endeffector-config.json for Desk's settings", OUTPUT_FILE),
 )
 
 
 @dataclass(frozen=True)
 class ArmChoice:
-    """An arm with its inertial set, hand and payload, as the options of a command name them."""
+    """Values of the options that choose an arm, its inertial set, hand and payload."""
 
     arm: str = 'fr3'
     hand: str = AS_LISTED
@@ -186,25 +190,25 @@ class ArmChoice:
     hold: tuple[tuple[str, float], ...] = ()
 
     def load(self) -> ArmDescription:
-        """Load the arm."""
+        """Return the chosen arm."""
         from ..arm_io import load_arm
 
-        return load_arm(self.arm, **self.keywords())
+        return load_arm(self.arm, **self.load_arguments())
 
-    def keywords(self) -> dict[str, Any]:
-        """Return the arguments by which functions load the arm."""
+    def load_arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments for `load_arm`."""
         common = {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
         own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'payload': self.read_payload()}
         return common | own
 
     def read_payload(self) -> LinkInertia | None:
-        """Return --payload, numbers or a file, about the flange's origin; None without it."""
+        """Return the payload of --payload about the flange's origin, or None without it."""
         from ..arm.payload import read_payload
 
         return None if self.payload is None else read_payload(self.payload)
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Return the arm once for each combination of a set, as published, and a hand."""
+        """Return the arm with each combination of an unrepaired inertial set and a hand."""
         pairs = [(one, hand) for one in sets for hand in hands]
         each = [replace(self, inertial_set=one, hand=hand, repair=None) for one, hand in pairs]
         arms = [one.load() for one in each]
@@ -247,14 +251,14 @@ _PAYLOAD = option(
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
     click.Path(),
 )
-_JOINTS, _HELD = Values('JOINT,...'), Values('JOINT=POSITION,...', Position())
+_JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPosition())
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
 hold_option = option('--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD)
 _CHAIN = with_options(_ARM, joints_option, hold_option)
-named_arm_options = packed('arm', ArmChoice, _CHAIN, _PAYLOAD)
-arm_options = packed(
+named_arm_options = options_as('arm', ArmChoice, _CHAIN, _PAYLOAD)
+arm_options = options_as(
     'arm',
     ArmChoice,
     _CHAIN,
@@ -267,7 +271,7 @@ arm_options = packed(
 
 @dataclass(frozen=True)
 class BagReader:
-    """How an arm's joint states are read from bags: names of the joints, topic, stamps."""
+    """Reads an arm's joint states from bags by the options for joint names, topic and stamps."""
 
     joint_names: tuple[str, ...] = ()
     topic: str | None = None
@@ -275,7 +279,7 @@ class BagReader:
 
     def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
-        Return the arm whose joints a bag has.
+        Return `arm`, or the shipped arm whose joints a bag has if none was chosen.
 
         The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
         of another shipped arm than --arm, or, without --arm, of several arms.
@@ -316,17 +320,17 @@ class BagReader:
         """Read an arm's joint states from a bag."""
         from ..recordings.recording import read_recording
 
-        names, progress = self.names_in_bag(arm), bar.follow(f'reading {bag}')
+        names, progress = self.names_in_bag(arm), bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
 
 
-_NAMES = Values('NAME,...')
+_NAMES = CommaList('NAME,...')
 joint_names_option = option('--joint-names', "the joints' names in the bag, base to tip", _NAMES)
 _TOPIC = ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None)
-bag_options = packed('reader', BagReader, arm_prefix_option(), joint_names_option, _TOPIC)
+bag_options = options_as('reader', BagReader, arm_prefix_option(), joint_names_option, _TOPIC)
 stamps_option = option('--stamps', "the messages' own, or the recorder's", STAMPS, default=HEADER)
 # SignalOptions checks the values, for programs as well.
-signal_options = packed(
+signal_options = options_as(
     'signal',
     SignalOptions,
     option('--rate', 'samples per second after resampling', Number(), default=SignalOptions.rate),

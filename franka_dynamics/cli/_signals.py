@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C as a flag that loops check: rclpy turns a KeyboardInterrupt into other errors."""
+"""Turns Ctrl-C into a flag that loops check: rclpy turns KeyboardInterrupt into other errors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def running() -> Iterator[Callable[[], bool]]:
+def catch_end_signals() -> Iterator[Callable[[], bool]]:
     """
-    Yield `keep_running`, a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
+    Yield a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
 
     Outside the main thread, where Python handles no signals, it always returns True.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, flag, Group, Number, option, Values
+from ._command import choice_or_flag, CommaList, flag, Group, Number, option
 from ..names import Convention, DIRECTIONS, FORMATS
 
 _CONVENTIONS = [one.value for one in Convention]
@@ -21,15 +21,15 @@ def arm() -> None:
 
 
 @arm.command()
-@click.argument('named', type=click.Path(), required=False, metavar='[ARM]')
-@option('--q', 'show inertias in the space frame at this pose', Values('zero|home|Q1,...'))
+@click.argument('positional', type=click.Path(), required=False, metavar='[ARM]')
+@option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
 @flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
-@option('--dq', 'joint velocities of --dynamics (default: zero)', Values('DQ1,...', Number()))
+@option('--dq', 'joint velocities of --dynamics (default: zero)', CommaList('DQ1,...', Number()))
 @shared.gravity_option
 @choice_or_flag('--base-parameters', 'print the base parameters', DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
-@option('--plot', 'draw the frames and centres of mass at --q (.png, .svg, .pdf)', shared.PICTURE)
+@option('--plot', 'draw frames, centres of mass at --q (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.arm_options
 def show(**options: Any) -> int:
     """
@@ -68,7 +68,7 @@ def check(**options: Any) -> int:
 
 @arm.command('import')
 @click.argument('urdf', type=click.Path())
-@option('--output', 'the arm file to write (.yaml)', shared.FILE, required=True)
+@option('--output', 'the arm file to write (.yaml)', shared.OUTPUT_FILE, required=True)
 @shared.force_option
 @flag('--anyway', 'write an arm file that differs from the URDF, too')
 @option('--name', "name of the arm (default: the URDF's robot name)")
@@ -89,11 +89,11 @@ def import_(**options: Any) -> int:
 
 
 @arm.command()
-@option('--output', 'file to write (default: print)', shared.FILE)
+@option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
 @shared.force_option
 @option('--format', 'format of the output', FORMATS, default=FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
-@shared.arm_prefix_option(callback=shared.new_prefix)
+@shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options
 def export(**options: Any) -> int:
     """Write an arm as URDF or MJCF."""

@@ -9,9 +9,9 @@ from pathlib import Path
 import shlex
 import warnings
 
-from ._command import is_given, refuse, require_with
+from ._command import forbid_with, is_given, require_with
+from ._console import make_console, say, say_each, show, write_json
 from ._options import ArmChoice, MASS_OPTIONS
-from ._say import say, say_each, show, terminal, write_json
 from ..arm import ArmDescription, available_arms
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
@@ -47,10 +47,10 @@ def run(
         arm = replace(arm, arm=other, arm_prefix=prefix or '')
     else:
         why = 'OTHER: random states are for the formulations of one arm'
-        refuse(why, 'states', 'seed', 'all')
+        forbid_with(why, 'states', 'seed', 'all')
         return _descriptions(arm, other, prefix, gravity, json)
     description = arm.load()
-    with terminal(stderr=True).status('comparing ...'):
+    with make_console(stderr=True).status('comparing ...'):
         agreement = compare_formulations(description, gravity=gravity, count=states, seed=seed)
     sentence = f'{arm.title(description)}: {report.agreement_sentence(agreement)}'
     say(sentence, 'pass' if agreement.passed else 'MISMATCH')
@@ -158,14 +158,14 @@ def _descriptions(
 def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescription, ArmDescription]:
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(arm.arm):
-        refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
+        forbid_with('a URDF, which is compared as it is written', *MASS_OPTIONS)
     if is_urdf(other) and not is_given('arm'):
         require_with('--arm', 'repair', 'payload')
         hand = arm.hand if is_given('hand') else None
         return read_pair(None, other, prefix=prefix, inertial_set=arm.inertial_set, hand=hand)
     if is_urdf(other):
         return read_pair(arm.load(), other, prefix=prefix)
-    refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
+    forbid_with('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load_arm(other, hand=arm.hand, payload=arm.read_payload())
     if is_urdf(arm.arm):
         return read_pair(arm.arm, second)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._command import refuse, require_with
+from ._command import forbid_with, require_with
+from ._console import print_or_write
 from ._options import ArmChoice, require_not_existing
-from ._say import print_or_write
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
 from ..urdf.xacro_writer import robot_text
@@ -18,7 +18,7 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
     """Print or write the URDF or MJCF."""
     require_not_existing(output, force)
     if output is not None and output.suffix == '.mjcf' and format != 'mjcf':
-        refuse(f'{output}, whose ending says MJCF', 'format')
+        forbid_with(f'{output}, whose ending says MJCF', 'format')
         format = 'mjcf'
     if format != 'mjcf':
         require_with('--format mjcf', 'ideal')

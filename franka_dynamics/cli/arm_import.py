@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ._console import say, say_each
 from ._options import require_not_existing
-from ._say import say, say_each
 from ..arm import load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ._base_parameters import print_base_parameters, print_symbolic
-from ._command import refuse, require_with
+from ._command import forbid_with, require_with
+from ._console import say, say_each, show, write_json
 from ._options import ArmChoice
-from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 from ..names import decimal
@@ -28,7 +28,7 @@ _TURN = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 
 def run(
     arm: ArmChoice,
-    named: str | None,
+    positional: str | None,
     q: Sequence[str] | None,
     dynamics: bool,
     dq: tuple[float, ...],
@@ -39,13 +39,13 @@ def run(
     plot: Path | None,
 ) -> int:
     """Print the tables, or JSON instead; write the picture and the JSON file."""
-    if named is not None:
-        refuse(f'{named}, the same as --arm {named}', 'arm')
-        arm = replace(arm, arm=named)
+    if positional is not None:
+        forbid_with(f'{positional}, the same as --arm {positional}', 'arm')
+        arm = replace(arm, arm=positional)
     if not dynamics:
         require_with('--dynamics', 'dq', 'gravity')
     if symbolic or base_parameters:
-        refuse('base parameters, which hold at every pose', 'q', 'plot', 'dynamics')
+        forbid_with('base parameters, which hold at every pose', 'q', 'plot', 'dynamics')
         direction = base_parameters or 'vertical'
         if symbolic:
             return print_symbolic(arm, direction, symbolic)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import flag, Group, Number, option, Output, Values
+from ._command import CommaList, flag, Group, Number, option, OutputPath
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
@@ -69,7 +69,7 @@ def import_(**options: Any) -> int:
     return run(**options)
 
 
-def _external_path(text: str) -> Path:
+def _external(text: str) -> Path:
     """Return --external as a path: a .csv or .h5 file, or the folder of a new bag."""
     suffix = Path(text).suffix.lower()
     if suffix not in ('', '.csv', '.h5'):
@@ -79,22 +79,19 @@ def _external_path(text: str) -> Path:
     return writable_file(text) if suffix else shared.new_bag(text)
 
 
-EXTERNAL = Output(_external_path)
-
-
 @bag.command()
 @click.argument('bag', type=click.Path())
-@option('--set', 'inertial sets to try (default: all)', Values('SET,...'), 'sets')
-@option('--hand', 'hands to try, as for the arm (default: all)', Values('HAND,...'), 'hands')
-@shared.packed('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
-@option('--output', 'folder for plots', shared.FOLDER, default='replay_output')
+@option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
+@option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
+@shared.options_as('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
+@option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output')
 @flag('--all', 'print everything: all sets and hands')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
-@option('--external', 'write external torque and wrench: .csv, .h5 or a new bag', EXTERNAL)
+@option('--external', 'write external torque, wrench: .csv, .h5, new bag', OutputPath(_external))
 @option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange')
 @option('--tool-center', 'point of the wrench in --frame [m]', shared.VECTOR, default='0,0,0')
-@option('--learn', "write the guard's bounds for this arm, untouched here", shared.FILE)
+@option('--learn', "write the guard's bounds for this arm, untouched here", shared.OUTPUT_FILE)
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @shared.recording_options
 @shared.named_arm_options

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ._command import refuse
+from ._command import forbid_with
+from ._console import ProgressBar, say, say_each, show
 from ._options import ArmChoice, BagReader, new_bag
-from ._say import ProgressBar, say, say_each, show
 from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import DEFAULT_JOINT_STATE_TOPIC, import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
@@ -39,7 +39,7 @@ def run(
         show(_contents(read_log(*log)))
         return 0
     if layout is not None:
-        refuse('--layout, which names them', 'position', 'velocity', 'effort', 'stamp', 'rate')
+        forbid_with('--layout: it names them', 'position', 'velocity', 'effort', 'stamp', 'rate')
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(*log), columns)
     reading = {name: columns[name] for name in ('episode', 'skip_incomplete')}

@@ -14,10 +14,10 @@ import numpy as np
 from rich.text import Text
 
 from ._command import is_given
-from ._next import next_command
+from ._console import make_console, say, say_each, suggest
+from ._next_command import next_command
 from ._options import ArmChoice
-from ._say import say, say_each, suggest, terminal
-from ._signals import running
+from ._signals import catch_end_signals
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import prepare
@@ -60,8 +60,8 @@ def run(
             raise KeyboardInterrupt
 
     # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
-    status = terminal().status('')
-    with running() as keep_running, status as status_line, ThreadPoolExecutor(1) as pool:
+    status = make_console().status('')
+    with catch_end_signals() as keep_running, status as status_line, ThreadPoolExecutor(1) as pool:
 
         def go_on(progress: Progress) -> bool:
             nonlocal playing
@@ -106,12 +106,12 @@ def _long_enough(duration: float | None, progress: Progress) -> bool:
     """
     if duration is None:
         return False
-    patience = _MAX_SLOWDOWN * duration if progress.states else max(_DISCOVERY_TIMEOUT_S, duration)
-    return progress.span >= duration or progress.seconds > patience
+    timeout = _MAX_SLOWDOWN * duration if progress.states else max(_DISCOVERY_TIMEOUT_S, duration)
+    return progress.span >= duration or progress.seconds > timeout
 
 
 def arm_of(client: NodeClient) -> ArmChoice:
-    """Return the arm that a node was given."""
+    """Return the arm that a running node is configured for."""
     keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
     arm, *_, carried = values = client.parameter_values(keys)
     given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ._command import refuse, require_with
-from ._next import next_command
+from ._command import forbid_with, require_with
+from ._console import ProgressBar, say, say_each, show, suggest, write_json
+from ._next_command import next_command
 from ._options import ArmChoice, BagReader
-from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
 from ..control.external_wrench import WrenchEstimator
@@ -48,9 +48,9 @@ def run(
     learn: Path | None,
     require: float | None,
 ) -> int:
-    """Print tables and verdict; return 1 only if the best set's error E is above --require."""
+    """Print tables and verdict; return 1 if the best arm's torque error E exceeds --require."""
     if no_plots:
-        refuse('--no-plots: the folder holds plots alone', 'output')
+        forbid_with('--no-plots: the folder holds plots alone', 'output')
     if external is None:
         require_with('--external PATH', 'frame', 'tool_center')
     arm = reader.arm_of(bag, arm)
@@ -64,7 +64,7 @@ def run(
         estimator(arms[0])  # refuses an impossible point before the bag is read
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
-        result = evaluate_replay(recording, arms, signal, fit, bar.follow('observing torques'))
+        result = evaluate_replay(recording, arms, signal, fit, bar.new_task('observing torques'))
     best = result.fits[0]
     say_each(result.suspicions, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)

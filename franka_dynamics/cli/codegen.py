@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.progress import track
 
-from ._command import refuse
+from ._command import forbid_with
+from ._console import make_console, print_or_write, say, say_each, show
 from ._options import ArmChoice
-from ._say import print_or_write, say, say_each, show, terminal
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
 from ..codegen.options import Parameters, Quantity
@@ -38,14 +38,14 @@ def run(
     if language == 'cpp':
         raise SettingsError('--language cpp writes a package; add --package NAME and --output.')
     if parameters == 'run_time':
-        refuse('--parameters run_time: gravity is set then', 'gravity')
+        forbid_with('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
     if not description.link_names:  # loading a URDF has warned of them
         say_each(description.inconsistencies(), 'warning')
     kinds = [Quantity(name) for name in quantities]
     listed = [
         customised_equations(description, kind, gravity, parameters=Parameters(parameters))
-        for kind in track(kinds, 'writing equations', console=terminal(), transient=True)
+        for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
@@ -60,11 +60,11 @@ def run(
 def _write_package(arm: ArmChoice, name: str, output: Path | None) -> int:
     """Write an ament_cmake package with the arm's equations; return exit status 0."""
     why = '--package, which writes C++ with parameters and gravity at run time'
-    refuse(why, 'language', 'parameters', 'gravity', 'quantities')
+    forbid_with(why, 'language', 'parameters', 'gravity', 'quantities')
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
     description, folder = arm.load(), output / name
-    with terminal().status('writing equations'):
+    with make_console().status('writing equations'):
         files = cpp_package(description, name)
     for path, text in files.items():
         write_text(folder / path, text)

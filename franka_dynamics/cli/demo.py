@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 
 from ._command import is_given
-from ._next import next_command
+from ._console import ProgressBar, say, say_each, show, suggest
+from ._next_command import next_command
 from ._options import ArmChoice
-from ._say import ProgressBar, say, say_each, show, suggest
-from ._signals import running
+from ._signals import catch_end_signals
 from ..arm.arm_file import is_franka
 from ..demo.controller_comparison import compare_controllers
 from ..demo.metrics import demo_metrics
@@ -48,8 +48,8 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
     bag = folder / 'bag'
-    with running() as keep_running, ProgressBar() as bar:
-        follow = bar.follow('starting', 100.0)
+    with catch_end_signals() as keep_running, ProgressBar() as bar:
+        follow = bar.new_task('starting', 100.0)
 
         def progress(text: str, share: float) -> None:
             follow(100.0 * share, description=text)

@@ -10,8 +10,8 @@ from pathlib import Path
 import sys
 
 from ._command import require_with
+from ._console import make_console, say, write_json
 from ._options import ArmChoice, MASS_OPTIONS
-from ._say import say, terminal, write_json
 from ..arm import load
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
@@ -29,14 +29,13 @@ def run(
     if robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
     running = [] if machine else _running(topic, command)
-    of_machine = machine_checks(
-        simulated=any(one.subject == SIMULATED_ARM_CHECK for one in running)
-    )
+    simulated = any(one.subject == SIMULATED_ARM_CHECK for one in running)
+    of_machine = machine_checks(simulated=simulated)
     of_robot = [] if robot is None else _robot(arm, robot)
     checks = []
     for check in chain(of_machine, of_robot, running):
         checks.append(check)
-        terminal().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
+        make_console().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')
     if json:
         write_json(json, [one._asdict() for one in checks])

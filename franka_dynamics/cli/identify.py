@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import flag, Group, Number, option, Values
+from ._command import CommaList, flag, Group, Number, option
 from ..identification import options as of
 from ..identification.options import ExcitationLimits, FRICTION_MODELS, IdentificationOptions
 
-_BAGS = Values('BAG,...', click.Path())
+_BAGS = CommaList('BAG,...', click.Path())
 _LIMITS = ExcitationLimits()
 _PRIOR = "precision of the prior: the masses' relative standard deviation is 1/sqrt of it"
 _TIMES = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
@@ -27,9 +27,9 @@ def identify() -> None:
 @identify.command()
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS, 'tests')
-@option('--output', 'file for the identified arm', shared.FILE)
+@option('--output', 'file for the identified arm', shared.OUTPUT_FILE)
 @shared.force_option
-@shared.packed(
+@shared.options_as(
     'fit',
     IdentificationOptions,
     shared.gravity_option,
@@ -45,7 +45,7 @@ def identify() -> None:
 @option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
 @flag('--all', 'print everything: base parameters and friction with standard deviations')
 @flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
-@option('--report', 'write an HTML page with plots', shared.FILE)
+@option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE)
 @shared.json_option
 @option('--require', 'reject the arm if E left out is above this [N m; % if sliding]', Number(0.0))
 @shared.recording_options
@@ -80,16 +80,16 @@ def payload(**options: Any) -> int:
 
 @identify.command()
 @shared.gravity_option
-@option('--output', 'a JointTrajectory as YAML', shared.FILE, default='excitation.yaml')
+@option('--output', 'a JointTrajectory as YAML', shared.OUTPUT_FILE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
 @option(
     '--repetitions', f'how often it is recorded (default: as needed, {_TIMES})', click.IntRange(1)
 )
 @option('--given', 'bags that were recorded before', _BAGS)
-@option('--start', 'first and last pose [rad, m] (default: home)', Values('Q1,...', Number()))
+@option('--start', 'first and last pose [rad, m] (default: home)', CommaList('Q1,...', Number()))
 @option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
 @option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
-@shared.packed(
+@shared.options_as(
     'limits',
     ExcitationLimits,
     option('--fraction', 'share of the limits to use', Number(), default=_LIMITS.fraction),

@@ -9,9 +9,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ._next import next_command
+from ._console import ProgressBar, say, say_each, show, suggest, write_json
+from ._next_command import next_command
 from ._options import ArmChoice, BagReader, require_not_existing
-from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from ..arm import available_sets
 from ..errors import ClusterError, needing
 from ..files import write_text
@@ -64,7 +64,7 @@ def run(
             tests=left_out,
             skip_failures=skip_bad_bags,
             executor=executor,
-            progress=bar.follow('identifying'),
+            progress=bar.new_task('identifying'),
         )
     refused = _refusal(result, fit.anyway, require)
     # Files are written before results are printed, because `| head` can end this program.

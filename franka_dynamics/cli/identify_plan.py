@@ -10,9 +10,9 @@ import shlex
 
 import numpy as np
 
-from ._next import next_command
+from ._console import ProgressBar, say, show, suggest
+from ._next_command import next_command
 from ._options import ArmChoice, BagReader
-from ._say import ProgressBar, say, show, suggest
 from ..errors import IdentificationError
 from ..files import write_text
 from ..identification.excitation import choose_repetitions, optimise
@@ -35,7 +35,11 @@ def run(
     start: tuple[float, ...],
     **search: int,
 ) -> int:
-    """Write the trajectory; exit 1 if needed parameters stay unknown. `search`: --draws, ..."""
+    """
+    Write the trajectory; return 1 if it leaves needed parameters unidentifiable.
+
+    `search` has the options of the optimisation, --draws and --iterations.
+    """
     description = arm.load()
     first, times = start or description.home, repetitions or MIN_REPETITIONS
     if first is None:
@@ -47,7 +51,7 @@ def run(
         if motions:
             known = np.sum([information_matrix(problem, one) for one in motions], axis=0)
             planned = replace(problem, known=known)
-        progress = bar.follow('planning')
+        progress = bar.new_task('planning')
         excitation = optimise(planned, first, period=period, progress=progress, **search)
     if repetitions is None:
         excitation, times = choose_repetitions(

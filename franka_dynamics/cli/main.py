@@ -21,7 +21,7 @@ import click
 from click.shell_completion import shell_complete
 
 from . import _options as shared
-from ._command import flag, Group, Number, option, Values
+from ._command import CommaList, flag, Group, Number, option
 from .arm import arm
 from .bag import bag
 from .identify import identify
@@ -33,7 +33,8 @@ from ..errors import FrankaDynamicsError, UrdfWarning
 NAME = 'franka-dynamics'
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 EXIT_INVALID_INPUT = FrankaDynamicsError.status
-EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # as shells report SIGINT and SIGPIPE
+EXIT_INTERRUPTED = 130  # as shells report SIGINT
+EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
 _QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Parameters))
 
@@ -55,9 +56,7 @@ for group in (arm, bag, identify, node):
 
 
 @command.command(short_help='Run a simulated arm with its node, and measure both.')
-@option(
-    '--output', 'folder for the new folder of the results', shared.FOLDER, default='demo_output'
-)
+@option('--output', 'where to make a new folder', shared.OUTPUT_FOLDER, default='demo_output')
 @flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
 @shared.arm_options
 def demo(**options: Any) -> int:
@@ -78,7 +77,7 @@ def demo(**options: Any) -> int:
 @option('--real-time-factor', 'most simulated per real time', Number(0.05, 100.0), default=1.0)
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'do not serve the page for a browser')
-@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.FOLDER)
+@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.OUTPUT_FOLDER)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
 @shared.arm_options
 def sim(**options: Any) -> int:
@@ -138,13 +137,13 @@ def view(**options: Any) -> int:
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_POSITIVE))
 @option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_POSITIVE))
 @option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
-@option('--mount', 'frame of the tool', [*shared.MOUNTS], default='flange')
+@option('--mount', 'frame of the tool', [*shared.MOUNT_OFFSETS], default='flange')
 @option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR, default='0,0,0')
 @option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR, default='0,0,0')
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
 @flag('--mend', 'remove repeated faces, close holes, correct flipped faces; say which')
 @flag('--accept-crossing-faces', 'do not look for faces that cross or touch')
-@option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE)
+@option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.payload_file_options
 def payload_from_mesh(**options: Any) -> int:
     """
@@ -159,14 +158,14 @@ def payload_from_mesh(**options: Any) -> int:
 
 @command.command(short_help="An arm's equations as C or Python; operations counted.")
 @option('--language', 'of the code; cpp: with --package', ('c', 'python', 'cpp'), default='c')
-@option('--output', 'folder of the file; without it operations are counted', shared.FOLDER)
+@option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
 @option('--parameters', 'inertias and gravity as numbers, or set later', _WHEN, default='baked')
 @shared.gravity_option
 @option('--package', 'write a package of that name', metavar='NAME')
 @option(
     '--quantity',
     f'quantities to generate: {", ".join(_QUANTITIES)}',
-    Values('QUANTITY,...', click.Choice(_QUANTITIES)),
+    CommaList('QUANTITY,...', click.Choice(_QUANTITIES)),
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ._command import Group, Number, option, Values
-from ._options import FILE, json_option, NEW_BAG, node_option, topic_options, with_options
+from ._command import CommaList, Group, Number, option
+from ._options import json_option, NEW_BAG, node_option, OUTPUT_FILE, topic_options, with_options
 
 _NODES = ('feedforward', 'simulator', 'trajectory_action')
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
@@ -33,7 +33,7 @@ def node() -> None:
 @json_option
 @_NODE_OPTIONS
 def state(**options: Any) -> int:
-    """Print a node's state and figures, and what it does and why; or change the state."""
+    """Print a node's lifecycle state, status, rates and torques; or change the state."""
     from .node_requests import state
 
     return state(**options)
@@ -62,7 +62,7 @@ def set_(**options: Any) -> int:
 @_NODE_OPTIONS
 def play(**options: Any) -> int:
     """
-    Send a motion to a node and wait until it ends; with --record, record it and judge that.
+    Send a motion to a node and wait until it ends; with --record, record a bag and check it.
 
     FILE is a file of `identify plan`, or an arm with a shipped motion.
     """
@@ -75,13 +75,15 @@ def play(**options: Any) -> int:
 @_NODE_OPTIONS
 def clear(**options: Any) -> int:
     """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
-    from .node_requests import clear
+    from .node_requests import clear_fault
 
-    return clear(**options)
+    return clear_fault(**options)
 
 
 @node.command()
-@option('--namespace', "only nodes in these, '/' for the root (default: all)", Values('NAME,...'))
+@option(
+    '--namespace', "only nodes in these, '/' for the root (default: all)", CommaList('NAME,...')
+)
 def monitor(**options: Any) -> int:
     """Show rates, latencies, states and torques of running feedforward nodes in a terminal."""
     from .node_requests import monitor
@@ -91,7 +93,7 @@ def monitor(**options: Any) -> int:
 
 @node.command()
 @click.argument('node', type=click.Choice(_NODES), default='feedforward')
-@option('--output', 'file to write (default: print)', FILE)
+@option('--output', 'file to write (default: print)', OUTPUT_FILE)
 def defaults(**options: Any) -> int:
     """Print a node's default parameters as a commented YAML file."""
     from .node_requests import defaults

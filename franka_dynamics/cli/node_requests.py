@@ -10,9 +10,9 @@ import sys
 import time
 from typing import Any, TYPE_CHECKING
 
-from ._command import refuse, require_with
-from ._say import print_or_write, say, show, terminal, write_json
-from ._signals import running
+from ._command import forbid_with, require_with
+from ._console import make_console, print_or_write, say, show, write_json
+from ._signals import catch_end_signals
 from ..arm.payload import payload_array, read_payload
 
 if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
@@ -38,7 +38,7 @@ def _answer(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> 
         if not keep_running():
             raise KeyboardInterrupt
 
-    with running() as keep_running, NodeClient(node, timeout, go_on) as client:
+    with catch_end_signals() as keep_running, NodeClient(node, timeout, go_on) as client:
         return request(client)
 
 
@@ -48,7 +48,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
     from ..ros.status import fault_sentences
 
     if transition is not None:
-        refuse('a TRANSITION', 'json')
+        forbid_with('a TRANSITION', 'json')
         print(_answer(node, timeout, lambda client: client.change_state(transition)))
         return 0
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
@@ -99,17 +99,17 @@ def _heard(feed: TopicListener, namespaces: list[str], timeout: float) -> list[N
 def set_parameter(parameter: str, value: str, node: str, timeout: float) -> int:
     """Set the parameter and print its new value."""
     if parameter == 'payload' and not value.startswith('['):
-        value = f'{payload(value)}'
+        value = f'{parse_payload(value)}'
     print(_answer(node, timeout, lambda client: client.set(parameter, value)))
     return 0
 
 
-def payload(given: str) -> list[float]:
-    """Return a payload's ten numbers; ten zeros for `none`."""
-    if given.lower() == 'none':
+def parse_payload(text: str) -> list[float]:
+    """Return the ten numbers of a payload that a user types; ten zeros for `none`."""
+    if text.lower() == 'none':
         return [0.0] * 10
     # Rounded, because reading and converting a payload turns 0.1 into 0.10000000000000002.
-    return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]
+    return [float(f'{one:.12g}') for one in payload_array(read_payload(text)).tolist()]
 
 
 def play(
@@ -121,7 +121,7 @@ def play(
     node: str,
     timeout: float,
 ) -> int:
-    """Play the motion; with --record return 1 if the bag is unusable as well."""
+    """Play the motion; with --record, return 1 if the motion fails or the bag is unusable."""
     from .bag_record import arm_of, run
     from ..ros.messages import read_trajectory_file
     from ..ros.node_client import NodeClient
@@ -129,12 +129,12 @@ def play(
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if record is None:
         require_with('--record BAG', 'topic', 'command')
-        print(_answer(node, timeout, lambda client: played(file, lead, client)))
+        print(_answer(node, timeout, lambda client: send_motion(file, lead, client)))
         return 0
 
     def send(meanwhile: Callable[[], None]) -> object:
         with NodeClient(node, timeout, meanwhile) as client:
-            return played(file, lead, client)
+            return send_motion(file, lead, client)
 
     with NodeClient(node, timeout) as client:
         arm, node, namespace = arm_of(client), client.name, client.name.rpartition('/')[0]
@@ -145,8 +145,8 @@ def play(
     return run(arm, record, None, node, topic, command, file, send)
 
 
-def played(file: str, lead: float, client: NodeClient) -> object:
-    """Send the motion; return 'finished' when the motion has ended as planned."""
+def send_motion(file: str, lead: float, client: NodeClient) -> object:
+    """Send a motion to the node; return 'finished' when it has ended as planned."""
     from ..control.reference import MOVE_THERE_FIRST
     from ..ros.messages import read_trajectory_file, shipped_excitation
     from ..ros.node_client import NodeClientError
@@ -171,25 +171,25 @@ def played(file: str, lead: float, client: NodeClient) -> object:
         ) from error
 
 
-def clear(node: str, timeout: float) -> int:
+def clear_fault(node: str, timeout: float) -> int:
     """Clear the fault and print the node's answer; NodeClientError if the node refuses."""
     print(_answer(node, timeout, lambda client: client.clear_fault()))
     return 0
 
 
 def monitor(namespace: tuple[str, ...]) -> int:
-    """Show the nodes until Ctrl-C."""
+    """Show all feedforward nodes and simulated arms until Ctrl-C."""
     from rich.live import Live
 
     from ._monitor_view import monitor_view
     from ..ros.topic_listener import TopicListener
 
-    console = terminal()
+    console = make_console()
     front = console.is_terminal
     namespaces = [one.strip('/') for one in namespace]
     with (
         TopicListener('monitor') as feed,
-        running() as keep_running,
+        catch_end_signals() as keep_running,
         Live(console=console, screen=front, auto_refresh=False) as live,
     ):
         while keep_running():

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._command import refuse
-from ._options import MOUNTS
-from ._say import print_or_write, say, say_each, terminal
+from ._command import forbid_with
+from ._console import make_console, print_or_write, say, say_each
+from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_file
 from ..errors import SettingsError
@@ -43,16 +43,16 @@ def run(
     if density is None and mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
     if mass is not None:
-        refuse('--mass, from which it follows', 'density')
+        forbid_with('--mass, from which it follows', 'density')
     description = load(arm)
-    with terminal().status(f'reading {name}'):
+    with make_console().status(f'reading {name}'):
         file = load_mesh(mesh, unit=unit, repair=mend)
     say_each(file.notes)
-    with terminal().status('looking for holes, flipped normals and faces that cross'):
+    with make_console().status('looking for holes, flipped normals and faces that cross'):
         require_solid(file.mesh, mesh, self_intersection=not accept_crossing_faces)
     volume = mesh_volume(file.mesh)
     density = density or (mass or 0.0) / volume
-    height, turn = MOUNTS[mount]
+    height, turn = MOUNT_OFFSETS[mount]
     flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
     mounted = file.mesh.moved(flange @ pose_from_xyz_rpy(xyz, rpy))
     inertia = mesh_inertia(mounted, density)

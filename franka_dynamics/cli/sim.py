@@ -12,11 +12,11 @@ import tempfile
 import time
 from typing import Any
 
-from ._command import refuse
-from ._next import next_command
+from ._command import forbid_with
+from ._console import say, suggest
+from ._next_command import next_command
 from ._options import ArmChoice
-from ._say import say, suggest
-from ._signals import running
+from ._signals import catch_end_signals
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
@@ -60,7 +60,7 @@ def run(
     a fault at the end.
     """
     if realistic:
-        refuse('--realistic', 'ideal')
+        forbid_with('--realistic', 'ideal')
     description = arm.load()
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
@@ -75,7 +75,7 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
         plant = _drawn_plant(description, folder) if realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
-        with running() as keep_running, NodeGroup(folder) as nodes:
+        with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
             try:
                 # The arm waits for each torque, so that a slow machine changes only the pace.
                 nodes.start_arm_and_node(

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._command import refuse, require_with
+from ._command import forbid_with, require_with
+from ._console import ProgressBar, say
 from ._options import ArmChoice, BagReader
-from ._say import ProgressBar, say
-from ._signals import running
+from ._signals import catch_end_signals
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import prepare
 from ..urdf.document import parse_urdf, read_urdf
@@ -31,7 +31,7 @@ def run(
 ) -> int:
     """Serve the page until Ctrl-C."""
     if bag:
-        refuse('a bag: no node runs', 'node')
+        forbid_with('a bag: no node runs', 'node')
         arm = reader.arm_of(bag, arm)
     else:
         of_bags = ('joint_names', 'stamps', 'rate', 'cutoff', 'trim', 'gravity')
@@ -50,7 +50,7 @@ def run(
     with Window(description, host, port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        with running() as go_on:
+        with catch_end_signals() as go_on:
             say(f'open {window.address} in a browser; Ctrl-C ends')
             if bag:
                 play(window, playback, go_on)

@@ -119,12 +119,8 @@ def state_message(
     stamp: Time, names: list[str], position: Array, velocity: Array, effort: Array
 ) -> JointState:
     """Return a JointState message; `names` is kept, not copied."""
-    message = JointState(
-        name=names,
-        position=float64_array(position),
-        velocity=float64_array(velocity),
-        effort=float64_array(effort),
-    )
+    q, dq, tau = map(float64_array, (position, velocity, effort))
+    message = JointState(name=names, position=q, velocity=dq, effort=tau)
     message.header.stamp = stamp
     return message
 

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli._monitor_view import monitor_view
 from franka_dynamics.cli.main import main
-from franka_dynamics.cli.node_requests import payload, played
+from franka_dynamics.cli.node_requests import parse_payload, send_motion
 from franka_dynamics.ros.messages import seconds
 from franka_dynamics.ros.status import NodeSnapshot, Status, Subject, TORQUE_TERMS
 
@@ -40,13 +40,13 @@ class Client:
     ],
 )
 def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
-    assert payload(given) == sent
+    assert parse_payload(given) == sent
 
 
 def test_play_leads_the_arm_to_the_beginning_of_a_motion():
     plain, led = Client(), Client()
-    played('fr3', 0.0, plain)
-    played('fr3', 2.5, led)
+    send_motion('fr3', 0.0, plain)
+    send_motion('fr3', 2.5, led)
     assert plain.times[0] == 0.0
     np.testing.assert_allclose(led.times, plain.times + 2.5, rtol=0, atol=1e-9)
 

@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
 from franka_dynamics.cli.main import main
-from franka_dynamics.cli.node_requests import played
+from franka_dynamics.cli.node_requests import send_motion
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import node_client
 from franka_dynamics.ros.messages import REFERENCE_STATE_QOS
@@ -40,7 +40,7 @@ def reports(probe):
 @pytest.fixture
 def impatient(monkeypatch):
     """Let a client soon give up an answer, as far as a time decides it."""
-    monkeypatch.setattr(node_client, '_ANSWER_S', 0.1)
+    monkeypatch.setattr(node_client, '_MAX_BRAKING_S', 0.1)
 
 
 def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, reports):
@@ -166,7 +166,7 @@ def test_a_motion_that_begins_far_away_is_refused_with_the_option_that_moves_the
         NodeClient('feedforward', TIMEOUT_S, lambda: world.arm.send(2)) as client,
         refuses(NodeClientError, 'rad away', '`--lead 5`'),
     ):
-        played(f'{tmp_path}/motion.yaml', 0.0, client)
+        send_motion(f'{tmp_path}/motion.yaml', 0.0, client)
 
 
 def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world, capfd):

@@ -32,7 +32,7 @@ class Publishers:
         self.node.get_fully_qualified_name.return_value = '/feedforward'
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
-        self._terms.set_controller(controller)
+        self.terms.set_controller(controller)
         self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/command')
         self.diagnostics.set_controller(controller, self.terms, 0.0)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that a command prints as the next ones, with all options that they need."""
+"""Writes the commands that a command suggests as the next ones, with all options they need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CARRIED = (
 
 def next_command(words: str, *arguments: object, **values: Any) -> str:
     """
-    Return the words of a command, such as 'bag replay', with the options that change its answer.
+    Return a follow-up command, such as 'bag replay', with the options that it needs, too.
 
     Of the command's own options those in _CARRIED are written, unless they have their default: a
     value is that of `values`, otherwise of the running command's parameter of the same name. A

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Printing and writing for all actions: plain sentences, tables, progress bars, strict JSON."""
+"""Prints sentences, tables and progress bars for all commands, and writes JSON and text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ._command import PRINTED
+from ._command import STDOUT
 from ..files import write_text
 
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
@@ -32,15 +32,15 @@ class _Terminal(Console):
         raise BrokenPipeError
 
 
-def terminal(*, stderr: bool = False) -> Console:
+def make_console(*, stderr: bool = False) -> Console:
     """
-    Return a console for standard output or error that prints square brackets unchanged.
+    Return a rich console for standard output or error that prints square brackets unchanged.
 
     In the background of a shell it is no terminal, so that nothing is drawn over the prompt.
     Beside the JSON of --json without FILE no text is printed.
     """
     context = click.get_current_context(silent=True)
-    silent = context is not None and context.params.get('json') == PRINTED
+    silent = context is not None and context.params.get('json') == STDOUT
     in_front = False
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
@@ -57,7 +57,7 @@ def terminal(*, stderr: bool = False) -> Console:
 def show(*what: Any) -> None:
     """Print tables or other rich objects."""
     for one in what:
-        terminal().print(one)
+        make_console().print(one)
 
 
 def say(text: object, label: str = '', style: str = '') -> None:
@@ -67,7 +67,7 @@ def say(text: object, label: str = '', style: str = '') -> None:
     `label` is printed before the sentence: note, or in colour warning, error, pass or MISMATCH.
     `style` is rich's style of the whole sentence.
     """
-    console = terminal()
+    console = make_console()
     if label:
         console.print(f'{label}: ', style=_STYLES.get(label), end='')
     console.print(f'{text}', style=style or None, soft_wrap=True)
@@ -91,19 +91,19 @@ def write_json(path: Path, data: Any) -> None:
 
 
 class ProgressBar(Progress):
-    """A progress bar; outside a terminal a line on standard error, at most one in 10 s."""
+    """A progress bar in a terminal; elsewhere a line on standard error at most every 10 s."""
 
     def __init__(self) -> None:
-        line, console = TextColumn('{task.description}', markup=False), terminal()
+        line, console = TextColumn('{task.description}', markup=False), make_console()
         columns = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(
             *columns, console=console, transient=True, disable=not console.is_terminal
         )
         self._last_line_s = time.monotonic()
 
-    def follow(self, what: str, total: float | None = None) -> Callable[..., None]:
-        """Return a function that takes the amount done and the total, and shows the progress."""
-        task_id = self.add_task(what, total=total)
+    def new_task(self, description: str, total: float | None = None) -> Callable[..., None]:
+        """Add a task; return the function that shows the amount done of the total."""
+        task_id = self.add_task(description, total=total)
 
         def show(done: float, total: float | None = total, **changes: Any) -> None:
             self.update(task_id, completed=done, total=total, **changes)
@@ -117,8 +117,8 @@ class ProgressBar(Progress):
 
 
 def print_or_write(text: str, path: Path | None) -> None:
-    """Print text, or write it to a file and print the file's name; PRINTED stands for None."""
-    if path in (None, PRINTED):
+    """Print text if the path is None or '-', else write it to the file and print its name."""
+    if path in (None, STDOUT):
         print(text, end='')
     else:
         write_text(path, text)
@@ -126,7 +126,7 @@ def print_or_write(text: str, path: Path | None) -> None:
 
 
 def this_command() -> str:
-    """Return the path of `franka-dynamics`, or this Python with -m, as words for a shell."""
+    """Return the shell words that started this program: its path, or this Python with -m."""
     started = Path(sys.argv[0])
     if started.name == '__main__.py' or not started.exists():
         return f'{shlex.quote(sys.executable)} -m franka_dynamics'
