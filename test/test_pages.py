@@ -206,6 +206,6 @@ def test_the_cpp_example_listens_to_topics_that_the_node_publishes():
 
 
 def test_the_terms_topics_are_on_the_page():
-    from franka_dynamics.ros.term_publishers import TERMS
+    from franka_dynamics.ros.term_publishers import TERM_TOPICS
 
-    assert {f'/feedforward/{name}' for name in TERMS} <= TOPICS
+    assert {f'/feedforward/{name}' for name in TERM_TOPICS} <= TOPICS

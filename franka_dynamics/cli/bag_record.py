@@ -63,7 +63,7 @@ def run(
     status = make_console().status('')
     with catch_end_signals() as keep_running, status as status_line, ThreadPoolExecutor(1) as pool:
 
-        def go_on(progress: Progress) -> bool:
+        def record_more(progress: Progress) -> bool:
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.of_arm and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
@@ -78,7 +78,7 @@ def run(
             return keep_running() and not _long_enough(duration, progress)
 
         try:
-            progress = record(bag, description.joint_names, topic, command, node, go_on)
+            progress = record(bag, description.joint_names, topic, command, node, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
     failure = None if playing is None else playing.exception()

@@ -34,11 +34,11 @@ def _answer(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> 
     """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
     from ..ros.node_client import NodeClient
 
-    def go_on() -> None:
+    def check_interrupt() -> None:
         if not keep_running():
             raise KeyboardInterrupt
 
-    with catch_end_signals() as keep_running, NodeClient(node, timeout, go_on) as client:
+    with catch_end_signals() as keep_running, NodeClient(node, timeout, check_interrupt) as client:
         return request(client)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The demonstration: a simulated arm and the node as separate processes, connected by DDS.
+Runs the demonstration: a simulated arm and the feedforward node as processes over DDS.
 
 First the feedforward torques hold the arm with no feedback at all. Then the arm follows a motion
 of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia torques,

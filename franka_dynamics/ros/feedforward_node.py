@@ -127,7 +127,7 @@ class FeedforwardNode(LifecycleNode):
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm and cross-check its models."""
+        """Load the arm, and make a controller whose model is cross-checked."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -203,7 +203,7 @@ class FeedforwardNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Brake the arm, then publish the stop sequence, which brings torques to their last values.
+        Brake the arm, then publish the last torques of the activation.
 
         This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_S, then some
         tenths of a second until the last torque has arrived.
@@ -337,7 +337,7 @@ class FeedforwardNode(LifecycleNode):
 
     def run_timed_tasks(self) -> float:
         """
-        Publish the stop sequence and detect missing joint states; return the time to the next [s].
+        Publish due torques and detect missing joint states; return the time to the next call [s].
 
         The control thread calls it after each event and when due. Executor timers are not used,
         because on a busy machine they were seen not to fire; the cause is unknown.

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Receives torques for an arm that Gazebo's own joint systems drive, without ros2_control.
+Receives torques for an arm that Gazebo drives by its own joint systems, not ros2_control.
 
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
 each joint. Therefore the node brakes the arm if the sender sends nothing for COMMAND_TIMEOUT_S.

@@ -132,13 +132,13 @@ def record(
     topic: str,
     command: str,
     node: str,
-    go_on: Callable[[Progress], bool],
+    keep_running: Callable[[Progress], bool],
 ) -> Progress:
     """
-    Record joint states, torques, trajectories and diagnostics until `go_on` returns False.
+    Record joint states, torques, trajectories and diagnostics until `keep_running` returns False.
 
     The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
-    without their namespace. `go_on` is called with the progress ten times a second. Raises
+    without their namespace. `keep_running` is called with the progress ten times a second. Raises
     MissingDependencyError if rosbags is not installed, OutputError if the disk is full.
     """
     with needing('Recording needs rosbags', 'replay'):
@@ -169,5 +169,5 @@ def record(
             time.sleep(_LOOK_S)
             progress.seconds = time.monotonic() - began
             own.write(progress)
-            if not go_on(progress):
+            if not keep_running(progress):
                 return progress

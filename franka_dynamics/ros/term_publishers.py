@@ -38,7 +38,7 @@ _ROWS = {
 Term = Callable[['TermPublishers', StateTerms, Array | None], Array | None]
 # Topics: their term, and the message that has it: a JointState, as effort with names of this kind,
 # or another type.
-TERMS: dict[str, tuple[str | type, Term]] = {
+TERM_TOPICS: dict[str, tuple[str | type, Term]] = {
     'feedforward': ('joint', lambda own, state, command: command),
     'gravity': ('joint', lambda own, state, _: state.gravity),
     'coriolis': ('joint', lambda own, state, _: state.coriolis),
@@ -72,7 +72,7 @@ class TermPublishers:
             name: node.create_lifecycle_publisher(
                 JointState if isinstance(kind, str) else kind, f'~/{name}', PUBLISHER_QOS
             )
-            for name, (kind, _) in TERMS.items()
+            for name, (kind, _) in TERM_TOPICS.items()
         }
         self.frame: int | str = FLANGE
         self._failed: set[str] = set()
@@ -99,7 +99,7 @@ class TermPublishers:
         rows = {'joint': names, **_ROWS}
         self._labels = {
             kind: ['/'.join(row) for row in product(*map(rows.__getitem__, kind.split('/')))]
-            for kind, _ in TERMS.values()
+            for kind, _ in TERM_TOPICS.values()
             if isinstance(kind, str)
         }
         self._failed.clear()
@@ -126,7 +126,7 @@ class TermPublishers:
         cannot affect ~/command, which is published before the terms.
         """
         for name in self._subscribed:
-            kind, term = TERMS[name]
+            kind, term = TERM_TOPICS[name]
             try:
                 values = term(self, state, command)
                 message = None if values is None else self._message(kind, values)
@@ -169,7 +169,7 @@ class TermPublishers:
         )
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
+        """Return the external wrench at positions q, shape (n,) [rad]; None while unknown."""
         if self._estimator.model is not self.model:  # a payload was put on
             self._estimator = WrenchEstimator(self.model, self.frame, self._center)
         torque = self.external_torque()

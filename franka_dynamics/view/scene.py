@@ -109,7 +109,7 @@ _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
 class ArmScene:
-    """An arm in the scene of a viser server."""
+    """Draws an arm in the scene of a viser server."""
 
     def __init__(self, server: Any, description: ArmDescription) -> None:
         self._server = server
