@@ -1,10 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""URDF texts for tests: edited generated ones, and random serial chains."""
+"""URDF texts for tests (edited, random), and Pinocchio's dynamics of them."""
 
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+import pinocchio as pin
+
+from franka_dynamics import crosscheck, Model, sample_states
+
+ATOL = 1e-11  # [m, N m], of arms that weigh up to 20 kg
 
 
 def edited(text, path, **attributes):
@@ -74,3 +79,27 @@ def random_chain(rng, kinds):
         parts.append(joint(f'joint{i}', kind, parent, f'link{i}', rest))
         parent = f'link{i}'
     return ''.join(parts) + '</robot>'
+
+
+def by_pinocchio(text, names, q, dq, held=None):
+    """Return M, C dq and g of the named joints; the others stand still at zero or as held."""
+    model = pin.buildModelFromXML(text)
+    data, step, speed = model.createData(), np.zeros(model.nv), np.zeros(model.nv)
+    at = [model.joints[model.getJointId(name)].idx_v for name in names]
+    step[at], speed[at] = q, dq
+    for name, position in (held or {}).items():
+        step[model.joints[model.getJointId(name)].idx_v] = position
+    place = pin.integrate(model, pin.neutral(model), step)
+    upper = np.triu(pin.crba(model, data, place))
+    M = (upper + np.triu(upper, 1).T)[np.ix_(at, at)]
+    g = pin.computeGeneralizedGravity(model, data, place).copy()
+    return M, (pin.nonLinearEffects(model, data, place, speed) - g)[at], g[at]
+
+
+def assert_as_in_the_file(arm, text, held=None):
+    model = Model(arm)
+    for q, dq in zip(*sample_states(arm, 5)[:2]):
+        found = model.mass_matrix(q), model.coriolis(q, dq), model.gravity(q)
+        for one, expected in zip(found, by_pinocchio(text, arm.joint_names, q, dq, held)):
+            np.testing.assert_allclose(one, expected, rtol=0.0, atol=ATOL)
+    crosscheck(arm, count=20).require()
