@@ -55,6 +55,7 @@ def run(
     sentence = f'{arm.title(description)}: {report.agreement_sentence(agreement)}'
     say(sentence, 'pass' if agreement.passed else 'MISMATCH')
     say_each(agreement.findings, style='red')
+    doubts, shown = list[Doubt](), set[str]()
     if is_urdf(arm.arm):
         found = ', '.join(f'{one}' for one in agreement.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
@@ -64,8 +65,6 @@ def run(
             'another arm.',
             'note',
         )
-    doubts, shown = list[Doubt](), set[str]()
-    if is_urdf(arm.arm):
         doubts, shown = _doubts(read_urdf(Path(arm.arm)), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         doubts, _ = _doubts(urdf_text(description), f'{arm.arm} as arm export writes it')

@@ -14,7 +14,6 @@ from franka_dynamics.validation.urdf_reading import compare_with_urdf
 from .urdf_texts import assert_as_in_the_file, random_chain
 from ..agreement import refuses
 
-
 TEXTS = [urdf_text(load(name)) for name in ('fer', 'rpr')]
 
 
