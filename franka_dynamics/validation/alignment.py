@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arm import ArmDescription, Convention, Joint, JointLimits, LinkInertia
+from ..arm import ArmDescription, Convention, LinkInertia
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
 from ..urdf.dh_recovery import Line, recover_rows, rows_along
@@ -32,32 +32,21 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
     What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
     """
     arm = recover_rows(chain, like.convention, chain.flange)
-    joints = (
-        replace(joint, row=own.row, name=own.name, kind=own.kind, limits=_stated(joint, own))
-        for joint, own in zip(like.joints, arm.joints)
-    )
+    joints = []
+    for joint, own in zip(like.joints, arm.joints):
+        stated = {name: getattr(own.limits, name) for name in STATED_LIMITS}
+        limits = replace(joint.limits, **stated)
+        joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
     return replace(
-        like,
-        joints=tuple(joints),
-        links=arm.links,
-        flange=arm.flange,
-        base=arm.base,
-        base_link=arm.base_link,
-        mount=arm.mount,
-        link_names=arm.link_names,
-        urdf=arm.urdf,
+        arm,
+        **{**like.shared(), 'joints': tuple(joints), 'flange': arm.flange},
+        hand=like.hand,
+        carried=like.carried,
         notes=chain.notes,
         torque_notes=chain.torque_notes,
-        rounding=0.0,
         inertial_set='as written',
-        source=arm.source,
         file=arm.source,
     )
-
-
-def _stated(joint: Joint, own: Joint) -> JointLimits:
-    stated = {name: getattr(own.limits, name) for name in STATED_LIMITS}
-    return replace(joint.limits, **stated)
 
 
 def along_axes(
