@@ -14,7 +14,7 @@ from .dh_recovery import recover_rows
 from .document import parse_urdf, read_urdf, UrdfDocument
 from .joint_choice import choose_joints
 from .plausibility import find_doubts
-from .serial_chain import read_chain, require_moving, SerialChain
+from .serial_chain import read_chain, require_moving
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
@@ -104,7 +104,7 @@ def import_urdf(
     doubts = [one for one in find_doubts(document)[0] if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
-    torque_notes = (*chain.torque_notes, *_missing_masses(chain), *impossible)
+    torque_notes = (*chain.torque_notes, *impossible)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
     notes = [str(doubt) for doubt in doubts if not doubt.impossible]
@@ -120,19 +120,6 @@ def import_urdf(
     ]
     notes = [*torque_notes, *notes, *chain.notes]
     return replace(arm, joints=joints, notes=tuple(notes), torque_notes=torque_notes)
-
-
-def _missing_masses(chain: SerialChain) -> list[str]:
-    """Return a note on links without mass."""
-    if not chain.massless:
-        return []
-    links, source = ', '.join(map(repr, chain.massless)), chain.document.source
-    if len(chain.massless) == len(chain.joints):
-        return [
-            f'{source}: no moving link has an <inertial> with mass ({links}): M, C dq and g are '
-            'zero, and only the geometry can be used.'
-        ]
-    return [f'{links}: neither the link nor what is fixed to it has an <inertial> with mass.']
 
 
 def detect_arm(

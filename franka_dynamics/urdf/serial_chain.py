@@ -36,8 +36,8 @@ class SerialChain:
     by the name of the root link. `tools` are the last joint's link and links fixed to it. `held`
     are the positions [rad or m] of other moving joints that the arm carries (a finger) or stands
     on (a lift). `notes` are sentences about tolerated deviations from the format, doubtful limits
-    and joints that are left out, `torque_notes` about what changes torques: a tilted mount and
-    held joints.
+    and joints that are left out, `torque_notes` about what changes torques: a tilted mount, held
+    joints and missing masses.
     """
 
     document: UrdfDocument
@@ -131,6 +131,17 @@ def read_chain(
         torque_notes.append(
             f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold, '
             'held_joints); the bodies they carry count as part of the arm or of its base.'
+        )
+    massless = [joint.child for joint in arm if not bodies[joint.child]]
+    links = ', '.join(map(repr, massless))
+    if len(massless) == len(arm):
+        torque_notes.append(
+            f'{document.source}: no moving link has an <inertial> with mass ({links}): M, C dq '
+            'and g are zero, and only the geometry can be used.'
+        )
+    elif massless:
+        torque_notes.append(
+            f'{links}: neither the link nor what is fixed to it has an <inertial> with mass.'
         )
     moving = (joint for joint in document.joints.values() if joint.moves)
     if others := [joint.name for joint in moving if not carrier[joint.child]]:

@@ -9,20 +9,18 @@ evaluated at the same random states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import os
 import subprocess
 import sys
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import needing, RobotError
-from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
 # over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by
@@ -147,15 +145,39 @@ def compare_with_robot(
     )
     rng = np.random.default_rng(0)
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
-    each = []
+    samples = []
     for _ in range(states):
         q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
-        each.append(_both(state, served, model, loaded, tool, q, dq))
-    for (subject, unit, most), pairs in zip(terms, zip(*each)):
+        state.q, state.dq = q.tolist(), dq.tolist()
+        jacobian, gravity = model.jacobian(q), model.gravity(q)
+        # `model`'s Jacobian is the flange's; the lever leads from there to the end effector.
+        lever = model.frames(q)[-1, :3, :3] @ tool[:3, 3]
+        jacobian[:3] += np.cross(jacobian[3:], lever, axis=0)
+        # Pairs of the robot's term and the package's. The last is the load by the package's
+        # gravity torques: with the load that is set on the robot, then with hand and payload.
+        samples.append(
+            (
+                (np.reshape(served.mass(state), (arm.n, arm.n)), model.mass_matrix(q)),
+                (np.array(served.coriolis(state)), model.coriolis(q, dq)),
+                (np.array(served.gravity(state)), gravity),
+                (np.reshape(served.zero_jacobian(state), (6, arm.n), order='F'), jacobian),
+                (loaded.gravity(q), gravity),
+            )
+        )
+    for (subject, unit, most), pairs in zip(terms, zip(*samples)):
         theirs, own = np.array(pairs).swapaxes(0, 1)
         if most is None:
             most = MOST_RELATIVE * np.abs(theirs).max()
-        yield _difference(subject, unit, np.abs(theirs - own), most, arm.joint_names)
+        # If M or C dq is zero at all states, only rounding errors are allowed.
+        error = np.abs(theirs - own)
+        allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
+        worst = np.unravel_index(np.argmax(error / allowed), error.shape)
+        yield RobotDifference(
+            subject,
+            f'differs by up to {error[worst]:.3g} {unit} at {arm.joint_names[int(worst[-1])]} '
+            f'({allowed[worst]:.3g} allowed)',
+            bool(error[worst] <= allowed[worst]),  # False for NaN
+        )
     yield RobotDifference(
         POSE,
         f'{distance:.3g} m apart ({MOST_DISTANCE:g} allowed)',
@@ -165,49 +187,4 @@ def compare_with_robot(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MOST_BASE_GRAVITY),
-    )
-
-
-def _both(
-    state: Any,
-    served: Any,
-    model: PinocchioModel,
-    loaded: PinocchioModel,
-    tool: Array,
-    q: Array,
-    dq: Array,
-) -> list[tuple[Array, Array]]:
-    """
-    Return pairs of the compared terms at one state: the robot's value, then the package's.
-
-    The last pair compares the load by the package's gravity torques: with the load that is set on
-    the robot (`loaded`), then with hand and payload of `model`.
-    """
-    n = len(q)
-    state.q, state.dq = q.tolist(), dq.tolist()
-    jacobian, gravity = model.jacobian(q), model.gravity(q)
-    # `model`'s Jacobian is the flange's; the lever leads from the flange to the end effector.
-    lever = model.frames(q)[-1, :3, :3] @ tool[:3, 3]
-    jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
-    return [
-        (np.reshape(served.mass(state), (n, n)), model.mass_matrix(q)),
-        (np.array(served.coriolis(state)), model.coriolis(q, dq)),
-        (np.array(served.gravity(state)), gravity),
-        (np.reshape(served.zero_jacobian(state), (6, n), order='F'), jacobian),
-        (loaded.gravity(q), gravity),
-    ]
-
-
-def _difference(
-    subject: str, unit: str, error: Array, most: ArrayLike, joints: Sequence[str]
-) -> RobotDifference:
-    """Return the difference, of all states and joints, that is largest relative to its limit."""
-    # If M or C dq is zero at all states, only rounding errors are allowed.
-    allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
-    worst = np.unravel_index(np.argmax(error / allowed), error.shape)
-    return RobotDifference(
-        subject,
-        f'differs by up to {error[worst]:.3g} {unit} at {joints[int(worst[-1])]} '
-        f'({allowed[worst]:.3g} allowed)',
-        bool(error[worst] <= allowed[worst]),  # False for NaN
     )

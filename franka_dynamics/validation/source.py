@@ -104,20 +104,16 @@ def read_pair(
     if reference.urdf is None:
         reference = replace(reference, base=arm.mount @ reference.base)
     if first is None:
-        reference = _with_nearest_inertials(reference, arm, inertial_set, hand)
-    return reference.with_joint_names(names), arm
-
-
-def _with_nearest_inertials(
-    arm: ArmDescription, read: ArmDescription, inertial_set: str | None, hand: str | None
-) -> ArmDescription:
-    """Return an arm with the published set and hand nearest to a URDF's inertials."""
-    candidates = known_sets(arm, hand, inertial_set)
-    if not candidates:
-        raise UnknownArmError(
-            f'{arm.name} has no published set{f" {inertial_set}" if inertial_set else ""}'
-            f'{f" with the hand {hand}" if hand else ""}; name the arm (--arm) to compare with a '
-            'set or a hand of a file.'
+        candidates = known_sets(reference, hand, inertial_set)
+        if not candidates:
+            which = f' {inertial_set}' if inertial_set else ''
+            which += f' with the hand {hand}' if hand else ''
+            raise UnknownArmError(
+                f'{reference.name} has no published set{which}; name the arm (--arm) to compare '
+                'with a set or a hand of a file.'
+            )
+        known = nearest_set(links_in_frames_of(reference, arm), candidates).known
+        reference = replace(
+            reference, links=known.links, inertial_set=known.inertial_set, hand=known.hand
         )
-    known = nearest_set(links_in_frames_of(arm, read), candidates).known
-    return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)
+    return reference.with_joint_names(names), arm

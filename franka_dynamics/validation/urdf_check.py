@@ -138,7 +138,12 @@ def model_from_urdf(
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
-    _require_complete(chain)
+    if chain.massless:
+        raise chain.document.error(
+            f'link {", ".join(chain.massless)} without mass: there is no <inertial> in it, nor in '
+            'what is fixed to it. Give the inertials, or take the model from the arm file '
+            '(model_source: description).'
+        )
     reference = replace(reference, base=chain.mount @ reference.base)
     arm = arm_of_chain(chain, reference)
     links = links_in_frames_of(reference, arm)
@@ -147,7 +152,11 @@ def model_from_urdf(
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_described(known, arm, gravity)
-    if differences := tuple(one for one in found.geometry if not _is_rounding(one)):
+    if differences := tuple(
+        one
+        for one in found.geometry
+        if not alike(one.first, one.second, _ROUNDED, angle=one.unit == 'rad')
+    ):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
     same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
@@ -203,11 +212,6 @@ def node_verdict(
     return [verdict.summary(), *verdict.notes]
 
 
-def _is_rounding(one: Difference) -> bool:
-    """Return whether a difference in geometry may be the rounding of a URDF's text."""
-    return alike(one.first, one.second, _ROUNDED, angle=one.unit == 'rad')
-
-
 def _judgement(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
@@ -260,16 +264,6 @@ def _refuse(verdict: UrdfVerdict) -> None:
     raise UrdfMismatchError(
         f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
     )
-
-
-def _require_complete(chain: SerialChain) -> None:
-    """Raise UrdfError for a link without mass."""
-    if chain.massless:
-        raise chain.document.error(
-            f'link {", ".join(chain.massless)} without mass: there is no <inertial> in it, nor in '
-            'what is fixed to it. Give the inertials, or take the model from the arm file '
-            '(model_source: description).'
-        )
 
 
 def _require_mass_of_hand(chain: SerialChain) -> None:
