@@ -18,12 +18,11 @@ import yaml
 
 from ..errors import DescriptionError, unreadable
 
-_INTEGER = re.compile(r'[-+]?[0-9]+\Z')
+_INTEGER = re.compile(r'[-+]?[0-9]{1,300}\Z')  # the largest float has 309 digits
 _FLOAT = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
-_MAX_DIGITS = 300  # the largest float has 309 digits before its point
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -56,16 +55,22 @@ _StrictLoader.yaml_implicit_resolvers = {
     ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_StrictLoader.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
-_StrictLoader.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
+
+
+def _decimal(loader: Any, node: Any) -> int:
+    return int(loader.construct_scalar(node))
+
+
+_StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
 class _StrictDumper(yaml.SafeDumper):
     """PyYAML's safe dumper, but strings that `_StrictLoader` would read as numbers are quoted."""
 
 
-_StrictDumper.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
-_StrictDumper.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
+for _kind in (_StrictLoader, _StrictDumper):
+    _kind.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
+    _kind.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
 
 
 def yaml_text(content: Any) -> str:
@@ -80,19 +85,6 @@ def yaml_text(content: Any) -> str:
             allow_unicode=True,
         )
     )
-
-
-def _decimal(loader: Any, node: Any) -> int:
-    text = loader.construct_scalar(node)
-    if len(text) > _MAX_DIGITS:
-        raise DescriptionError(
-            f'{loader.name}: line {node.start_mark.line + 1}: a number of {len(text)} digits; '
-            f'no quantity here has more than {_MAX_DIGITS}.'
-        )
-    return int(text, 10)
-
-
-_StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
 
 
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
