@@ -53,7 +53,10 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
     show(report.base_parameter_table(data, title))
     say_each(report.base_parameter_sentences(data))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
-    say(report.count_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
+    say(
+        report.base_parameter_count_sentence(arm, parameters, rank, lost),
+        '' if agree else 'MISMATCH',
+    )
     say_each(report.doubt_about_rank(parameters), 'note')
     if json:
         write_json(json, {'gravity': gravity, 'rank': rank, **data})

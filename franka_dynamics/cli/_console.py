@@ -83,7 +83,8 @@ def write_json(path: Path, data: Any) -> None:
     """
     Write data as JSON to a file and print the file's name, or print the JSON, as `print_or_write`.
 
-    Arrays become lists, NaN and infinities null; `report.table.plain` converts other types.
+    Arrays become lists, NaN and infinities null; `report.table.to_json_types` converts other
+    types.
     """
     from ..report.table import json_text
 

@@ -19,7 +19,7 @@ from ._command import CommaList, flag, is_given, JointPosition, Number, option, 
 from ..errors import OutputError, RecordingError, SettingsError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
-from ..recordings.options import HEADER, SignalOptions, STAMPS
+from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class BagReader:
 
     joint_names: tuple[str, ...] = ()
     topic: str | None = None
-    stamps: str = HEADER
+    stamps: str = HEADER_STAMP
 
     def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
@@ -285,14 +285,14 @@ class BagReader:
         of another shipped arm than --arm, or, without --arm, of several arms.
         """
         from ..arm import available_arms
-        from ..recordings.rosbag import names_in_bag
+        from ..recordings.rosbag import joint_names_in_bag
         from ..urdf.importer import arms_with_joints
 
         if self.joint_names:
             return arm
         if bag in available_arms() and not Path(bag).exists():
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
-        present = names_in_bag(Path(bag), self.topic)
+        present = joint_names_in_bag(Path(bag), self.topic)
         found = arms_with_joints(present, prefix=arm.arm_prefix or None)
         if not found or (is_given('arm') and arms_with_joints(present, arm.load(), '')):
             return arm
@@ -306,7 +306,7 @@ class BagReader:
         prefix = joints[0].removesuffix(shipped.joint_names[0])
         return replace(arm, arm=name, arm_prefix=prefix)
 
-    def names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
+    def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
         """Return the joints' names in the bag: --joint-names, or else the arm's own."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
@@ -320,7 +320,7 @@ class BagReader:
         """Read an arm's joint states from a bag."""
         from ..recordings.recording import read_recording
 
-        names, progress = self.names_in_bag(arm), bar.new_task(f'reading {bag}')
+        names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
 
 
@@ -328,7 +328,9 @@ _NAMES = CommaList('NAME,...')
 joint_names_option = option('--joint-names', "the joints' names in the bag, base to tip", _NAMES)
 _TOPIC = ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None)
 bag_options = options_as('reader', BagReader, arm_prefix_option(), joint_names_option, _TOPIC)
-stamps_option = option('--stamps', "the messages' own, or the recorder's", STAMPS, default=HEADER)
+stamps_option = option(
+    '--stamps', "the messages' own, or the recorder's", STAMP_KINDS, default=HEADER_STAMP
+)
 # SignalOptions checks the values, for programs as well.
 signal_options = options_as(
     'signal',

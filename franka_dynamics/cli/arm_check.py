@@ -17,7 +17,7 @@ from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
 from ..arm_io import load_arm
 from ..errors import listed, UrdfWarning
-from ..report import agreement as report
+from ..report import cross_check as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import Doubt, find_doubts
@@ -102,7 +102,7 @@ def _doubts(text: str, source: str) -> tuple[list[Doubt], set[str]]:
             'installed.',
             'note',
         )
-    show(*report.doubt_tables(doubts, source))
+    show(*report.implausible_value_tables(doubts, source))
     if not doubts:
         say(f'masses, tensors and effort limits of {source} are plausible', 'note')
     return [*doubts], {str(one) for one in find_doubts(document)[0]}

@@ -14,7 +14,13 @@ from ._command import CommaList, flag, Group, Number, option, OutputPath
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
-from ..recordings.options import DERIVED, LAYOUTS, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
+from ..recordings.options import (
+    DERIVED_VELOCITY,
+    LAYOUTS,
+    POSITION_UNITS,
+    STAMP_UNITS,
+    VELOCITY_UNITS,
+)
 
 
 @click.group(cls=Group)
@@ -42,7 +48,9 @@ def record(**options: Any) -> int:
 @flag('--list', 'print columns with first, last, least and largest values; write nothing')
 @option('--layout', "a known format: droid is DROID's trajectory.h5", [*LAYOUTS])
 @option('--position', 'of joint positions', metavar='COLUMNS')
-@option('--velocity', f'of joint velocities, or {DERIVED!r} from position', metavar='COLUMNS')
+@option(
+    '--velocity', f'of joint velocities, or {DERIVED_VELOCITY!r} from position', metavar='COLUMNS'
+)
 @option('--effort', 'of torques, or currents with --torque-constant', metavar='COLUMNS')
 @option('--stamp', 'column with the time of each row, or SECONDS,NANOSECONDS')
 @option('--log-rate', 'rows per second, where there is no stamp column', Number(), 'rate')

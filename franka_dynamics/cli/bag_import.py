@@ -16,9 +16,9 @@ from ._options import ArmChoice, BagReader, new_bag
 from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import DEFAULT_JOINT_STATE_TOPIC, import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
-from ..recordings.plausibility import require_units, suspicions
+from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.recording import write_recording
-from ..report.table import Head, Table
+from ..report.table import Table, TableColumn
 
 
 def run(
@@ -48,10 +48,10 @@ def run(
     bag = output or new_bag(f'{Path(log[0]).with_suffix("")}')
     with ProgressBar() as bar:
         bar.add_task(f'reading {log[0]}', total=None)
-        names = reader.names_in_bag(description)
+        names = reader.joint_names_in_bag(description)
         recording = import_log(log, named, names, topic=reader.topic or DEFAULT_JOINT_STATE_TOPIC)
         require_units(recording, description)
-        warnings = suspicions(recording, description)
+        warnings = plausibility_warnings(recording, description)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag)
     span = f'{recording.joint_names[0]} ... {recording.joint_names[-1]}'
@@ -71,6 +71,6 @@ def _contents(log: LogColumns) -> Table:
             rows.append(
                 [shown, column[0], column[-1], np.fmin.reduce(column), np.fmax.reduce(column)]
             )
-    heads = [Head(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
+    heads = [TableColumn(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.arrays.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)

@@ -19,7 +19,7 @@ from ._next_command import next_command
 from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..errors import FrankaDynamicsError
-from ..recordings.plausibility import suspicions
+from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
 from ..recordings.rosbag import DEFAULT_TOPIC
@@ -146,7 +146,7 @@ def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None)
         return False
     try:
         recording = read_recording(bag, arm.joint_names, topic=progress.topic)
-        warnings = suspicions(recording, arm)
+        warnings = plausibility_warnings(recording, arm)
         prepared = prepare(recording)
     except FrankaDynamicsError as error:
         say(f'not usable: {error}')

@@ -66,7 +66,7 @@ def run(
         recording = reader.read(bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit, bar.new_task('observing torques'))
     best = result.fits[0]
-    say_each(result.suspicions, 'warning')  # before the verdict, which these may make meaningless
+    say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)
     if learn is not None:
         write_text(learn, report.guard_parameters(result.guard, recording.source))
@@ -123,7 +123,7 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     say(report.samples_sentence(recording, result.motion))
     say_each(result.motion.remarks, 'note')
     show(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
-    show(report.E_IN_WORDS)
+    show(report.TORQUE_ERROR_DEFINITION)
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
         say(f'{more}; --all prints them, --json FILE writes them')

@@ -22,7 +22,7 @@ from ..identification.sources import Bag, labels_of
 from ..names import AS_LISTED
 from ..recordings.options import SignalOptions
 from ..report import identification as pages
-from ..report.replay import E_IN_WORDS
+from ..report.replay import TORQUE_ERROR_DEFINITION
 
 _DASK_TIMEOUT_S = 20.0
 
@@ -49,7 +49,7 @@ def run(
     require_not_existing(output, force)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()
-    names = reader.names_in_bag(start)
+    names = reader.joint_names_in_bag(start)
     fitted, left_out = (
         [Bag(path, names, reader.topic, reader.stamps, signal) for path in paths]
         for paths in (bags, tests)
@@ -87,7 +87,7 @@ def run(
     say(pages.conclusion(result), style='bold')
     say_each(pages.details(result), 'warning')
     show(*pages.tables(result), *([pages.parameter_table(result)] if all else []))
-    say(E_IN_WORDS)
+    say(TORQUE_ERROR_DEFINITION)
     if report:
         say(f'page: {report}')
     if refused:

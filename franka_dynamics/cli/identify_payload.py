@@ -12,7 +12,7 @@ from ._options import ArmChoice, BagReader
 from .payload_from_mesh import write_payload
 from ..identification.payload import identify_payload
 from ..recordings.options import SignalOptions
-from ..recordings.plausibility import suspicions
+from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..report.payload import inertia_sentence, payload_as_data, payload_table
 
@@ -35,7 +35,7 @@ def run(
     def motions(bags: Sequence[str]) -> list[Motion]:
         recordings = [reader.read(bag, description, bar) for bag in bags]
         for one in recordings:
-            warnings = suspicions(one, description)
+            warnings = plausibility_warnings(one, description)
             say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
         prepared = [prepare(one, signal) for one in recordings]
         for motion in prepared:

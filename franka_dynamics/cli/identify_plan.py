@@ -59,7 +59,7 @@ def run(
         )
     missing = problem.unidentified_essential(excitation.std)
     say(report.identifiable_sentence(excitation, times, period, len(given)))
-    show(*report.unknown_table(problem, excitation, missing))
+    show(*report.unidentified_table(problem, excitation, missing))
     if missing.any():
         say(
             f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '

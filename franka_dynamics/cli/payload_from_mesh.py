@@ -15,7 +15,7 @@ from ..errors import SettingsError
 from ..mesh.mesh import mesh_inertia, mesh_volume
 from ..mesh.mesh_file import load_mesh
 from ..mesh.solid_check import require_solid
-from ..report.bodies import draw_payload
+from ..report.payload_drawing import draw_payload
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 

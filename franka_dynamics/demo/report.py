@@ -14,7 +14,7 @@ import numpy as np
 
 from .metrics import DemoMetrics, DemoRates
 from ..files import write_text
-from ..report.elements import figure_of_size, MEASURED, PREDICTED, RESIDUAL, save
+from ..report.elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, RESIDUAL_COLOR, save
 from ..report.table import Cell, json_text, Table
 from ..typing import Array
 from ..validation.crosscheck import TOLERANCE
@@ -151,7 +151,9 @@ def plot_inexact_model(errors: Mapping[str, tuple[Array, Array]], path: Path) ->
     """Plot each controller's rms error to a file, from times (k,) [s] and errors (k, n) [rad]."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
-    _plot_errors(figure.subplots(), errors, title, (MEASURED, RESIDUAL, PREDICTED))
+    _plot_errors(
+        figure.subplots(), errors, title, (MEASURED_COLOR, RESIDUAL_COLOR, PREDICTED_COLOR)
+    )
     save(figure, path)
 
 
@@ -169,7 +171,7 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
         {name: (one.time, one.error) for name, one in tracked.items()},
         f'Held without feedback for {metrics.held:.0f} s: drift '
         f'{metrics.drift:.0e} rad. Then one motion under one weak PD:',
-        (MEASURED, PREDICTED),
+        (MEASURED_COLOR, PREDICTED_COLOR),
     )
     error.set(ylim=(1e-3, None))
     tracking = metrics.with_feedforward

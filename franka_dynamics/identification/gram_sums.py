@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..recordings.preprocessing import Motion, moves
+from ..recordings.preprocessing import is_moving, Motion
 from ..typing import Array
 
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
@@ -48,7 +48,7 @@ Fault = tuple[str, tuple[int, ...]]
 
 def period_of(motion: Motion) -> float:
     """Return the time after which a motion repeats [s], or infinity; some joint must move."""
-    moving = np.flatnonzero(moves(motion))  # a rest before and after it is not repeated
+    moving = np.flatnonzero(is_moving(motion))  # a rest before and after it is not repeated
     q = motion.q[moving[0] : moving[-1] + 1]
     x = q - q.mean(axis=0)
     n, rate = len(x), motion.options.rate

@@ -50,7 +50,7 @@ from .verdict import judge
 from ..arm import ArmDescription
 from ..arm_io import described
 from ..errors import ClusterError, IdentificationError, RecordingError
-from ..recordings.replay import ResidualRms, Unit
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 Progress = Callable[[int, int], None]
@@ -73,7 +73,7 @@ def _fit(
     published: Sequence[Prior],
     start: ArmDescription,
     precision: float,
-    unit: Unit,
+    unit: TorqueErrorUnit,
     sums: GramSums,
 ) -> Fit:
     """Return the fit of all sets of parameters to sums; it can run in another process."""
@@ -147,7 +147,7 @@ def identify(
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
-    model, unit = asked.torque_model(start), Unit.of(start)
+    model, unit = asked.torque_model(start), TorqueErrorUnit.of(start)
     asked.effort_scales(model.n)  # raises for wrong scales before anything is read
     sources = [*recordings, *tests]
     read = iter(mapped(partial(summarise, (model, start, asked)), sources, labels_of(sources)))

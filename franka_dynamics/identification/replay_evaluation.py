@@ -16,10 +16,10 @@ from .verdict import judge_motion, Verdict
 from ..arm import ArmDescription
 from ..control.residual_replay import replay_residuals, ResidualReplayResult
 from ..recordings.options import SignalOptions
-from ..recordings.plausibility import require_units, suspicions
+from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import Recording
-from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
+from ..recordings.replay import equally_good, evaluate_all, friction_column, ReplayFit
 from ..typing import Array
 
 
@@ -29,7 +29,7 @@ class ReplayEvaluation:
     Torque errors of inertial sets on a recording, the verdict on it, and the guard's residuals.
 
     `motion` is the prepared `recording`, `fits` the arms' errors, the best first; the `others` are
-    as good as it. `verdict` is None after too little motion. `suspicions` are sentences.
+    as good as it. `verdict` is None after too little motion. `warnings` are sentences.
     """
 
     recording: Recording
@@ -38,7 +38,7 @@ class ReplayEvaluation:
     others: Sequence[ReplayFit]
     verdict: Verdict | None
     guard: ResidualReplayResult
-    suspicions: Sequence[str]
+    warnings: Sequence[str]
 
 
 def evaluate_replay(
@@ -58,13 +58,13 @@ def evaluate_replay(
     model = options.torque_model(arms[0])
     # Beside those of a friction to be fitted, the torque of the arm file's friction, which is the
     # same for all arms.
-    of_file = replay_columns(arms[0].friction)
+    of_file = friction_column(arms[0].friction)
 
     def columns(q: Array, dq: Array) -> Array:
         return np.concatenate([model.friction.columns(q, dq), of_file(q, dq)], axis=-1)
 
     motion = prepare(recording, signal, columns=columns)
-    fits = fit_all(arms, motion, gravity=options.gravity)
+    fits = evaluate_all(arms, motion, gravity=options.gravity)
     states = recording.time, recording.q, recording.dq, recording.effort
     guard = replay_residuals(fits[0].arm, *states, gravity=options.gravity, progress=progress)
     verdict = None
@@ -72,5 +72,5 @@ def evaluate_replay(
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         verdict = judge_motion(motion, model, alike[0], alike, Path(recording.source).name)
-    others, doubts = equally_good(fits, motion), suspicions(recording, arms[0])
+    others, doubts = equally_good(fits, motion), plausibility_warnings(recording, arms[0])
     return ReplayEvaluation(recording, motion, fits, others, verdict, guard, doubts)

@@ -23,7 +23,7 @@ from ..arm.payload import as_payload
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
-from ..recordings.replay import ResidualRms, Unit
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
@@ -56,7 +56,7 @@ class TorqueErrors:
         whole: tuple[GramSums, Array],
         unseen: list[tuple[GramSums, Array]],
         base_count: int,
-        unit: Unit,
+        unit: TorqueErrorUnit,
     ) -> TorqueErrors:
         """
         Return the errors of a set of parameters on all data and on unseen data.
@@ -175,7 +175,7 @@ class Identification:
     @property
     def unit(self) -> str:
         """Unit of the torque error E over all joints."""
-        return Unit.of(self.start).name
+        return TorqueErrorUnit.of(self.start).name
 
     @property
     def accepted(self) -> bool:
@@ -240,10 +240,10 @@ def identified_arm_text(
         'fitted to all of the data; physically consistent; prior '
         f'about {result.start.inertial_set} of precision {result.options.regularization:g}'
     )
-    suspicions = [
-        f'{one.name}: {text}' for one in result.recordings.notes for text in one.suspicions
+    implausible = [
+        f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings
     ]
-    warnings = [*asks, *result.recordings.remarks, *suspicions]
+    warnings = [*asks, *result.recordings.remarks, *implausible]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)

@@ -21,7 +21,7 @@ from .prior import Prior
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
-from ..recordings.plausibility import faults, require_units, suspicions
+from ..recordings.plausibility import faults, plausibility_warnings, require_units
 from ..recordings.preprocessing import (
     Motion,
     prepare,
@@ -30,7 +30,7 @@ from ..recordings.preprocessing import (
     without_idle_effort,
     without_rest,
 )
-from ..recordings.recording import HEADER, read_pieces, Recording, require_finite
+from ..recordings.recording import HEADER_STAMP, read_pieces, Recording, require_finite
 from ..typing import Array
 
 _MAX_WARNING_COUNT = 10  # of one bag
@@ -64,7 +64,7 @@ class Bag:
     path: str
     joint_names: tuple[str, ...]
     topic: str | None = None
-    stamps: str = HEADER
+    stamps: str = HEADER_STAMP
     signal: SignalOptions = field(default_factory=SignalOptions)
     at_once: int = 100_000
 
@@ -121,7 +121,7 @@ class SourceNote:
     duration: float
     samples: int
     remarks: tuple[str, ...] = ()
-    suspicions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     digest: str = ''
 
 
@@ -214,7 +214,7 @@ def _summary(inputs: SummaryInputs, source: Source, name: str) -> Summary:
         parts.append(sums)
         each.append((time + start, size))
         remarks |= dict.fromkeys(motion.remarks)
-        warnings += [where + said for said in suspicions(scaled, arm)]
+        warnings += [where + said for said in plausibility_warnings(scaled, arm)]
         samples += len(moving)
     duration = (int(recording.stamp_ns[-1]) - first_ns) * 1e-9
     duration += 2.0 * signal.trim * isinstance(source, Motion)

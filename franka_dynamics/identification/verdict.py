@@ -38,7 +38,7 @@ from .solve import common_noise, estimate, joint_noise, MIN_NOISE_RATIO, residua
 from .torque_model import COULOMB_SYMBOL, MAX_OFFSET_STD_RATIO, SLIP_SYMBOL, TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion, without_rest
-from ..recordings.replay import Unit
+from ..recordings.replay import TorqueErrorUnit
 from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
@@ -127,7 +127,7 @@ class _FoldFits:
         self, sums: GramSums, prior: Prior, precision: float = DEFAULT_PRIOR_PRECISION
     ) -> None:
         self.sums, self.prior, self.places = sums, prior, fault_columns(prior.model)
-        self.per_joint = np.array(Unit.of(prior.reference).per_joint)
+        self.per_joint = np.array(TorqueErrorUnit.of(prior.reference).per_joint)
         self.least = np.maximum(MIN_NOISE_RATIO * sums.max_torque, 1e-12)
         common = noise = common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):

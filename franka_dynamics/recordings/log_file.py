@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import MissingDependencyError, needing, RecordingError
 from ..typing import Array
 
-_SHOWN = 24  # largest number of names listed in a message
+_MAX_LISTED_NAMES = 24  # largest number of names listed in a message
 # Groups of HDF5 files with one episode each, such as robomimic's data/demo_0, and columns that
 # number the episodes, such as LeRobot's.
 _EPISODE_GROUP = re.compile(
@@ -67,7 +67,7 @@ class LogColumns:
             if array is None:
                 raise RecordingError(
                     f'{self.source} has no column {name!r} for {what}; it has {self.in_words()}.'
-                    + (f' {choose_episode(self._groups())}' if self._groups() else '')
+                    + (f' {episode_hint(self._groups())}' if self._groups() else '')
                 )
             # Some files have one row per joint.
             turned = array.ndim == 2 and array.shape[1] != count == array.shape[0]
@@ -88,7 +88,7 @@ class LogColumns:
 
     def episode(self, number: int | None) -> LogColumns:
         """
-        Return the columns of one episode, also by their names within its group.
+        Return the columns of one episode; those in its group also under names without the group.
 
         Without a number the file must not have a column that numbers several episodes. Raises
         RecordingError that lists the episodes if there is no such episode.
@@ -96,7 +96,7 @@ class LogColumns:
         column = next((self.arrays[one] for one in _EPISODE_COLUMNS if one in self.arrays), None)
         if number is None:
             if column is not None and len(np.unique(column)) > 1:
-                raise RecordingError(f'{self.source}: {choose_episode(np.unique(column))}')
+                raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
             return self
         groups = self._groups()
         if number in groups:
@@ -111,7 +111,7 @@ class LogColumns:
             there = groups if column is None else np.unique(column)
             if len(there):
                 raise RecordingError(
-                    f'{self.source} has no episode {number}; {choose_episode(there)}'
+                    f'{self.source} has no episode {number}; {episode_hint(there)}'
                 )
             return self
         rows = column.reshape(len(column), -1)[:, 0] == number
@@ -142,13 +142,13 @@ class LogColumns:
             )
         shown = [
             f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
-            for name, array in islice(self.arrays.items(), _SHOWN)
+            for name, array in islice(self.arrays.items(), _MAX_LISTED_NAMES)
         ]
         more = len(self.arrays) - len(shown)
         return ', '.join(shown) + (f' and {more} more' if more else '')
 
 
-def choose_episode(numbers: Sequence[float] | Array) -> str:
+def episode_hint(numbers: Sequence[float] | Array) -> str:
     """Return a sentence that lists episodes and names the option that chooses one."""
     first, last = int(min(numbers)), int(max(numbers))
     several = f' to {last} ({len(numbers)} in all)' if last > first else ''
@@ -224,8 +224,8 @@ def _read_file(path: str | Path) -> LogColumns:
     return LogColumns(str(file), columns, tuple(remarks))
 
 
-def library(name: str, file: Path) -> Any:
-    """Import and return a library; raise MissingDependencyError that names the pip extra."""
+def import_library(name: str, file: Path) -> Any:
+    """Import and return an optional library; MissingDependencyError names the pip extra."""
     with needing(f'{file}: reading or writing {file.suffix} takes {name}', 'logs'):
         return import_module(name)
 
@@ -246,7 +246,7 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a text file; add a remark if its last row breaks off."""
-    pandas = library('pandas', file)
+    pandas = import_library('pandas', file)
     text = file.read_text(encoding='utf-8-sig')
     lines = [line.strip(' ') for line in text.splitlines() if line.strip()]
     content = [line for line in lines if not line.lstrip().startswith(('#', '%'))]
@@ -349,7 +349,7 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield an HDF5 file's one- and two-dimensional datasets, named by their paths in the file."""
-    h5py, found = library('h5py', file), []
+    h5py, found = import_library('h5py', file), []
 
     def keep(name: str, node: Any) -> None:
         if isinstance(node, h5py.Dataset) and node.ndim in (1, 2):
@@ -363,7 +363,7 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield a .mat file's variables and, as struct.field, fields of structs."""
     try:
-        yield from _flat('', library('scipy.io', file).loadmat(file, simplify_cells=True))
+        yield from _flat('', import_library('scipy.io', file).loadmat(file, simplify_cells=True))
     except NotImplementedError:  # version 7.3 is HDF5, whose axes MATLAB writes in reverse order
         for name, array in _read_hdf5(file, remarks):
             if not name.startswith('#refs#'):
@@ -379,8 +379,8 @@ def _flat(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]
 
 
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    library('pyarrow', file)
-    pandas = library('pandas', file)
+    import_library('pyarrow', file)
+    pandas = import_library('pandas', file)
     for name, column in pandas.read_parquet(file).items():
         if column.dtype.kind == 'M':  # dates become seconds since 1970
             column = column - pandas.Timestamp(0, tz=column.dt.tz)

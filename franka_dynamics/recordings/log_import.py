@@ -11,22 +11,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .log_file import choose_episode, LogColumns, read_log
-from .options import ColumnMap, DERIVED, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
-from .recording import effort_scales, Recording, require_sound
+from .log_file import episode_hint, LogColumns, read_log
+from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
+from .recording import effort_scales, Recording, require_valid_rows
 from ..errors import RecordingError
 from ..typing import Array
 
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 # Names that logs often give the first joint's column, without its number, and the time.
-_USUAL = {
+_COMMON_NAMES = {
     'position': ('q', 'position', 'pos', 'joint_position'),
     'velocity': ('dq', 'qd', 'velocity', 'vel', 'joint_velocity'),
     'effort': ('tau', 'tau_J', 'effort', 'torque', 'joint_effort'),
 }
-_USUAL_STAMPS = ('t', 'time', 'stamp', 'timestamp')
-_ANEW = 10.0  # an episode begins within this many sampling periods of the first stamp
-_LONG_PERIOD_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
+_COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
+# An episode begins within this many sampling periods of the first stamp.
+_RESTART_STEPS = 10.0
+# With a longer sampling period a remark suggests that stamps are in ms.
+_MAX_PLAUSIBLE_PERIOD_S = 0.15
 
 
 def recording_from_arrays(
@@ -85,12 +87,12 @@ def recording_from_arrays(
                 f'{position.shape}; they must be alike.'
             )
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
-    if period > _LONG_PERIOD_S:
+    if period > _MAX_PLAUSIBLE_PERIOD_S:
         remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
     rows = [f'row {number}' for number in range(1, len(found) + 1)]
     later = 'drop repeated rows, or give the rate instead of the stamp column'
-    require_sound(found, source, rows, later)
+    require_valid_rows(found, source, rows, later)
     return found
 
 
@@ -99,7 +101,7 @@ def require_columns(log: LogColumns, columns: Mapping[str, object]) -> None:
     for what in ('position', 'velocity', 'effort'):
         if not columns[what]:
             derived = (
-                f' Where none was logged, say {DERIVED} (--velocity {DERIVED}).'
+                f' Where none was logged, say {DERIVED_VELOCITY} (--velocity {DERIVED_VELOCITY}).'
                 if what == 'velocity'
                 else ''
             )
@@ -112,13 +114,13 @@ def require_columns(log: LogColumns, columns: Mapping[str, object]) -> None:
 def _suggested(log: LogColumns) -> str:
     """Return advice on options if columns have the usual names: q1, q2, ..., dq1, ..., tau1."""
     found = []
-    for what, stems in _USUAL.items():
+    for what, stems in _COMMON_NAMES.items():
         usual = (name for stem in stems for name in (f'{stem}1', f'{stem}_1', f'{stem}0'))
         first = next((name for name in usual if name in log.arrays), '')
         if first:
             pattern = f'{first[:-1]}{{{"0" if first.endswith("0") else ""}}}'
             found.append(f'--{what} {pattern}')
-    stamp = next((name for name in _USUAL_STAMPS if name in log.arrays), '')
+    stamp = next((name for name in _COMMON_STAMP_NAMES if name in log.arrays), '')
     if not found:
         return ''
     return f' Try {" ".join(found)} {f"--stamp {stamp}" if stamp else "--log-rate HZ"}.'
@@ -132,7 +134,7 @@ def import_log(
     topic: str = DEFAULT_JOINT_STATE_TOPIC,
 ) -> Recording:
     """
-    Return the recording in a log file, or in several files side by side, that `read_log` reads.
+    Read a log file, or several files with the same rows, as one `Recording`.
 
     Position, effort and a velocity that is not derived have a column for each joint, base to tip.
     A bag written from the recording has its messages on `topic`. Raises RecordingError if the file
@@ -150,7 +152,7 @@ def import_log(
     effort = log.choose(columns.effort, n, 'effort') * effort_scales(columns.effort_scale, n)
     dq = (
         None
-        if columns.velocity == DERIVED
+        if columns.velocity == DERIVED_VELOCITY
         else log.choose(columns.velocity, n, 'velocity') * VELOCITY_UNITS[columns.velocity_unit]
     )
     stamp = None if columns.stamp is None else _stamp_column(log, columns)
@@ -244,14 +246,14 @@ def _episode_rows(
     begins = np.zeros(count, dtype=np.int64)
     if stamp is not None and np.any(step > 0.0):
         # Back at the first stamp; a step back by less is a fault, which is refused later.
-        anew = (step < 0.0) & (stamp[1:] < stamp[0] + _ANEW * np.median(step[step > 0.0]))
+        anew = (step < 0.0) & (stamp[1:] < stamp[0] + _RESTART_STEPS * np.median(step[step > 0.0]))
         begins[1:] = np.cumsum(anew)
     several = np.unique(begins)
     if number is None and len(several) == 1:
         return np.ones(count, dtype=bool)
     if number is None or number not in several or len(several) == 1:
         what = 'the stamps begin anew, so' if number is None else f'there is no episode {number};'
-        raise RecordingError(f'{source}: {what} {choose_episode(several.tolist())}')
+        raise RecordingError(f'{source}: {what} {episode_hint(several.tolist())}')
     return begins == number
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How recordings and logs are read and filtered: options of library and command, without NumPy."""
+"""Options for reading and filtering recordings and logs; the module does not import NumPy."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import math
 
 from ..errors import RecordingError
 
-HEADER, RECEIVED = 'header', 'received'
-STAMPS = (HEADER, RECEIVED)
+HEADER_STAMP = 'header'
+RECEIVE_STAMP = 'received'
+STAMP_KINDS = (HEADER_STAMP, RECEIVE_STAMP)
 POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
 VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
-DERIVED = 'derived'
+DERIVED_VELOCITY = 'derived'
 
 
 @dataclass(frozen=True)
 class SignalOptions:
     """
-    Options for preparing recorded signals; with the defaults the torque error is Metric E.
+    Options for preparing recorded signals; the defaults are those of the torque error E.
 
     `rate` is the sampling rate after resampling [Hz], `cutoff` the cut-off of the low-pass on
     position, velocity and effort [Hz], `trim` the time dropped at each end of every piece after

@@ -14,27 +14,35 @@ from ..arm import ArmDescription
 from ..errors import RecordingError
 from ..typing import Array
 
-_DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
+# Positions beyond this multiple of the joint's limits must be in degrees.
+_MAX_LIMIT_RATIO = 2.0
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
 # velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows, for
-# joints that move by more than _MOVED_RAD per window (rms), so that noise and delay matter little.
-_VELOCITY_SHARE, _VELOCITY_FACTOR = 0.2, 5.0
-_WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# The velocity of a joint that moves by less than _MOVED_RAD per window (rms) is wrong if the
-# velocity's integrals over the windows exceed _STUCK_RAD in the root mean square.
-_STUCK_RAD = 0.02
+# joints that move by more than _MIN_MOVED_RAD per window (rms), so that noise and delay matter
+# little.
+_MIN_VELOCITY_RATIO = 0.2
+_MAX_VELOCITY_RATIO = 5.0
+_WINDOW_S = 0.3
+_MIN_MOVED_RAD = 2e-3
+# The velocity of a joint that moves by less than _MIN_MOVED_RAD per window (rms) is wrong if the
+# velocity's integrals over the windows exceed _MAX_STUCK_RAD in the root mean square.
+_MAX_STUCK_RAD = 0.02
 # A joint's effort is clipped if it stays at its largest or smallest value in more than
-# _PLATEAU of the messages in which the joint moves: 13 to 26 % in recordings of an FR3 and two FER
-# clipped at 85 % of each joint's maximum, at most 0.1 % in those as recorded.
-_PLATEAU, _MOVES = 0.02, 0.02
-_SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits
+# _MAX_CLIPPED_SHARE of the messages in which the joint moves: 13 to 26 % in recordings of an FR3
+# and two FER clipped at 85 % of each joint's maximum, at most 0.1 % in those as recorded.
+_MAX_CLIPPED_SHARE = 0.02
+_MIN_SPEED = 0.02
+# Multiples of the torque and velocity limits.
+_MAX_EFFORT_RATIO = 1.5
+_JUMP_RATIO = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
-_UNIT_FACTOR = 10.0
-_JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
+_MAX_UNIT_RATIO = 10.0
+# Shorter intervals count as this long: stamps are not exact times of measurement.
+_MIN_STEP_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
-# velocity to the rate of change of the position is within the factor _NEAR of a ratio in
+# velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE of a ratio in
 # _OTHER_UNITS.
-_NEAR = 1.3
+_UNIT_TOLERANCE = 1.3
 _OTHER_UNITS = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
     (1e3, 'stamps look like milliseconds read as seconds', '--stamp-unit ms'),
@@ -43,9 +51,9 @@ _OTHER_UNITS = (
 )
 
 
-def suspicions(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
+def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
-    Return one sentence for each sign that a recording is wrong.
+    Return one warning, a sentence, for each sign that a recording is implausible.
 
     Signs are the results of `faults`, torques far beyond the joints' limits, and jumps in
     positions. Raises RecordingError if the effort is zero in every message.
@@ -78,12 +86,12 @@ def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
 
 def _clipped(recording: Recording) -> Iterator[str]:
     """Yield a sentence for each joint whose effort stays at its extreme while the joint moves."""
-    moving = np.abs(recording.dq) > _MOVES
+    moving = np.abs(recording.dq) > _MIN_SPEED
     effort = recording.effort
     for extreme in (effort.max(axis=0), effort.min(axis=0)):
         share = np.sum(moving & (effort == extreme), axis=0) / np.maximum(moving.sum(axis=0), 1)
         alive = np.ptp(effort, axis=0) > 0.0
-        for joint in np.flatnonzero(alive & (share > _PLATEAU)):
+        for joint in np.flatnonzero(alive & (share > _MAX_CLIPPED_SHARE)):
             yield (
                 f'the effort of {recording.joint_names[joint]} is clipped: it is exactly '
                 f'{extreme[joint]:.4g} in {share[joint]:.0%} of the messages in which the joint '
@@ -112,7 +120,7 @@ def require_units(recording: Recording, arm: ArmDescription) -> None:
 def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if positions are so far beyond the limits that they must be degrees."""
     reach = np.abs(recording.q).max(axis=0)
-    bound = _DEGREES_FACTOR * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
+    bound = _MAX_LIMIT_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
@@ -135,7 +143,7 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     edges = np.searchsorted(time, np.arange(0.0, time[-1], window))
     edges = np.append(np.unique(edges), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_FACTOR).any(axis=1))))
+    jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_RATIO).any(axis=1))))
     whole = _most(whole, whole & (np.diff(jumps[edges]) == 0))
     moved, integrated = (
         np.diff(recording.q[edges], axis=0)[whole],
@@ -144,17 +152,17 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     if not len(moved):
         return
     squares, windows = np.sum(moved * moved, axis=0), len(moved)
-    moves = squares > windows * _MOVED_RAD**2
+    moves = squares > windows * _MIN_MOVED_RAD**2
     ratio = np.sum(moved * integrated, axis=0) / np.where(squares > 0.0, squares, 1.0)
-    stuck = ~moves & (np.sum(integrated * integrated, axis=0) > windows * _STUCK_RAD**2)
+    stuck = ~moves & (np.sum(integrated * integrated, axis=0) > windows * _MAX_STUCK_RAD**2)
     wrong = np.flatnonzero(
-        stuck | (moves & ~((ratio > _VELOCITY_SHARE) & (ratio < _VELOCITY_FACTOR)))
+        stuck | (moves & ~((ratio > _MIN_VELOCITY_RATIO) & (ratio < _MAX_VELOCITY_RATIO)))
     )
     if len(wrong):
         joint = int(wrong[np.argmax(squares[wrong])])
         of_all = float(np.median(ratio[moves])) if moves.any() else 0.0
         for factor, what, fix in _OTHER_UNITS:
-            if factor / _NEAR < of_all < factor * _NEAR:
+            if factor / _UNIT_TOLERANCE < of_all < factor * _UNIT_TOLERANCE:
                 yield (
                     f'{what}: velocities are {of_all:.3g} times the rate at which positions '
                     'change; correct what publishes them, or, if the bag was made from a log, '
@@ -179,11 +187,11 @@ def _effort_unit(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if the efforts of most messages are far beyond the limits."""
     usual = np.median(_effort_share(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
-    if usual[joint] > _UNIT_FACTOR:
+    if usual[joint] > _MAX_UNIT_RATIO:
         yield (
-            f'the effort of {recording.joint_names[joint]} is beyond {_UNIT_FACTOR:g} times its '
-            f'limit of {arm.limit("effort")[joint]:g} N m in most messages, so it is not in N m; '
-            'give the unit by --effort-scale, such as 0.001 for mN m'
+            f'the effort of {recording.joint_names[joint]} is beyond {_MAX_UNIT_RATIO:g} times '
+            f'its limit of {arm.limit("effort")[joint]:g} N m in most messages, so it is not in '
+            'N m; give the unit by --effort-scale, such as 0.001 for mN m'
         )
 
 
@@ -191,12 +199,12 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if an |effort| is above 1.5 times the joint's effort limit."""
     part = _effort_share(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _SPIKE_FACTOR:
+    if part[row, joint] > _MAX_EFFORT_RATIO:
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
             f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
-            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _SPIKE_FACTOR)} such '
-            'values): a collision, or values that were not measured; cut them out'
+            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_RATIO)} '
+            'such values): a collision, or values that were not measured; cut them out'
         )
 
 
@@ -207,7 +215,7 @@ def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool
 
 def _speed(recording: Recording, arm: ArmDescription) -> Array:
     """Return rates of change of positions relative to velocity limits, (messages - 1, n)."""
-    step = np.maximum(np.diff(recording.time), _JUMP_S)
+    step = np.maximum(np.diff(recording.time), _MIN_STEP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))
@@ -217,11 +225,11 @@ def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if a position changes at over 3 times its velocity limit (`_speed`)."""
     part = _speed(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _JUMP_FACTOR:
+    if part[row, joint] > _JUMP_RATIO:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
         yield (
             f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
             f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
-            f'move ({np.count_nonzero(part > _JUMP_FACTOR)} such steps): values that were not '
+            f'move ({np.count_nonzero(part > _JUMP_RATIO)} such steps): values that were not '
             'measured, or recordings put together; cut them out'
         )

@@ -25,18 +25,21 @@ from .recording import Recording, require_effort
 from ..errors import needing, RecordingError
 from ..typing import Array
 
-ORDER = 2  # order of the Butterworth filter, in effect 4: it is applied forwards and backwards
-_SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
+# Order of the Butterworth filter, in effect 4: it is applied forwards and backwards.
+FILTER_ORDER = 2
+_MIN_PIECE_S = 1.0  # shortest piece after trimming
 # The anti-aliasing filter before downsampling is a Butterworth filter of order
 # _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_EDGE times the new Nyquist frequency. A
 # Butterworth filter does not change a constant torque; a Chebyshev filter of even order would
 # scale gravity.
-_ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
+_ANTI_ALIASING_ORDER = 8
+_ANTI_ALIASING_EDGE = 0.8
 _IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Slower joints rest [rad/s or m/s]. Sensors with 1 mrad/s of noise make a resting arm's filtered
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
-_RESTS = 0.005
-_GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
+_MAX_REST_SPEED = 0.005
+# Shorter intervals between messages are no gap: one message may be missing.
+_MAX_STEP_PERIODS = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +153,7 @@ def prepare(
     remarks, motions = list(recording.remarks), []
     pieces = list(_without_gaps(recording, late, period, chosen, remarks))
     for number, (piece, start) in enumerate(pieces):
-        if piece.duration >= 2.0 * chosen.trim + _SHORTEST_PIECE_S:
+        if piece.duration >= 2.0 * chosen.trim + _MIN_PIECE_S:
             motions.append(_prepare_piece(piece, start, number, period, chosen, columns))
         elif len(pieces) > 1:
             remarks.append(
@@ -160,7 +163,7 @@ def prepare(
     if not motions:
         raise RecordingError(
             f'{recording.source} has no stretch without gaps of at least '
-            f'{2.0 * chosen.trim + _SHORTEST_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
+            f'{2.0 * chosen.trim + _MIN_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
             f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
         )
     joined = _with_arrays(
@@ -199,14 +202,14 @@ def without_idle_effort(recording: Recording) -> Recording:
     return replace(recording.part(kept), remarks=(*recording.remarks, remark))
 
 
-def moves(motion: Motion) -> NDArray[np.bool_]:
-    """Return of each sample whether a joint moves, shape (samples,)."""
-    return np.any(np.abs(motion.dq) > _RESTS, axis=1)
+def is_moving(motion: Motion) -> NDArray[np.bool_]:
+    """Return for each sample whether any joint moves, shape (samples,)."""
+    return np.any(np.abs(motion.dq) > _MAX_REST_SPEED, axis=1)
 
 
 def seconds_at_rest(motion: Motion) -> float:
     """Return for how long every joint rests [s]."""
-    return float(np.count_nonzero(~moves(motion))) / motion.options.rate
+    return float(np.count_nonzero(~is_moving(motion))) / motion.options.rate
 
 
 def without_rest(motion: Motion) -> Motion:
@@ -216,7 +219,7 @@ def without_rest(motion: Motion) -> Motion:
     The torque of a joint at rest is known only up to its static friction. A long rest in one
     posture would look like wrong gravity.
     """
-    moving = moves(motion)
+    moving = is_moving(motion)
     begins = np.diff(motion.piece, prepend=motion.piece[:1]) != 0
     return replace(motion, piece=np.cumsum(begins | ~moving)).part(moving)
 
@@ -230,7 +233,7 @@ def _without_gaps(
     Times [s] count from the first recorded message; `late` is the time of the first message used.
     """
     time = recording.time + late
-    longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
+    longest = max(_MAX_STEP_PERIODS * period, 0.5 / options.cutoff)
     gaps = np.flatnonzero(np.diff(time) > longest)
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
@@ -263,7 +266,7 @@ def _prepare_piece(
         recorded.append(columns(piece.q, piece.dq).reshape(len(piece), -1))
     known_at, signals = _without_aliases(piece, recorded, period, options)
     scipy_signal = _scipy_signal()
-    b, a = scipy_signal.butter(ORDER, options.cutoff, fs=options.rate)
+    b, a = scipy_signal.butter(FILTER_ORDER, options.cutoff, fs=options.rate)
     q, dq, effort, *rest = (
         scipy_signal.filtfilt(b, a, _sample(known_at, values, time), axis=0) for values in signals
     )

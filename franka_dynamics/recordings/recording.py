@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .options import HEADER, RECEIVED, STAMPS
-from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, WHAT_TO_DO
-from .unclosed import is_unclosed, REMARK, without_metadata
+from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
+from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, UNCLOSED_BAG_HINT
+from .unclosed import is_unclosed, mcap_in_folder, RECOVERED_REMARK
 from ..arm import ArmDescription
 from ..arm_io import described
 from ..errors import needing, RecordingError
@@ -28,7 +28,7 @@ FIELDS = ('position', 'velocity', 'effort')
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 # Late messages are put in order if they come at most this long after newer ones [ns]. On a machine
 # with three times as many busy processes as cores, messages at 1 kHz came up to 11 ms late.
-MAX_LATE_NS = 100_000_000
+MAX_STAMP_DELAY_NS = 100_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -118,7 +118,7 @@ def read_recording(
     joints: ArmDescription | str | Path | Sequence[str],
     *,
     topic: str | None = None,
-    stamps: str = HEADER,
+    stamps: str = HEADER_STAMP,
     progress: Progress | None = None,
 ) -> Recording:
     """
@@ -162,7 +162,7 @@ def read_pieces(
     most: int | None = None,
     *,
     topic: str | None = None,
-    stamps: str = HEADER,
+    stamps: str = HEADER_STAMP,
     progress: Progress | None = None,
 ) -> Iterator[tuple[Recording, float]]:
     """
@@ -182,8 +182,8 @@ def read_pieces(
         A piece begins with the previous piece's last message. Only the last piece has remarks.
 
     """
-    if stamps not in STAMPS:
-        raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
+    if stamps not in STAMP_KINDS:
+        raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMP_KINDS)}.')
     given = described(joints) if isinstance(joints, (str, Path)) else joints
     names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
     bag = Path(path).expanduser()
@@ -195,7 +195,7 @@ def read_pieces(
         messages = _Messages(str(bag), chosen, names, stamps)
         for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)
-            messages.add(received_ns if stamps == RECEIVED else _header_ns(message), message)
+            messages.add(received_ns if stamps == RECEIVE_STAMP else _header_ns(message), message)
             if progress is not None and messages.seen % 256 == 0:
                 progress(messages.seen, expected)
             if messages.seen < expected and messages.seen * pieces >= expected * number:
@@ -205,8 +205,8 @@ def read_pieces(
                     yield piece, messages.seen / expected
         messages.require_all(expected)
     remarks = []
-    if is_unclosed(without_metadata(bag)):
-        remarks.append(REMARK)
+    if is_unclosed(mcap_in_folder(bag)):
+        remarks.append(RECOVERED_REMARK)
     if progress is not None:
         progress(expected, expected)
     last = messages.piece(last=True)
@@ -221,7 +221,7 @@ class _Messages:
         self._expected = joint_names
         self._later = (
             "use the recorder's clock with --stamps received, unless simulated time was recorded"
-            if stamps == HEADER
+            if stamps == HEADER_STAMP
             else 'the bag was put together from several; replay them one by one'
         )
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
@@ -229,7 +229,7 @@ class _Messages:
         self._passed_over = 0  # number of messages without any of the arm's joints
         self._begun = False  # whether a piece was returned
         # Stamps of the recorder's clock have the order of the messages.
-        self._wait_ns = MAX_LATE_NS if stamps == HEADER else 0
+        self._wait_ns = MAX_STAMP_DELAY_NS if stamps == HEADER_STAMP else 0
         self._late = 0  # number of late messages that were put in order
         self.seen = 0
 
@@ -269,7 +269,7 @@ class _Messages:
         if self.seen != expected:
             raise RecordingError(
                 f'{self._where}: the index promises {expected} messages, but {self.seen} are '
-                f'there, so the bag is cut short or damaged. {WHAT_TO_DO}.'
+                f'there, so the bag is cut short or damaged. {UNCLOSED_BAG_HINT}.'
             )
         if self._passed_over == self.seen:
             most = max(self._columns, key=len)  # a gripper's own messages may come first
@@ -295,7 +295,7 @@ class _Messages:
         found = Recording(self._bag, self._topic, self._expected, stamps, q, dq, effort)
         rows = [f'message {number}' for number in numbers]
         if len(found) > 1 or (last and not self._begun):
-            require_sound(found, self._where, rows, self._later)
+            require_valid_rows(found, self._where, rows, self._later)
             self._begun = True
             del self._rows[: ready - 1]
         return found
@@ -329,7 +329,7 @@ class _Messages:
 
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
-    """Raise RecordingError for a value that is not finite; arguments as for `require_sound`."""
+    """Raise RecordingError for a value that is not finite; arguments: see `require_valid_rows`."""
     for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
@@ -342,7 +342,7 @@ def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -
             )
 
 
-def require_sound(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
+def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
     """
     Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
 

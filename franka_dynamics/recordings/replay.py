@@ -20,9 +20,10 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# Fits with E below _ALIKE times the best E are as good as the best fit. Stretches of _BLOCK_S [s]
-# count as independent samples.
-_ALIKE, _BLOCK_S = 1.01, 1.0
+# Fits with E below _MAX_EQUAL_RATIO times the best E are as good as the best fit. Stretches of
+# _BLOCK_S [s] count as independent samples.
+_MAX_EQUAL_RATIO = 1.01
+_BLOCK_S = 1.0
 
 
 def predicted_torque(
@@ -40,7 +41,7 @@ def predicted_torque(
 
 
 @dataclass(frozen=True)
-class Unit:
+class TorqueErrorUnit:
     """
     Unit of the torque error E over all joints.
 
@@ -52,7 +53,7 @@ class Unit:
     per_joint: tuple[float, ...]
 
     @classmethod
-    def of(cls, arm: ArmDescription) -> Unit:
+    def of(cls, arm: ArmDescription) -> TorqueErrorUnit:
         """
         Return the unit of E.
 
@@ -78,19 +79,20 @@ class ResidualRms:
     Root mean square errors over time of predicted torques.
 
     `E` is the error of all joints together, the norm of `joints` after conversion to a
-    `Unit`; `joints` are the errors of single joints, shape (n,) [N m, of a prismatic joint N].
+    `TorqueErrorUnit`; `joints` are the errors of single joints, shape (n,) [N m, of a prismatic
+    joint N].
     """
 
     E: float
     joints: Array
 
     @classmethod
-    def of(cls, residual: Array, unit: Unit) -> ResidualRms:
+    def of(cls, residual: Array, unit: TorqueErrorUnit) -> ResidualRms:
         """Return the torque errors of `residual`: measured minus predicted torques, (N, n)."""
         return cls.of_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
-    def of_squares(cls, squares: Array, samples: int, unit: Unit) -> ResidualRms:
+    def of_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> ResidualRms:
         """Return the torque errors from each joint's sum of squared differences, shape (n,)."""
         mean = squares / samples
         return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
@@ -113,7 +115,7 @@ class ReplayFit:
     unfiltered: ResidualRms
     rigid: ResidualRms
     squares: Array
-    unit: Unit
+    unit: TorqueErrorUnit
 
     @property
     def name(self) -> str:
@@ -121,12 +123,12 @@ class ReplayFit:
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
-def replay_columns(friction: FrictionModel | None) -> Columns:
+def friction_column(friction: FrictionModel | None) -> Columns:
     """
-    Return a function for `prepare`, from recorded q and dq to one column (N, n, 1).
+    Return a function that computes friction torque from recorded q and dq, (N, n, 1) [N m].
 
-    It is the torque of `friction` (zero for None) [N m]. A friction model with a state needs the
-    positions before resampling.
+    `prepare` filters it like the effort; it is zero for None. A friction model with a state needs
+    the positions before resampling.
     """
 
     def columns(q: Array, dq: Array) -> Array:
@@ -136,13 +138,13 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
     return columns
 
 
-def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
+def evaluate(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
     """
-    Return how well an arm's model predicts the measured torques of a motion.
+    Compare the torques that an arm's model predicts for a motion with the measured ones.
 
-    The last column of `motion` should be that of `replay_columns`, for the arm's friction; without
-    columns, friction is computed from the filtered velocities. `gravity` is in the space frame
-    [m/s^2].
+    The last column of `motion` should be that of `friction_column`, for the arm's friction;
+    without columns, friction is computed from the filtered velocities. `gravity` is in the space
+    frame [m/s^2].
     """
     rigid = predicted_torque(arm, motion, gravity=gravity)
     predicted = rigid
@@ -150,7 +152,7 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
         predicted = rigid + (
             arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., -1]
         )
-    residual, unit = motion.effort - predicted, Unit.of(arm)
+    residual, unit = motion.effort - predicted, TorqueErrorUnit.of(arm)
     return ReplayFit(
         arm,
         predicted,
@@ -162,11 +164,11 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     )
 
 
-def fit_all(
+def evaluate_all(
     arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> tuple[ReplayFit, ...]:
-    """Return each arm's fit to a motion, smallest E first; `gravity` [m/s^2] as in `fit`."""
-    fits = [fit(arm, motion, gravity=gravity) for arm in arms]
+    """Return each arm's `evaluate` of a motion, smallest E first; `gravity` is in m/s^2."""
+    fits = [evaluate(arm, motion, gravity=gravity) for arm in arms]
     return tuple(sorted(fits, key=lambda one: one.filtered.E))
 
 
@@ -186,7 +188,7 @@ def equally_good(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
         means = np.bincount(block, one.squares - best.squares) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
         difference = float(np.mean(one.squares - best.squares))
-        if one.filtered.E < _ALIKE * best.filtered.E or difference < 2.0 * float(error):
+        if one.filtered.E < _MAX_EQUAL_RATIO * best.filtered.E or difference < 2.0 * float(error):
             found.append(one)
     return found
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .unclosed import closed_copy, is_unclosed, without_metadata
+from .unclosed import closed_copy, is_unclosed, mcap_in_folder
 from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -22,7 +22,7 @@ ROBOT_STATE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains 
 DEFAULT_TOPIC = '/joint_states'
 _FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
 _FILES = ('.mcap', '.db3', '.bag')
-WHAT_TO_DO = (
+UNCLOSED_BAG_HINT = (
     'A recorder that was killed leaves such a file: try `ros2 bag reindex` or `mcap recover`, or '
     'record again'
 )
@@ -49,10 +49,10 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             f'{bag} is no bag; give the folder of a rosbag2, or a single {", ".join(_FILES)} file '
             '(`bag import` reads logs of other kinds).'
         )
-    path = without_metadata(bag)
+    path = mcap_in_folder(bag)
     readable = path.is_file() or (bag / 'metadata.yaml').is_file()
     if not (readable and any(one.stat().st_size for one in files)):
-        raise RecordingError(f'{bag} was not closed, or is empty. {WHAT_TO_DO}.')
+        raise RecordingError(f'{bag} was not closed, or is empty. {UNCLOSED_BAG_HINT}.')
     try:
         if bag.suffix == '.bag':
             with rosbag1.Reader(bag) as reader:
@@ -71,7 +71,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         detail = ' '.join(str(error).split()) or type(error).__name__
         raise RecordingError(
             f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). '
-            f'{WHAT_TO_DO}.'
+            f'{UNCLOSED_BAG_HINT}.'
         ) from error
 
 
@@ -130,7 +130,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
 
 
-def names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
+def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     """Return the joint names in the first messages on a topic, chosen as by `choose_topic`."""
     names: dict[str, None] = {}
     with open_bag(bag) as (reader, deserialize):

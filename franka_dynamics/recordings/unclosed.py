@@ -23,11 +23,13 @@ _END = (
     + bytes(20)  # no summary: readers then read the whole file
     + _MAGIC
 )
-REMARK = 'the recorder was killed before it closed the bag: read as far as it was written'
+RECOVERED_REMARK = (
+    'the recorder was killed before it closed the bag: read as far as it was written'
+)
 
 
-def without_metadata(bag: Path) -> Path:
-    """Return the only .mcap file of a folder without metadata.yaml, else the bag itself."""
+def mcap_in_folder(bag: Path) -> Path:
+    """Return a folder's only .mcap file if the folder lacks metadata.yaml, else the bag itself."""
     if not bag.is_dir() or (bag / 'metadata.yaml').exists():
         return bag
     found = list(bag.glob('*.mcap'))

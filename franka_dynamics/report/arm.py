@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Head, plain, Table
+from .table import Table, TableColumn, to_json_types
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -25,7 +25,7 @@ from ..spatial import JointKind
 @dataclass(frozen=True)
 class InertiaRow:
     """
-    One link: mass [kg], centre of mass [m], inertia about two points [kg m^2].
+    One link: mass [kg], centre of mass [m], inertia about origin and centre of mass [kg m^2].
 
     Inertias are xx, xy, xz, yy, yz, zz: `inertia` is about the origin of the link's frame,
     `inertia_at_center_of_mass` about the centre of mass. Centre of mass and inertias are expressed
@@ -46,7 +46,7 @@ def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
         (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
     ]
     return [
-        {'frame': frame, 'joint': joint, 'kind': kind, **plain(row)}
+        {'frame': frame, 'joint': joint, 'kind': kind, **to_json_types(row)}
         for frame, joint, kind, row in (*named, ('flange', '', 'fixed', description.flange))
     ]
 
@@ -105,7 +105,7 @@ def arm_tables(
         tables.append(
             Table(
                 f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})',
-                ['frame', *(Head(axis, 'm', '.6f') for axis in 'xyz')],
+                ['frame', *(TableColumn(axis, 'm', '.6f') for axis in 'xyz')],
                 [[name, *_clean(place)] for name, place in zip(names, origins(description, q))],
             )
         )
@@ -113,13 +113,17 @@ def arm_tables(
         *tables,
         Table(
             f'mass and centre of mass {place}',
-            ['link', Head('m', 'kg', '.6g'), *(Head(f'c {axis}', 'm', '.6g') for axis in 'xyz')],
+            [
+                'link',
+                TableColumn('m', 'kg', '.6g'),
+                *(TableColumn(f'c {a}', 'm', '.6g') for a in 'xyz'),
+            ],
             [[row.link, row.mass, *_clean(row.center_of_mass)] for row in rows],
         ),
         *(
             Table(
                 f'inertia [kg m^2] {place}, {about}',
-                ['link', *(Head(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
+                ['link', *(TableColumn(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
                 [[row.link, *_clean(tensor)] for row, tensor in zip(rows, tensors)],
             )
             for about, tensors in (
@@ -160,17 +164,17 @@ def dynamics_tables(
     return [
         Table(
             f'mass matrix M(q) [{unit}], by the numbers of the joints',
-            ['', *(Head(f'{k + 1}', form='.3g') for k in range(description.n))],
+            ['', *(TableColumn(f'{k + 1}', form='.3g') for k in range(description.n))],
             [[f'{k}', *_clean(row)] for k, row in enumerate(values['mass_matrix'], start=1)],
         ),
         Table(
             f'torques with gravity ({", ".join(f"{one:g}" for one in values["gravity"])}) m/s^2',
             [
                 'joint',
-                Head('q', angle, '.6g'),
-                Head('dq', f'{angle}/s' if all(turns) else 'rad/s or m/s', '.6g'),
-                Head('C dq', torque, '.6g'),
-                Head('g', torque, '.6g'),
+                TableColumn('q', angle, '.6g'),
+                TableColumn('dq', f'{angle}/s' if all(turns) else 'rad/s or m/s', '.6g'),
+                TableColumn('C dq', torque, '.6g'),
+                TableColumn('g', torque, '.6g'),
             ],
             [
                 [f'{k} {name}', *row]
@@ -227,5 +231,5 @@ def as_json(
     }
     if q is not None:
         data |= {'q': q, 'origins': origins(description, q)}
-    result: dict[str, Any] = plain(data)
+    result: dict[str, Any] = to_json_types(data)
     return result

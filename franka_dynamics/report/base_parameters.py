@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .table import Head, Table
+from .table import Table, TableColumn
 from ..arm import ArmDescription
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
 
@@ -15,11 +15,12 @@ _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
 # most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
 # rows is nearly zero or an angle is nearly a multiple of pi/2.
-_DOUBTFUL_RANK_GAP = (1e-12, 1e-5)
+_MAX_DROPPED = 1e-12
+_MIN_KEPT = 1e-5
 
 
 def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[str, Any]:
-    """Return all results, for `json_text`."""
+    """Return an arm's base parameters and their relations in JSON's types."""
     names = base.standard_names
     values = zip(base.relations, base.values(), base.columns)
     return {
@@ -44,7 +45,7 @@ def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[s
 
 def base_parameter_table(data: dict[str, Any], title: str) -> Table:
     """Return the table of the parameters of `base_parameters_as_data`."""
-    heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
+    heads = ('parameter', TableColumn('value', form='.6f'), 'unit', 'regrouped from')
     rows = [
         (name, value, unit, '' if relation == name else relation)
         for name, value, unit, relation in (one.values() for one in data['base_parameters'])
@@ -58,8 +59,10 @@ def base_parameter_sentences(data: dict[str, Any]) -> Iterator[str]:
     yield f'only in combination with others: {", ".join(data["regrouped"]) or "none"}'
 
 
-def count_sentence(arm: ArmDescription, base: BaseParameters, rank: int, lost: float) -> str:
-    """Return a sentence: how many there are, and the result of random states."""
+def base_parameter_count_sentence(
+    arm: ArmDescription, base: BaseParameters, rank: int, error: float
+) -> str:
+    """Return a sentence with the number of base parameters and the rank at random states."""
     bound = (
         ''
         if base.rotor_inertia
@@ -67,14 +70,14 @@ def count_sentence(arm: ArmDescription, base: BaseParameters, rank: int, lost: f
     )
     return (
         f'{len(base)} base parameters of {len(base.standard_names)} standard ones{bound}; '
-        f'random states: rank of the regressor {rank}, torques changed by regrouping {lost:.1e}'
+        f'random states: rank of the regressor {rank}, torques changed by regrouping {error:.1e}'
     )
 
 
 def doubt_about_rank(base: BaseParameters) -> list[str]:
     """Return a sentence if a rank decision was close, or none."""
     gap = base.rank_gap
-    if gap.smallest_kept >= _DOUBTFUL_RANK_GAP[1] and gap.largest_dropped <= _DOUBTFUL_RANK_GAP[0]:
+    if gap.smallest_kept >= _MIN_KEPT and gap.largest_dropped <= _MAX_DROPPED:
         return []
     return [
         'the geometry is close to one with fewer base parameters (a rank decision rests on '

@@ -47,7 +47,9 @@ def rounded(value: float, deviation: float) -> tuple[str, str]:
     return shown, spread
 
 
-MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
+MEASURED_COLOR = '#222222'
+PREDICTED_COLOR = '#0072b2'
+RESIDUAL_COLOR = '#d55e00'
 
 
 def save(figure: Any, path: str | Path) -> None:
@@ -63,7 +65,7 @@ def figure_of_size(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout='constrained')
 
 
-def broken(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
+def with_nan_gaps(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return a curve with a NaN between pieces, so that no line bridges a gap."""
     return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
 
@@ -79,18 +81,18 @@ def torque_figure(
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    time = broken(motion.time, motion.piece)
+    time = with_nan_gaps(motion.time, motion.piece)
     for (left, right), name, measured, model in zip(
         axes, joint_names, motion.effort.T, predicted.T
     ):
         residual = measured - model
         for values, style in (
-            (measured, {'color': MEASURED, 'lw': 1.6, 'label': 'measured, filtered'}),
-            (model, {'color': PREDICTED, 'lw': 1.0, 'ls': '--', 'label': label}),
+            (measured, {'color': MEASURED_COLOR, 'lw': 1.6, 'label': 'measured, filtered'}),
+            (model, {'color': PREDICTED_COLOR, 'lw': 1.0, 'ls': '--', 'label': label}),
         ):
-            left.plot(time, broken(values, motion.piece), **style)
+            left.plot(time, with_nan_gaps(values, motion.piece), **style)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
-        right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
+        right.plot(time, with_nan_gaps(residual, motion.piece), color=RESIDUAL_COLOR, lw=1.0)
         # The difference's root mean square is written above the axes, where it covers no curve.
         right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import yaml
 
 from .elements import rounded
-from .table import Head, Table
+from .table import Table, TableColumn
 from ..identification.excitation import Excitation
 from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
 
@@ -30,10 +30,10 @@ def identifiable_sentence(excitation: Excitation, times: int, period: float, bag
     )
 
 
-def unknown_table(
+def unidentified_table(
     problem: ExcitationProblem, excitation: Excitation, missing: NDArray[np.bool_]
 ) -> list[Table]:
-    """Return a table of the base parameters that stay unknown, or none; `missing` ones matter."""
+    """Return a table of unidentified base parameters; those in `missing` are essential."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
     torques = problem.torque_to_noise_ratio(excitation.std)
     rows = [
@@ -45,8 +45,8 @@ def unknown_table(
         for k in np.flatnonzero(excitation.std_ratios > MAX_IDENTIFIABLE_RATIO)
     ]
     heads = (
-        *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
-        *(Head('torque, of the noise', form='.2g'), ''),
+        *('parameter', 'start', 'deviation', TableColumn("of the prior's", form='.0%')),
+        *(TableColumn('torque, of the noise', form='.2g'), ''),
     )
     return [Table('predicted standard deviations', heads, rows)] if rows else []
 

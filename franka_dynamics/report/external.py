@@ -12,7 +12,7 @@ import numpy as np
 from ..control.external_wrench import estimate_wrenches, WrenchEstimator
 from ..files import complete_or_absent
 from ..identification.replay_evaluation import ReplayEvaluation
-from ..recordings.log_file import library
+from ..recordings.log_file import import_library
 from ..recordings.recording import Recording, Wrenches, write_bag
 from ..typing import Array
 
@@ -76,7 +76,7 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
     """
     with complete_or_absent(path) as scratch:
         if path.suffix.lower() == '.h5':
-            with library('h5py', path).File(scratch, 'w') as file:
+            with import_library('h5py', path).File(scratch, 'w') as file:
                 file.attrs.update(about)
                 for name, array in arrays.items():
                     file[name] = array

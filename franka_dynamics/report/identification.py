@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .elements import heading, page, paragraph, picture, torque_figure
-from .table import Cell, Head, plain, Table
+from .table import Cell, Table, TableColumn, to_json_types
 from .verdict import headline, verdict_lines
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
@@ -21,10 +21,10 @@ _NEAR_ZERO = ('fo', 'fz')
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return the results in JSON's types: E, also by bag, in `result.unit`, the rest in SI."""
+    """Return the results in JSON's types: torque errors in `result.unit`, all else in SI units."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
-    data: dict[str, Any] = plain(
+    data: dict[str, Any] = to_json_types(
         {
             'arm': result.start.name,
             'starting_set': result.start.inertial_set,
@@ -103,7 +103,7 @@ def details(result: Identification) -> list[str]:
         *(
             sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
             for one in result.recordings.notes
-            for sentence in (*one.suspicions, *one.remarks)
+            for sentence in (*one.warnings, *one.remarks)
         ),
         *_verdict(result),
         *result.recordings.remarks,
@@ -148,8 +148,8 @@ def tables(result: Identification) -> list[Table]:
     arm_errors, unit, names = result.arm_errors, result.unit, result.start.joint_names
     best = min(result.published_errors, key=lambda one: one.test.E)
 
-    def heads(*names: str, form: str = '.3f') -> list[Head]:
-        return [Head(name, form=form) for name in names]
+    def heads(*names: str, form: str = '.3f') -> list[TableColumn]:
+        return [TableColumn(name, form=form) for name in names]
 
     found = [
         Table(
@@ -180,8 +180,8 @@ def tables(result: Identification) -> list[Table]:
             'links',
             [
                 'link',
-                *(Head(name, 'kg', '.3f') for name in ('mass at the start', 'identified')),
-                *(Head(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz'),
+                *(TableColumn(name, 'kg', '.3f') for name in ('mass at the start', 'identified')),
+                *(TableColumn(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz'),
             ],
             [
                 (f'{k}', start.mass, own.mass, *(own.center_of_mass - start.center_of_mass))
@@ -194,7 +194,9 @@ def tables(result: Identification) -> list[Table]:
 
 def parameter_table(result: Identification) -> Table:
     """Return the table of all parameters, with standard deviations."""
-    heads = [Head(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
+    heads = [
+        TableColumn(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')
+    ]
     return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
 
 

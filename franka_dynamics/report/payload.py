@@ -27,7 +27,7 @@ def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
 
 
 def payload_table(estimate: PayloadEstimate) -> Table:
-    """Return a table of the estimate, its standard deviations and the payload."""
+    """Return a table of the estimate, its standard deviations and the physical payload."""
     numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _UNITS)
     return Table(
         'payload in the flange frame, inertia about its centre of mass',
@@ -40,7 +40,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 
 def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
-    """Return why the payload's inertia differs from the estimate's, or no sentence."""
+    """Return why the physical payload's inertia differs from the estimate, or an empty list."""
     if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .elements import save, torque_figure
-from .table import Cell, Head, plain, Table
+from .table import Cell, Table, TableColumn, to_json_types
 from ..control.residual_replay import (
     learn_joint_factors,
     LEARNING_MARGIN_RATIO,
@@ -34,7 +34,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'samples': len(motion),
         'metric': {
             'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
-            **plain(motion.options),
+            **to_json_types(motion.options),
         },
         'arm': fits[0].arm.name,
         'arm_file': fits[0].arm.file,
@@ -42,7 +42,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
         'alike': [one.name for one in result.others],
         'verdict': result.verdict,
-        'suspicions': result.suspicions,
+        'warnings': result.warnings,
         'remarks': motion.remarks,
         'guard': {name: getattr(result.guard, name) for name in figures},
     }
@@ -93,7 +93,7 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
 
 
 # Definition of the torque error E, printed below tables of E.
-E_IN_WORDS = (
+TORQUE_ERROR_DEFINITION = (
     'E: root mean square over time of |measured - predicted torque|, all joints together; the '
     "documentation's glossary explains these words"
 )
@@ -106,7 +106,7 @@ def replay_table(fits: Sequence[ReplayFit]) -> Table:
     return Table(
         f'E over all joints [{fits[0].unit.name}]'
         + (", the arm file's friction included" if friction else ''),
-        ['inertial set', 'hand', *(Head(name, form='.3f') for name in heads)],
+        ['inertial set', 'hand', *(TableColumn(name, form='.3f') for name in heads)],
         [
             [
                 one.arm.inertial_set,
@@ -125,7 +125,7 @@ def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
-        ['set, hand', *(Head(str(i), form='.2f') for i in range(1, len(joint_names) + 1))],
+        ['set, hand', *(TableColumn(str(i), form='.2f') for i in range(1, len(joint_names) + 1))],
         [
             row
             for one in fits

@@ -26,7 +26,7 @@ _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold',
 _COLUMN_PADDING = 3  # width beside a column's text: two blanks and a line
 
 
-class Head(NamedTuple):
+class TableColumn(NamedTuple):
     """
     A column's name, the unit of its numbers and their format.
 
@@ -69,7 +69,7 @@ class Table:
     """
 
     title: str
-    heads: Sequence[Head | str]
+    heads: Sequence[TableColumn | str]
     rows: Sequence[Sequence[Any]]
 
     def cell_texts(self) -> list[list[str]]:
@@ -122,8 +122,8 @@ class Table:
             )
         yield table
 
-    def _heads(self) -> list[Head]:
-        return [Head(head) if isinstance(head, str) else head for head in self.heads]
+    def _heads(self) -> list[TableColumn]:
+        return [TableColumn(head) if isinstance(head, str) else head for head in self.heads]
 
     def _cells(self) -> list[list[Cell]]:
         return [
@@ -131,7 +131,7 @@ class Table:
         ]
 
 
-def _text(value: Any, head: Head) -> str:
+def _text(value: Any, head: TableColumn) -> str:
     if value is None:
         return ''
     if isinstance(value, (bool, np.bool_)):
@@ -146,7 +146,7 @@ def _numeric(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-def plain(value: Any) -> Any:
+def to_json_types(value: Any) -> Any:
     """
     Return a value converted to JSON's types; raise TypeError for a type without a form in JSON.
 
@@ -154,15 +154,15 @@ def plain(value: Any) -> Any:
     members of an enumeration their value. NaN and infinities become null.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_json_types(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(plain(key)): plain(one) for key, one in value.items()}
+        return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}
     if isinstance(value, Enum):
-        return plain(value.value)
+        return to_json_types(value.value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
+        return to_json_types(value.tolist())
     if isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -170,12 +170,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, tuple) and hasattr(value, '_asdict'):
-        return plain(value._asdict())
+        return to_json_types(value._asdict())
     if isinstance(value, (Sequence, Set)):
-        return [plain(one) for one in value]
+        return [to_json_types(one) for one in value]
     raise TypeError(f'{type(value).__name__} has no form in JSON.')
 
 
 def json_text(value: Any) -> str:
-    """Return the text of a JSON file that holds a value of types that `plain` converts."""
-    return json.dumps(plain(value), indent=2, allow_nan=False) + '\n'
+    """Return the text of a JSON file that holds a value of types that `to_json_types` converts."""
+    return json.dumps(to_json_types(value), indent=2, allow_nan=False) + '\n'

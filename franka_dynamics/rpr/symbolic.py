@@ -19,13 +19,13 @@ S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
 MASSES = M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Link 2, a box, has the central moment of inertia I2x about x2: BOX_A2_ALONG_Z. Busellato 2023
-# prints BOX_AS_PRINTED.
+# Link 2, a box, has the central moment of inertia I2x about x2: BOX_INERTIA_ABOUT_X. Busellato
+# 2023 prints BOX_INERTIA_IN_PAPER.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
-BOX_A2_ALONG_Z = M2 * (A2**2 + B2**2) / 12
-BOX_AS_PRINTED = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
+BOX_INERTIA_ABOUT_X = M2 * (A2**2 + B2**2) / 12
+BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class EquationsOfMotion:
     potential: sp.Expr
 
 
-def steps() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
+def link_transforms() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """Return T_0^1, T_1^2 and T_2^3, each (4, 4) (Busellato 2023, section 1.1)."""
     first = sp.Matrix([[C1, 0, S1, A1 * C1], [S1, 0, -C1, A1 * S1], [0, 1, 0, 0], [0, 0, 0, 1]])
     second = sp.Matrix([[0, 0, -1, 0], [1, 0, 0, 0], [0, -1, 0, D], [0, 0, 0, 1]])
@@ -52,13 +52,13 @@ def poses() -> list[sp.Matrix]:
     pose = sp.eye(4)
     pose[2, 3] = D0
     chain = [pose]
-    for step in steps():
+    for step in link_transforms():
         chain.append((chain[-1] * step).applyfunc(sp.expand))
     return chain
 
 
 def geometric_jacobian() -> sp.Matrix:
-    """Return J_G, (6, 3), with rows v = J_A, then omega (Busellato 2023, sections 1.4 and 1.5)."""
+    """Return the geometric Jacobian, (6, 3), rows v, omega (Busellato 2023, sections 1.4, 1.5)."""
     end = poses()[3]
     v = sp.Matrix.hstack(*(_slope(end[:3, 3], joint) for joint in range(3)))
     omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), poses()[2][:3, 2])
@@ -92,7 +92,7 @@ def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 
 @functools.cache
-def closed_forms() -> EquationsOfMotion:
+def equations_of_motion() -> EquationsOfMotion:
     """Return the equations of motion by Lagrange (Busellato 2023, sections 2 and 3, corrected)."""
     kinetic = sp.Integer(0)
     for mass, center, pose, tensor in zip(

@@ -55,7 +55,7 @@ class Link:
         return self.offset + self.tilt * sp.Matrix([0, 0, self.slide])
 
 
-def position(joint: int) -> sp.Symbol:
+def joint_symbol(joint: int) -> sp.Symbol:
     """Return the symbol of a joint's position."""
     return sp.Symbol(f'q{joint}', real=True)
 
@@ -71,7 +71,7 @@ def _moving(
     """Return the Link of frame i from constants and its joint's `kind` (None: a fixed frame)."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
     if kind is not JointKind.REVOLUTE:
-        slide = sp.Integer(0) if kind is None else position(i)
+        slide = sp.Integer(0) if kind is None else joint_symbol(i)
         return Link(offset, tilt, sine, cosine, slide)
     constant = sp.Matrix([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
     own_sine, own_cosine = sp.symbols(f's{i} c{i}', real=True)
@@ -139,7 +139,7 @@ class Kinematics:
     the Panda notebook's x_i, y_i and z_i, those of standard rows a_i and d_i (d_ibar for a
     prismatic joint, whose d_i varies). Frames are 1..n and n + 1, the flange. In this class {S} is
     the arm's frame {0}: the pose of the base is left out. Matrix entries are polynomials in the
-    symbols; only `step` expands the polynomials.
+    symbols; only `link_transform` expands the polynomials.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Kinematics:
             poses.append(rotation.row_join(origin).col_join(sp.Matrix([[0, 0, 0, 1]])))
         return poses
 
-    def step(self, frame: int) -> sp.Matrix:
+    def link_transform(self, frame: int) -> sp.Matrix:
         """Return the pose of a frame in the previous one, T_{i-1}^{-1} T_i, (4, 4)."""
         link = self.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))

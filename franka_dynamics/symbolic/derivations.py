@@ -9,7 +9,7 @@ import math
 import numpy as np
 import sympy as sp
 
-from .chain import Kinematics, position
+from .chain import joint_symbol, Kinematics
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..codegen.chain import build_chain
@@ -32,11 +32,12 @@ def kinematics(
     description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
-    Return the frames' poses, origins, axes, twists and Jacobians in the Panda notebook's names.
+    Return formulas of the frames' poses, origins, axes, twists and Jacobians.
 
-    Twists and Jacobians are (v, omega), as everywhere in this package; the notebook has (omega,
-    v). The arm may have either DH convention. `reference_frame` is the reference frame of the
-    Jacobians J_i: LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
+    Symbols are those of the Panda notebook (docs/theory/references.md). Twists and Jacobians are
+    (v, omega), as everywhere in this package; the notebook has (omega, v). The arm may have either
+    DH convention. `reference_frame` is the reference frame of the Jacobians J_i:
+    LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
 
     Raises
     ------
@@ -84,17 +85,17 @@ def kinematics(
 def symbols(description: ArmDescription) -> tuple[Formula, ...]:
     """Return formulas of the lengths, and of sine and cosine of constant angles and of joints."""
     turns = [
-        Formula(f'{letter}{i}', function(position(i)))
+        Formula(f'{letter}{i}', function(joint_symbol(i)))
         for i, joint in enumerate(description.joints, 1)
         if joint.kind is JointKind.REVOLUTE
         for letter, function in (('s', sp.sin), ('c', sp.cos))
     ]
     values = {str(letter): value for letter, value in Kinematics(description).values.items()}
-    return (*numbers(values), *turns)
+    return (*numeric_assignments(values), *turns)
 
 
 def _centers(description: ArmDescription) -> tuple[Formula, ...]:
-    return numbers(
+    return numeric_assignments(
         {
             f'{axis}c{i}': float(part)
             for i, link in enumerate(description.links, 1)
@@ -143,7 +144,7 @@ def equations(description: ArmDescription) -> list[Section]:
                 'X1_rotor: its rotor; gx, gy, gz: gravity in the space frame. C holds the '
                 'Christoffel symbols.',
             ),
-            numbers(dict(zip(names, run_time_values(description)))),
+            numeric_assignments(dict(zip(names, run_time_values(description)))),
         ),
         Section('terms that depend on these numbers alone', (), before),
         Section(
@@ -166,7 +167,7 @@ def step_by_step(description: ArmDescription) -> list[Section]:
             entries.append(_angle(row.beta))
         if i < flange:
             turns = description.joints[i - 1].kind is JointKind.REVOLUTE
-            entries[3 if turns else 2] += position(i)
+            entries[3 if turns else 2] += joint_symbol(i)
         rows.append(Formula(f'DH_{i}', sp.Matrix([entries])))
     order = (
         'Rx(alpha) Tx(a) Rz(theta) Tz(d)'
@@ -188,7 +189,7 @@ def step_by_step(description: ArmDescription) -> list[Section]:
             ('A_i is the pose of frame i in frame i - 1; T_i = A_1 ... A_i.',),
             (
                 *symbols(description),
-                *(Formula(f'A_{i}', forms.step(i)) for i in range(1, flange + 1)),
+                *(Formula(f'A_{i}', forms.link_transform(i)) for i in range(1, flange + 1)),
             ),
         ),
         *kinematics(description),
@@ -231,11 +232,11 @@ def _rpr_kinematics() -> list[Section]:
             ('S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',),
             (
                 *(
-                    Formula(str(letter), function(position(i)))
+                    Formula(str(letter), function(joint_symbol(i)))
                     for i, pair in ((1, (rpr.S1, rpr.C1)), (3, (rpr.S3, rpr.C3)))
                     for letter, function in zip(pair, (sp.sin, sp.cos))
                 ),
-                Formula('D', sp.Symbol('d2bar', real=True) + position(2)),
+                Formula('D', sp.Symbol('d2bar', real=True) + joint_symbol(2)),
                 *(Formula(f'T_b{i}', pose) for i, pose in enumerate(rpr.poses()) if i),
                 Formula('p_3', rpr.poses()[3][:3, 3]),
             ),
@@ -266,7 +267,7 @@ def _rpr_kinematics() -> list[Section]:
 
 
 def _rpr_dynamics() -> list[Section]:
-    forms = rpr.closed_forms()
+    forms = rpr.equations_of_motion()
     centers, tensors = rpr.centers_of_mass(), rpr.central_inertias()
     return [
         Section(
@@ -279,9 +280,9 @@ def _rpr_dynamics() -> list[Section]:
             ),
             (
                 *(Formula(f'p_l{i + 1}', center) for i, center in enumerate(centers)),
-                Formula('I2x', rpr.BOX_A2_ALONG_Z),
+                Formula('I2x', rpr.BOX_INERTIA_ABOUT_X),
                 *(Formula(f'I_l{i + 1}', tensor) for i, tensor in enumerate(tensors)),
-                Formula('I2x_printed', rpr.BOX_AS_PRINTED),
+                Formula('I2x_printed', rpr.BOX_INERTIA_IN_PAPER),
             ),
         ),
         Section(
@@ -309,7 +310,7 @@ def _rpr_dynamics() -> list[Section]:
     ]
 
 
-def numbers(values: dict[str, float]) -> tuple[Formula, ...]:
+def numeric_assignments(values: dict[str, float]) -> tuple[Formula, ...]:
     """Return a formula `symbol = number` for each entry of `values`."""
     # repr is the shortest text that reads back as the same number.
     return tuple(Formula(letter, repr(value)) for letter, value in values.items())

@@ -18,7 +18,8 @@ import re
 import sympy as sp
 
 # Number of characters on a line of a landscape A4 page, and on a line of plain text.
-LINE_WIDTH, _TEXT_WIDTH = 105, 99
+MAX_LATEX_LINE_WIDTH = 105
+_TEXT_WIDTH = 99
 _FUNCTIONS = ('atan2', 'cos', 'pi', 'sin', 'sqrt')
 _SHORT, _A_LINE = 24, 4  # largest width of formulas that share a line, and how many share it
 
@@ -99,24 +100,24 @@ def width(expression: sp.Expr) -> int:
     return len(text.replace('theta', 't').replace('alpha', 'a'))
 
 
-def parts_of(expression: sp.Expr) -> list[sp.Expr]:
+def split_into_lines(expression: sp.Expr) -> list[sp.Expr]:
     """
-    Return the lines of an expression, whose sum it is; a wide expression is expanded.
+    Split a wide expression into terms for one line each; their sum is the expression.
 
     Each line has as many terms as fit on the page by their approximate `width`, at least one.
     """
-    if width(expression) <= LINE_WIDTH:
+    if width(expression) <= MAX_LATEX_LINE_WIDTH:
         return [expression]
     groups: list[list[sp.Expr]] = [[]]
     for term in sp.expand(expression).as_ordered_terms():
-        if groups[-1] and width(sp.Add(*groups[-1])) + width(term) > LINE_WIDTH - 3:
+        if groups[-1] and width(sp.Add(*groups[-1])) + width(term) > MAX_LATEX_LINE_WIDTH - 3:
             groups.append([])
         groups[-1].append(term)
     return [sp.Add(*group) for group in groups]
 
 
 def _lines(expression: sp.Expr) -> list[str]:
-    first, *others = parts_of(expression)
+    first, *others = split_into_lines(expression)
     lines = [_latex(first)]
     for part in others:
         negative = part.as_ordered_terms()[0].could_extract_minus_sign()
@@ -126,7 +127,7 @@ def _lines(expression: sp.Expr) -> list[str]:
 
 def _fits(matrix: sp.Matrix) -> bool:
     columns = [max(width(entry) for entry in matrix.col(j)) for j in range(matrix.cols)]
-    return sum(columns) + 2 * matrix.cols <= LINE_WIDTH
+    return sum(columns) + 2 * matrix.cols <= MAX_LATEX_LINE_WIDTH
 
 
 def _rows(formula: Formula) -> Iterator[tuple[str, list[str]]]:

@@ -20,7 +20,9 @@ from franka_dynamics.recordings.recording import read_recording, write_recording
 from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q, SIDE_BY_SIDE, write_side_by_side
 
 FER = load('fer')
-HEADER = 't,' + ','.join(f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8))
+HEADER_STAMP = 't,' + ','.join(
+    f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8)
+)
 COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
 
 
@@ -29,7 +31,7 @@ def log(simulate, tmp_path):
     """Return the CSV of an arm with friction."""
     made = simulate(FER, duration=3.0, rate=100.0, friction=FER.friction)
     path, rows = tmp_path / 'log.csv', np.column_stack([made.time, made.q, made.dq, made.effort])
-    np.savetxt(path, rows, fmt='%.17e', delimiter=',', header=HEADER, comments='')
+    np.savetxt(path, rows, fmt='%.17e', delimiter=',', header=HEADER_STAMP, comments='')
     return path
 
 

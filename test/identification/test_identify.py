@@ -15,7 +15,7 @@ from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.sources import require_motion
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.replay import fit
+from franka_dynamics.recordings.replay import evaluate
 from franka_dynamics.report.identification import conclusion, details
 
 from ..agreement import refuses
@@ -161,7 +161,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = slow_work(truth, friction, 9, reach=0.5)
-    own, start = (fit(arm, prepare(elsewhere)).rigid.E for arm in (result.arm, FR3))
+    own, start = (evaluate(arm, prepare(elsewhere)).rigid.E for arm in (result.arm, FR3))
     assert own < 0.8 * start
 
 

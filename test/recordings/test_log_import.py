@@ -23,13 +23,13 @@ Q = 0.5 * np.sin(3.0 * TIME[:, None] + np.arange(7))
 DQ = 1.5 * np.cos(3.0 * TIME[:, None] + np.arange(7))
 EFFORT = np.random.default_rng(0).normal(0.0, 5.0, (ROWS, 7))
 TABLE, DATA = np.column_stack([TIME, Q, DQ, EFFORT]), {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}
-HEADER = ['t', *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8))]
+HEADER_STAMP = ['t', *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8))]
 NAMED = ColumnMap('q{}', 'tau{}', 'dq{}', stamp='t')
 NUMBERED = ColumnMap('2-8', '16-22', '9-15', stamp='1')
 ARRAYS = ColumnMap('q', 'tau', 'dq', stamp='t')
 
 
-def text(delimiter=',', edit=str, header=HEADER, comments=''):
+def text(delimiter=',', edit=str, header=HEADER_STAMP, comments=''):
     """Return a function that writes the table as text, with all 18 digits, and edits the text."""
 
     def write(path):
@@ -101,7 +101,9 @@ def write_matlab_73(path):
 
 def write_iso_dates(path):
     dates = pytest.importorskip('pandas').to_datetime(np.round(1e9 * TIME).astype('int64'))
-    frame(t=dates.astype(str), **dict(zip(HEADER[1:], TABLE.T[1:]))).to_csv(path, index=False)
+    frame(t=dates.astype(str), **dict(zip(HEADER_STAMP[1:], TABLE.T[1:]))).to_csv(
+        path, index=False
+    )
 
 
 def write_lists(path):
@@ -111,13 +113,16 @@ def write_lists(path):
 
 def write_two_stamps(path):
     ns = np.round(1e9 * TIME).astype('int64')
-    rest = dict(zip(HEADER[1:], TABLE.T[1:]))
+    rest = dict(zip(HEADER_STAMP[1:], TABLE.T[1:]))
     frame(sec=ns // 10**9, nanosec=ns % 10**9, **rest).to_csv(path, index=False)
 
 
 def write_merged(path):
     """Write rows of another topic, which have a stamp only, in between."""
-    states, others = frame(**dict(zip(HEADER, TABLE.T))), frame(t=TIME[:-1] + 0.002, mode=2.0)
+    states, others = (
+        frame(**dict(zip(HEADER_STAMP, TABLE.T))),
+        frame(t=TIME[:-1] + 0.002, mode=2.0),
+    )
     both = pytest.importorskip('pandas').concat([states, others])
     both.sort_values('t').to_csv(path, index=False)
 
@@ -164,7 +169,7 @@ FORMS = {
         lambda path: np.savez(path, **{**DATA, 'q': np.column_stack([Q, TIME])}),
         replace(ARRAYS, position='q[1-7]'),
     ),
-    'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER, TABLE.T))), NAMED),
+    'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER_STAMP, TABLE.T))), NAMED),
     'rows.npz': (lambda path: np.savez(path, **{k: one.T for k, one in DATA.items()}), ARRAYS),
     'arrays.h5': (write_hdf5, ARRAYS),
     'lists.parquet': (write_parquet, ARRAYS),
@@ -221,7 +226,7 @@ def test_without_velocity_it_is_derived_and_said_so():
 
 
 def lines(*rows):
-    return '\n'.join([','.join(HEADER), *rows, ''])
+    return '\n'.join([','.join(HEADER_STAMP), *rows, ''])
 
 
 GOOD = ','.join(['0.0'] * 22)

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.plausibility import faults, suspicions
+from franka_dynamics.recordings.plausibility import faults, plausibility_warnings
 
 from ..agreement import refuses
 
@@ -26,7 +26,7 @@ def test_nothing_is_suspected_in_sound_recordings(sound, fer_recording, fer_1khz
     joints = tuple(replace(one, limits=replace(one.limits, effort=0.0)) for one in FER.joints)
     for recording in (sound, fer_recording, fer_1khz_recording):
         for arm in (FER, load('fer', 'franka_description'), replace(FER, joints=joints)):
-            assert suspicions(recording, arm) == ()
+            assert plausibility_warnings(recording, arm) == ()
 
 
 def at(field, joint, value, rows=slice(None)):
@@ -65,7 +65,7 @@ def times(field, factor, joint=slice(None)):
     ],
 )
 def test_what_is_odd_is_told_with_joint_and_figures(sound, change, names):
-    first, *others = suspicions(change(sound), FER)
+    first, *others = plausibility_warnings(change(sound), FER)
     assert [name for name in names if name not in first] == [], first
     # Motions of wrong positions are impossible in other ways, too.
     assert not others or first.startswith('positions')
@@ -122,4 +122,4 @@ def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
 
 def test_effort_of_zero_is_refused(sound):
     with refuses(RecordingError, 'effort'):
-        suspicions(replace(sound, effort=np.zeros_like(sound.effort)), FER)
+        plausibility_warnings(replace(sound, effort=np.zeros_like(sound.effort)), FER)

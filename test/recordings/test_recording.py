@@ -12,7 +12,7 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
-from franka_dynamics.recordings.rosbag import names_in_bag
+from franka_dynamics.recordings.rosbag import joint_names_in_bag
 from franka_dynamics.recordings.unclosed import closed_copy
 
 from ..agreement import refuses
@@ -23,7 +23,7 @@ GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
 
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
-JOINT_STATE, HEADER, TIME = (
+JOINT_STATE, HEADER_STAMP, TIME = (
     TYPES.types[name]
     for name in (
         'sensor_msgs/msg/JointState',
@@ -49,7 +49,7 @@ def write_joint_states(path, messages, *, topic='/joint_states', received_ns=Non
         for i, message in enumerate(messages):
             stamp = int(message['stamp_ns'])
             columns = (np.array(message[field], dtype=float) for field in FIELDS)
-            at = HEADER(TIME(*divmod(stamp, 10**9)), '')
+            at = HEADER_STAMP(TIME(*divmod(stamp, 10**9)), '')
             data = TYPES.serialize_cdr(
                 JOINT_STATE(at, list(message['name']), *columns), JOINT_STATE.__msgtype__
             )
@@ -330,7 +330,7 @@ def test_robot_states_of_franka_ros2_give_their_measured_joint_states(
     actual = read_recording(bag, FER.joint_names)
     assert_same_states(actual, simulate(FER, duration=2.0))
     assert actual.topic == '/franka_robot_state_broadcaster/robot_state'
-    assert names_in_bag(bag) == list(FER.joint_names)
+    assert joint_names_in_bag(bag) == list(FER.joint_names)
 
 
 def test_joint_states_are_preferred_to_robot_states(simulate, messages, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.replay import equally_good, fit, fit_all, replay_columns
+from franka_dynamics.recordings.replay import equally_good, evaluate, evaluate_all, friction_column
 
 FER = load('fer')
 
@@ -30,20 +30,20 @@ def test_a_real_arms_metric_e_has_its_published_value(
 ):
     arm = load('fer', inertial_set, hand=hand)
     motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
-    assert fit(arm, motion).rigid.E == pytest.approx(filtered, abs=1e-3)
-    rigid = fit(replace(arm, friction=None), motion)
+    assert evaluate(arm, motion).rigid.E == pytest.approx(filtered, abs=1e-3)
+    rigid = evaluate(replace(arm, friction=None), motion)
     assert unfiltered is None or rigid.unfiltered.E == pytest.approx(unfiltered, abs=1e-3)
 
 
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     rubbing = load('fer')
-    found = fit(rubbing, prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction)))
+    found = evaluate(rubbing, prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction)))
     assert found.filtered.E < 0.4 * found.rigid.E
     arm = replace(load('fer'), friction=None)
-    result = fit(arm, prepare(simulate(arm, rate=100.0)))
+    result = evaluate(arm, prepare(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.
     assert result.filtered.E < 0.2
-    assert fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).filtered.E > 1.0
+    assert evaluate(load('fer', hand='franka_hand'), prepare(simulate(arm))).filtered.E > 1.0
 
 
 def test_braked_seconds_are_named_and_left_out(simulate):
@@ -65,7 +65,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
 def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(fer_recording):
     arms = [load('fer', name, hand='none') for name in ('gaz2019', 'ledezma2021')]
     arms.append(load('fer', hand='franka_hand'))
-    motion = prepare(fer_recording, columns=replay_columns(FER.friction))
-    fits = fit_all(arms, motion)
+    motion = prepare(fer_recording, columns=friction_column(FER.friction))
+    fits = evaluate_all(arms, motion)
     (other,) = equally_good(fits, motion)
     assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')

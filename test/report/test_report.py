@@ -13,7 +13,6 @@ from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.report.arm import arm_tables, inertia_rows, origins
-from franka_dynamics.report.bodies import ellipsoid_axes
 from franka_dynamics.report.elements import (
     figure_of_size,
     heading,
@@ -23,7 +22,8 @@ from franka_dynamics.report.elements import (
     rounded,
 )
 from franka_dynamics.report.frames import frames_figure
-from franka_dynamics.report.table import Cell, Head, plain, Table
+from franka_dynamics.report.payload_drawing import ellipsoid_axes
+from franka_dynamics.report.table import Cell, Table, TableColumn, to_json_types
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.transpose(
@@ -103,7 +103,7 @@ def shown(table, width):
 
 
 def test_foreign_text_is_shown_as_it_is():
-    table = Table(MARKUP, [MARKUP, Head('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
+    table = Table(MARKUP, [MARKUP, TableColumn('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
     assert shown(table, 300).count(MARKUP) == 4
 
 
@@ -112,10 +112,10 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
         'kind': JointKind.REVOLUTE,
         'array': np.array([[1.0, np.nan], [3.0, 4.0]]),
         'numbers': (np.False_, np.float64('inf'), np.int64(3)),
-        'head': Head('q', 'rad'),
+        'head': TableColumn('q', 'rad'),
         'others': (Path('a/b'), None, True),
     }
-    assert plain(given) == {
+    assert to_json_types(given) == {
         'kind': 'revolute',
         'array': [[1.0, None], [3.0, 4.0]],
         'numbers': [False, None, 3],
@@ -123,7 +123,7 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
         'others': ['a/b', None, True],
     }
     with pytest.raises(TypeError):
-        plain(object())
+        to_json_types(object())
 
 
 @pytest.mark.parametrize('name', ['fer', 'rpr'])

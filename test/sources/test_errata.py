@@ -35,7 +35,7 @@ H1, R1, A2, B2, C2, H3, R3 = 0.2, 0.03, 0.3, 0.05, 0.06, 0.4, 0.025
 M1, M2, M3, G = 1.3, 1.1, 0.9, 9.81
 
 
-def closed_forms(q, dq, lengths):
+def equations_of_motion(q, dq, lengths):
     """Return the values of the package's symbolic Jacobian and equations of motion."""
     sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
     from franka_dynamics.rpr import symbolic as rpr
@@ -45,7 +45,7 @@ def closed_forms(q, dq, lengths):
     at |= dict(zip((*rpr.MASSES, rpr.G), (M1, M2, M3, G))) | dict(zip(rpr.RATES, dq))
     at |= {rpr.I2X: M2 * (B2**2 + C2**2) / 12}  # as printed
     at |= dict(zip((rpr.S1, rpr.C1, rpr.S3, rpr.C3), (*turned(q[0]), *turned(q[2]))))
-    forms = rpr.closed_forms()
+    forms = rpr.equations_of_motion()
     return {
         name: np.squeeze(np.array(sp.Matrix([value]).subs(at).tolist(), dtype=float))
         for name, value in (
@@ -67,7 +67,7 @@ def rpr_report():
     box = Box(size=(A2, B2, C2), center=(0, 0, A2 / 2), mass=M2).link()  # as printed
     first = Cylinder(radius=R1, length=H1, axis='x', center=(H1 / 2, 0, 0), mass=M1).link()
     arm = replace(load('rpr'), links=(first, box, cylinder), friction=None)
-    model, closed = NewtonEulerModel(arm), closed_forms(q, dq, (D0, A1, A3, D))
+    model, closed = NewtonEulerModel(arm), equations_of_motion(q, dq, (D0, A1, A3, D))
     frames = model.frames(q)
     p = frames[2, :3, 3]
 

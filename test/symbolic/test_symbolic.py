@@ -20,7 +20,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import FrameError
 from franka_dynamics.rpr.kinematics import RprKinematics
 from franka_dynamics.symbolic import derivations, rendering
-from franka_dynamics.symbolic.chain import Kinematics, position
+from franka_dynamics.symbolic.chain import joint_symbol, Kinematics
 from franka_dynamics.symbolic.derivations import kinematics
 from franka_dynamics.symbolic.rendering import as_latex, as_text, Formula, Section
 
@@ -41,7 +41,7 @@ def evaluated(expression, forms, q, description=None):
     """Return a symbolic matrix evaluated at joint positions."""
     numbers = dict(forms.values)
     for i, link in enumerate(forms.links[: forms.n]):
-        numbers |= {position(i + 1): q[i]}
+        numbers |= {joint_symbol(i + 1): q[i]}
         if link.slide == 0:  # revolute
             numbers |= {link.sine: np.sin(q[i]), link.cosine: np.cos(q[i])}
         if description is not None:
@@ -92,7 +92,7 @@ def test_frames_of_standard_rows_are_the_rows_own():
     q = np.random.default_rng(2).uniform(-0.5, 0.5, 3)
     frames = [np.eye(4), *NewtonEulerModel(arm).frames(q)]
     for i in range(1, 5):
-        step = evaluated(forms.step(i), forms, q)
+        step = evaluated(forms.link_transform(i), forms, q)
         np.testing.assert_allclose(frames[i - 1] @ step, frames[i], rtol=0.0, atol=ATOL)
         pose = evaluated(forms.pose(i), forms, q)
         np.testing.assert_allclose(pose, frames[i], rtol=0.0, atol=ATOL)
@@ -186,8 +186,8 @@ def test_groups_environments_and_tags_of_a_derivation_close(report):
     ],
 )
 def test_a_long_expression_goes_on_below_in_short_lines_that_say_the_same(expression, monkeypatch):
-    monkeypatch.setattr(rendering, 'LINE_WIDTH', 20)
-    parts = rendering.parts_of(expression)
+    monkeypatch.setattr(rendering, 'MAX_LATEX_LINE_WIDTH', 20)
+    parts = rendering.split_into_lines(expression)
     assert len(parts) > 1
     assert sp.expand(sp.Add(*parts) - expression) == 0
     latex = as_latex([Section('', (), (Formula('x', expression),))])

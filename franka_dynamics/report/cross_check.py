@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The cross-check of dynamics formulations, and doubts about a URDF: JSON, tables, sentences."""
+"""Reports of the cross-check of formulations and of implausible URDF values, also as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import Cell, Head, plain, Table
+from .table import Cell, Table, TableColumn, to_json_types
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..urdf.plausibility import Doubt
@@ -44,12 +44,12 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
             for joint, link in zip(arm.joint_names, arm.links)
         ],
     }
-    result: dict[str, Any] = plain(data)
+    result: dict[str, Any] = to_json_types(data)
     return result
 
 
 def agreement_sentence(agreement: Agreement) -> str:
-    """Return the largest difference and what it was measured with."""
+    """Return a sentence with the largest difference between formulations and the states tested."""
     return (
         f'largest difference from Pinocchio {agreement.largest:.1e}, tolerance '
         f'{agreement.tolerance:.0e} ({agreement.states} states, seed {agreement.seed})'
@@ -69,8 +69,8 @@ def condition_notes(arm: ArmDescription) -> list[str]:
     ]
 
 
-def doubt_tables(doubts: Sequence[Doubt], source: str) -> list[Table]:
-    """Return a table of what is doubtful about the numbers of a URDF, or none."""
+def implausible_value_tables(doubts: Sequence[Doubt], source: str) -> list[Table]:
+    """Return a table of implausible URDF values, or an empty list."""
     rows = [(one.place, one.entry, one.reason) for one in doubts]
     title = f'numbers of {source} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
@@ -82,7 +82,7 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
     quantities = Table(
         f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '
         'the state)',
-        ['quantity', *(Head(name, form='.1e') for name in agreement.formulations)],
+        ['quantity', *(TableColumn(name, form='.1e') for name in agreement.formulations)],
         [
             [
                 f'{quantity} [{units[quantity]}]',
@@ -99,17 +99,18 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 def consistency_table(arm: ArmDescription) -> Table:
     """
-    Return a table of each link's mass, least pseudo-inertia eigenvalue and A + B - C.
+    Return a table of each link's mass and margins of physical consistency.
 
-    A, B and C are the principal moments at the centre of mass, C the largest.
+    The margins are the smallest eigenvalue of the pseudo-inertia and A + B - C of the principal
+    moments at the centre of mass, C the largest.
     """
     return Table(
         'physical consistency (negative: no such body exists)',
         [
             'link behind',
-            Head('mass', 'kg', '.4f'),
-            Head('eigenvalue of the pseudo-inertia', form='.3g'),
-            Head('A + B - C', 'kg m^2', '.3g'),
+            TableColumn('mass', 'kg', '.4f'),
+            TableColumn('eigenvalue of the pseudo-inertia', form='.3g'),
+            TableColumn('A + B - C', 'kg m^2', '.3g'),
         ],
         [
             [
