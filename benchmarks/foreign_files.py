@@ -42,7 +42,7 @@ import pinocchio as pin
 import franka_dynamics as fd
 from franka_dynamics.arm import ArmDescription
 from franka_dynamics.codegen.equations import Quantity
-from franka_dynamics.errors import CrosscheckError, UrdfChoiceError
+from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError
 from franka_dynamics.typing import Array
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
 
@@ -200,7 +200,7 @@ def rows_of(file: Path, code: bool) -> list[dict[str, Any]]:
         joints = choices.pop(0)
         try:
             rows.append(outcome(str(file), joints, code))
-        except UrdfChoiceError as error:
+        except AmbiguousUrdfError as error:
             choices += error.choices[:MOST_CHOICES]
             rows.append({'outcome': 'refused', 'why': str(error)})
         except fd.FrankaDynamicsError as error:

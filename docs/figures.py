@@ -219,7 +219,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (urdf_check._ROUNDED, urdf_check._ROUNDED),
             ),
             ('The relative difference may be at most {}', (crosscheck.TOLERANCE,)),
-            ('rounded within {}', (float(f'{published.ROUNDING:.1g}'),)),
+            ('rounded within {}', (float(f'{published.PUBLISHED_ROUNDING:.1g}'),)),
         ],
         'docs/howto/watch.md': [
             (

@@ -118,7 +118,7 @@ def load_arm(
     if payload is None:
         return description
     body = as_payload(payload)
-    description.require_load(body.mass)
+    description.require_within_rated_load(body.mass)
     return replace(description.with_payload(body), carried=description.carried + body.mass)
 
 

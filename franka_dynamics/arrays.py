@@ -19,7 +19,7 @@ _MAX_SHOWN_CHARACTERS = 200
 Shape = tuple[int | EllipsisType | None, ...]
 
 
-class ByValue:
+class ComparedByValue:
     """
     Base class of frozen dataclasses that hold arrays: equal if all their fields are.
 
@@ -190,7 +190,7 @@ def joint_values(
     )
 
 
-def require_states(
+def broadcast_state_shape(
     shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]
 ) -> tuple[int, ...]:
     """

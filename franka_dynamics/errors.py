@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, TypeVar
 
-_MAX_SHOWN_CHARACTERS, _MAX_LISTED = 60, 12
+_MAX_SHOWN_CHARACTERS = 60
+_MAX_LISTED = 12
 _Member = TypeVar('_Member', bound=Enum)
 
 
@@ -36,7 +37,7 @@ def listed(names: Sequence[object]) -> str:
     return shown if len(names) <= _MAX_LISTED else f'{shown}, ... ({len(names)} in all)'
 
 
-def unreadable(path: object, error: OSError) -> str:
+def unreadable_file_message(path: object, error: OSError) -> str:
     """Return the error message for a file that cannot be opened."""
     return f'{path} cannot be read: {error.strerror}. Correct its path or its permissions.'
 
@@ -52,7 +53,7 @@ class FrankaDynamicsError(Exception):
     status = 2
 
 
-def member(
+def as_enum(
     kind: type[_Member], word: object, name: str, error: type[FrankaDynamicsError]
 ) -> _Member:
     """Return the member of an Enum that is `word` or has the value `word`; else raise `error`."""
@@ -76,10 +77,10 @@ class UrdfError(DescriptionError):
 
 
 class UrdfWarning(UserWarning):
-    """What a URDF says, or lacks, changes the torques of the arm that was loaded from it."""
+    """An unusual or missing entry of a URDF changes the torques of the arm loaded from it."""
 
 
-class UrdfChoiceError(UrdfError):
+class AmbiguousUrdfError(UrdfError):
     """
     It is not clear which moving joints of a URDF are the arm.
 
@@ -186,7 +187,7 @@ class JointStateError(FrankaDynamicsError, ValueError):
 
 
 class NotStartedError(FrankaDynamicsError):
-    """Torques cannot be commanded again yet; the message says what is in the way."""
+    """The controller cannot start or resume torques yet; the message says why."""
 
 
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
@@ -202,7 +203,7 @@ class BeyondLimitError(ReferenceRefusedError):
 
 
 class NotRunningError(ReferenceRefusedError):
-    """No torque is sent that could follow a reference."""
+    """The controller sends no torques, so that the arm cannot follow a reference."""
 
 
 class TreeError(FrankaDynamicsError, ValueError):

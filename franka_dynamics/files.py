@@ -16,16 +16,16 @@ from .errors import OutputError
 
 # What the system says of a full disk or quota, too large a file, or a broken disk. The OSError
 # does not say which file could not be written.
-NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+WRITE_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
-def naming_what_is_not_written(target: Path, *numbers: int) -> Iterator[None]:
-    """Raise OutputError, which names `target`, for an OSError of these numbers (full disk)."""
+def naming_output_file(target: Path, *numbers: int) -> Iterator[None]:
+    """Turn an OSError with one of the errno `numbers` into an OutputError naming `target`."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (numbers or NOT_WRITTEN):
+        if error.errno not in (numbers or WRITE_ERROR_NUMBERS):
             raise
         # h5py's OSError has a paragraph in place of the system's words.
         raise OutputError(
@@ -34,7 +34,7 @@ def naming_what_is_not_written(target: Path, *numbers: int) -> Iterator[None]:
 
 
 @contextmanager
-def complete_or_absent(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
 
@@ -51,14 +51,14 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     """
     target = writable_file(path)
     if target.exists() and not target.is_file():
-        with naming_what_is_not_written(target):
+        with naming_output_file(target):
             yield target
         return
     file = target.resolve()
     scratch = file.with_name(f'.{file.stem}-{secrets.token_hex(4)}{file.suffix}')
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with naming_what_is_not_written(target):
+        with naming_output_file(target):
             yield scratch
             scratch.replace(file)
     finally:
@@ -67,7 +67,7 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file so that it appears complete or not at all."""
-    with complete_or_absent(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(text, encoding='utf-8')
 
 
@@ -108,7 +108,7 @@ def writable_folder(path: str | Path) -> Path:
 
 def _require_writable(folder: Path, target: Path) -> None:
     """Raise OutputError if a folder can neither be written to nor created."""
-    with naming_what_is_not_written(target, *errno.errorcode):
+    with naming_output_file(target, *errno.errorcode):
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
         # A file is created on trial, because permissions alone do not reveal a file system that
         # refuses new files, such as /proc, or a name that is too long.

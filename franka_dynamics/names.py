@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Words and values that users write, for library and command line; importing imports no NumPy."""
+"""Option values and defaults of library and command line; the module does not import NumPy."""
 
 from enum import Enum
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame; FCI's value
 AS_LISTED = 'as_listed'  # as `hand`: keep the hand with which the inertial set was published
 NO_HAND = 'none'  # as `hand`: take the hand off
-NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
-REPAIRS = (NEAREST_WITHIN_ROUNDING,)  # of an inertial set
-DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
+REPAIR_TO_NEAREST = 'nearest_within_rounding'
+REPAIRS = (REPAIR_TO_NEAREST,)  # of an inertial set
+GRAVITY_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 FORMATS = ('urdf', 'mjcf')  # in which an arm can be written
 # SCHED_FIFO priority of control threads, as of ros2_control's controller manager: users permit it.
 REALTIME_PRIORITY = 50
@@ -22,7 +22,7 @@ class Convention(str, Enum):
     STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1
 
 
-def decimal(text: str) -> float:
+def parse_float(text: str) -> float:
     """
     Convert a string to a float.
 

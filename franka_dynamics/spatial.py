@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import InertiaError, member, RigidMotionError
+from .errors import as_enum, InertiaError, RigidMotionError
 from .typing import Array
 
 
@@ -158,10 +158,10 @@ def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
 
 def adjoint(transform: ArrayLike) -> Array:
     """
-    Return Ad(T), (..., 6, 6), which maps a twist (v, omega) from the inner to the outer frame.
+    Return Ad(T), (..., 6, 6), which maps a twist (v, omega) in a frame with the pose T.
 
-    T = (R, p) is the pose of the inner frame in the outer frame, and Ad(T) = [[R, [p] R], [0, R]].
-    If T is the pose of a body, Ad(T) maps its body twist to its spatial twist.
+    The twist is mapped to the reference frame of the pose T = (R, p); Ad(T) = [[R, [p] R], [0,
+    R]]. If T is the pose of a body, Ad(T) maps its body twist to its spatial twist.
     """
     matrix = np.asarray(transform, dtype=float)
     rotation, origin = matrix[..., :3, :3], matrix[..., :3, 3]
@@ -217,7 +217,7 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
     direction, foot = np.broadcast_arrays(
         np.asarray(axis, dtype=float), np.asarray(point, dtype=float)
     )
-    if member(JointKind, kind, 'The kind of a joint', RigidMotionError) is JointKind.PRISMATIC:
+    if as_enum(JointKind, kind, 'The kind of a joint', RigidMotionError) is JointKind.PRISMATIC:
         return np.concatenate((direction, np.zeros_like(direction)), axis=-1)
     return np.concatenate((-np.cross(direction, foot), direction), axis=-1)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Types that annotations share."""
+"""Type aliases for annotations."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics import resources
 from franka_dynamics.errors import DescriptionError
-from franka_dynamics.files import complete_or_absent, write_text
+from franka_dynamics.files import atomic_write, write_text
 
 from .agreement import refuses
 from .processes import run_python
@@ -33,7 +33,7 @@ def test_a_file_written_to_a_new_folder_is_alone_there(tmp_path):
 def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path):
     target = tmp_path / 'arm.yaml'
     write_text(target, 'older')
-    with pytest.raises(ZeroDivisionError), complete_or_absent(target) as scratch:
+    with pytest.raises(ZeroDivisionError), atomic_write(target) as scratch:
         assert scratch.suffix == '.yaml'
         scratch.write_text('half')
         raise ZeroDivisionError

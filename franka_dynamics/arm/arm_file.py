@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from .bodies import Body, InertiaAbout, Pose
+from .bodies import Body, InertiaReferencePoint, Pose
 from .consistency import repaired
 from .description import ArmDescription, ArmFields
-from .hand_file import available_hands, hand_file, is_file_name, load_hand
+from .hand_file import available_hands, hand_file_path, is_file_name, load_hand
 from .inertia import LinkInertia
-from .plausibility import effort_questions
-from .typed_file import FieldError, nested_in, Positive, read_typed
+from .plausibility import implausible_effort_limits
+from .typed_file import FieldError, Positive, prepend_keys, read_typed
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
 from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
@@ -34,7 +34,7 @@ class InertialSet:
 
     source: str
     notes: str = ''
-    inertia_about: InertiaAbout | None = None
+    inertia_about: InertiaReferencePoint | None = None
     hand: str = NO_HAND
     rounding: Positive | None = None
     repairs: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class InertialSet:
 
     def __post_init__(self) -> None:
         """Raise FieldError for an unknown hand, or a link's tensor without `inertia_about`."""
-        if self.hand != NO_HAND and not hand_file(self.hand).is_file():
+        if self.hand != NO_HAND and not hand_file_path(self.hand).is_file():
             raise FieldError(
                 f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '
                 'hand file',
@@ -55,17 +55,17 @@ class InertialSet:
         """Return the inertias of the links, each about the origin of its DH frame."""
         found = []
         for i, body in enumerate(self.links):
-            with nested_in('links', i):
-                found.append(body.link(self.inertia_about))
+            with prepend_keys('links', i):
+                found.append(body.link_inertia(self.inertia_about))
         return tuple(found)
 
     def base_inertia(self) -> LinkInertia | None:
         """Return the fixed base's inertia about the origin of frame {0}, or None if not stated."""
-        return None if self.base_link is None else self.base_link.link(self.inertia_about)
+        return None if self.base_link is None else self.base_link.link_inertia(self.inertia_about)
 
 
 class Family(str, Enum):
-    """Whose links an arm has: Franka's have known shapes and take the shipped hands."""
+    """Family of an arm: Franka arms have known link shapes and take the shipped hands."""
 
     FRANKA = 'franka'
     OTHER = 'other'
@@ -142,7 +142,7 @@ def load(
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
-    spelled = shipped_name(arm)
+    spelled = canonical_arm_name(arm)
     alias = spelled if spelled in ARM_NAME_ALIASES else file.name
     joints = (
         replace(joint, name=prefix + joint.name.replace(file.name, alias, 1))
@@ -156,7 +156,7 @@ def load(
     inertial = file.inertial_sets[chosen]
     try:
         description = ArmDescription(
-            **{**file.shared(), 'joints': tuple(joints)},
+            **{**file.shared_fields(), 'joints': tuple(joints)},
             links=inertial.inertias(),
             base=np.eye(4) if file.base is None else file.base.matrix(),
             base_link=inertial.base_inertia(),
@@ -171,7 +171,7 @@ def load(
         description.require_home_within_limits()
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
-    for question in effort_questions(description).values():
+    for question in implausible_effort_limits(description).values():
         raise DescriptionError(f'{path}: {question} Leave the limit out where none is known.')
     description = with_hand(description, hand)
     if repair is None or not description.inconsistencies():
@@ -189,7 +189,7 @@ def load(
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     """Return an arm with its hand replaced by `hand`, which is given as in `load`."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
-    hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand
+    hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
     if description.hand != NO_HAND:
@@ -207,11 +207,11 @@ def is_urdf(arm: object) -> bool:
 
 
 def is_urdf_text(arm: object) -> bool:
-    """Return whether an arm is given as the text of a URDF: XML begins with <."""
+    """Return whether a string is the text of a URDF, which begins with <, and no name or path."""
     return isinstance(arm, str) and arm.lstrip().startswith('<')
 
 
-def shipped_name(arm: str | Path) -> str:
+def canonical_arm_name(arm: str | Path) -> str:
     """Return an arm's name as the shipped files spell it: FR3v2.1 and fr3v2-1 are fr3v2_1."""
     return str(arm).lower().replace('.', '_').replace('-', '_')
 
@@ -223,7 +223,7 @@ def _arm_path(arm: str | Path) -> Path:
             f'{text} is a URDF, and an arm file is needed here; write one with '
             f'"franka-dynamics arm import {text} --output arm.yaml".'
         )
-    own, names, name = Path(text).expanduser(), available_arms(), shipped_name(text)
+    own, names, name = Path(text).expanduser(), available_arms(), canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
     path = own if is_file_name(text) else shipped
     if path.is_file():

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .arm_file import ArmFile, InertialSet
-from .bodies import Body, InertiaAbout, Pose
+from .bodies import Body, InertiaReferencePoint, Pose
 from .description import ArmDescription
-from .plausibility import effort_questions
+from .plausibility import implausible_effort_limits
 from .strict_yaml import yaml_text
-from .typed_file import decode, dotted, encode, FieldError
+from .typed_file import decode, dotted_path, encode, FieldError
 from ..errors import DescriptionError
 from ..spatial import rpy_from_rotation
 
@@ -61,9 +61,9 @@ def arm_file_text(
     except FieldError as error:
         raise DescriptionError(
             f'{description.name!r} cannot be written to an arm file: '
-            f'{dotted(content, error.keys)} {error.problem}.'
+            f'{dotted_path(content, error.keys)} {error.problem}.'
         ) from error
-    for question in effort_questions(description).values():
+    for question in implausible_effort_limits(description).values():
         raise DescriptionError(
             f'{description.name!r} cannot be written to an arm file: {question} Make the limit '
             'infinite where none is known.'
@@ -82,15 +82,15 @@ def _arm_file(
     inertial = InertialSet(
         source=origin,
         notes=notes,
-        inertia_about=InertiaAbout.FRAME_ORIGIN,
+        inertia_about=InertiaReferencePoint.FRAME_ORIGIN,
         hand=description.hand,
         rounding=description.rounding or None,
         repairs=description.repairs,
-        links=tuple(Body.of(link) for link in description.links),
-        base_link=None if base_link is None else Body.of(base_link),
+        links=tuple(Body.from_inertia(link) for link in description.links),
+        base_link=None if base_link is None else Body.from_inertia(base_link),
     )
     return ArmFile(
-        **description.shared(),
+        **description.shared_fields(),
         title=title or description.name,
         source=origin,
         base=None

@@ -14,19 +14,19 @@ from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import (
     Angles,
     FieldError,
-    nested_in,
     NotNegative,
-    OneOf,
     Positive,
+    prepend_keys,
     Six,
     Sizes,
+    TaggedUnion,
     Vector,
 )
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
 
-class InertiaAbout(str, Enum):
+class InertiaReferencePoint(str, Enum):
     """The point about which a published inertia tensor is given."""
 
     FRAME_ORIGIN = 'frame_origin'
@@ -42,8 +42,8 @@ class Axis(str, Enum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Homogeneous:
-    """A solid with its centre at `center` [m]; exactly one of `mass` [kg], `density` [kg/m^3]."""
+class HomogeneousSolid:
+    """A homogeneous solid centred at `center` [m], of given `mass` [kg] or `density` [kg/m^3]."""
 
     center: Vector = field(default_factory=lambda: np.zeros(3))
     mass: Positive | None = None
@@ -61,14 +61,14 @@ class Homogeneous:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cylinder(Homogeneous):
+class Cylinder(HomogeneousSolid):
     """A homogeneous cylinder along an axis of its frame; `radius` and `length` in metres."""
 
     radius: Positive
     length: Positive
     axis: Axis
 
-    def link(self) -> LinkInertia:
+    def link_inertia(self) -> LinkInertia:
         """
         Return the cylinder's inertia about the frame's origin.
 
@@ -82,12 +82,12 @@ class Cylinder(Homogeneous):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Box(Homogeneous):
+class Box(HomogeneousSolid):
     """A homogeneous box; `size` is its extent along x, y and z of its frame [m]."""
 
     size: Sizes
 
-    def link(self) -> LinkInertia:
+    def link_inertia(self) -> LinkInertia:
         """
         Return the box's inertia about the frame's origin.
 
@@ -113,7 +113,7 @@ class Body:
     first_moment: Vector | None = None
     inertia: Six | None = None
     primitive: (
-        Annotated[Cylinder | Box, OneOf('shape', {'cylinder': Cylinder, 'box': Box})] | None
+        Annotated[Cylinder | Box, TaggedUnion('shape', {'cylinder': Cylinder, 'box': Box})] | None
     ) = None
     published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
@@ -132,10 +132,10 @@ class Body:
         if not self.mass and self.first_moment is not None and self.first_moment.any():
             raise FieldError('is not zero although the mass is', 'first_moment')
 
-    def link(self, about: InertiaAbout | None) -> LinkInertia:
+    def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
         """Return the inertia about the frame's origin from a tensor about the point `about`."""
         if self.primitive is not None:
-            return self.primitive.link()
+            return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None
         if about is None:
             raise FieldError(
@@ -145,13 +145,13 @@ class Body:
         moment = self.first_moment
         if moment is None:
             moment = self.mass * np.asarray(self.center_of_mass)
-        if about is InertiaAbout.FRAME_ORIGIN:
+        if about is InertiaReferencePoint.FRAME_ORIGIN:
             return LinkInertia(self.mass, moment, tensor_from_six(self.inertia))
         center = moment / self.mass if self.mass else np.zeros(3)
         return LinkInertia.from_center_of_mass(self.mass, center, self.inertia)
 
     @classmethod
-    def of(cls, link: LinkInertia) -> Body:
+    def from_inertia(cls, link: LinkInertia) -> Body:
         """Return a link's entry with first moment and inertia about the frame's origin."""
         six = six_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
@@ -173,7 +173,7 @@ class Pose:
 class HandBody(Body, Pose):
     """A body of a hand, at its pose in the flange frame."""
 
-    inertia_about: InertiaAbout | None = None
+    inertia_about: InertiaReferencePoint | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -190,8 +190,8 @@ class HandFile:
         """Set `hand` to the sum of the bodies; raise FieldError if no real body has this sum."""
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
-            with nested_in('bodies', i):
-                total = total + body.link(body.inertia_about).expressed_in(body.matrix())
+            with prepend_keys('bodies', i):
+                total = total + body.link_inertia(body.inertia_about).expressed_in(body.matrix())
         if not total.is_physical():
             raise FieldError(
                 'add up to a body that cannot exist: its pseudo-inertia has an eigenvalue of '

@@ -26,7 +26,7 @@ _MIN_EIGENVALUE_SHARE = 1e-3
 
 def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
     """
-    Return the physically consistent link nearest to a printed one, within its rounding.
+    Return the physical link nearest to a published one, within the rounding of its numbers.
 
     The sum of the squared changes of the ten parameters about the frame origin is minimal, and no
     parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .typed_file import Angle
-from ..errors import DescriptionError, member
+from ..errors import as_enum, DescriptionError
 from ..names import Convention
 from ..spatial import cos_sin
 from ..typing import Array
@@ -51,7 +51,7 @@ class DHRow:
 
         If no row has this pose, `transform` of the returned row differs from `pose`.
         """
-        convention = member(Convention, convention, 'The convention', DescriptionError)
+        convention = as_enum(Convention, convention, 'The convention', DescriptionError)
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
             a, d = place[0], place @ turn[:, 2]
@@ -75,7 +75,7 @@ class DHRow:
         derivation, eq. 1, and of Gautier and Khalil 1990, eq. 1, the standard one that of
         Busellato 2023, section 1 (docs/theory/references.md).
         """
-        convention = member(Convention, convention, 'The convention', DescriptionError)
+        convention = as_enum(Convention, convention, 'The convention', DescriptionError)
         turn, slide = np.broadcast_arrays(
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
         )

@@ -16,9 +16,9 @@ from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import Bound, NotNegative, NotNegatives, Positive
-from .urdf_origin import UrdfOrigin
-from ..arrays import ByValue, freeze, joint_values
-from ..errors import DescriptionError, InertiaError, JointVectorError, member
+from .urdf_provenance import UrdfProvenance
+from ..arrays import ComparedByValue, freeze, joint_values
+from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
@@ -87,12 +87,12 @@ class Joint:
 
     def __post_init__(self) -> None:
         """Convert a kind given as a string; raise DescriptionError for an unknown one."""
-        kind = member(JointKind, self.kind, f'The kind of joint {self.name}', DescriptionError)
+        kind = as_enum(JointKind, self.kind, f'The kind of joint {self.name}', DescriptionError)
         object.__setattr__(self, 'kind', kind)
 
 
 @dataclass(frozen=True, eq=False)
-class ArmFields(ByValue):
+class ArmFields(ComparedByValue):
     """Fields that arm files and descriptions share; `ArmDescription` documents them."""
 
     name: str
@@ -106,7 +106,7 @@ class ArmFields(ByValue):
     simulated_friction: Friction | None = None
     simulated_armature: NotNegatives | None = None
 
-    def shared(self) -> dict[str, Any]:
+    def shared_fields(self) -> dict[str, Any]:
         """Return the shared fields' values by name."""
         return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
@@ -163,7 +163,7 @@ class ArmDescription(ArmFields):
     carried : float
         Mass of the hand and the payload that the arm was loaded with [kg]; not stored in arm
         files.
-    urdf : UrdfOrigin or None
+    urdf : UrdfProvenance or None
         The URDF that the arm was read from, with which `crosscheck` compares it; not stored in
         arm files.
     simulated_friction : FrictionModel or None
@@ -201,7 +201,7 @@ class ArmDescription(ArmFields):
     link_names: tuple[str, ...] = ()
     mount: Array = field(default_factory=lambda: np.eye(4))
     carried: float = 0.0
-    urdf: UrdfOrigin | None = None
+    urdf: UrdfProvenance | None = None
 
     def __post_init__(self) -> None:
         """Check joints, links, names, home and the base; freeze the arrays."""
@@ -210,7 +210,7 @@ class ArmDescription(ArmFields):
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
                 'needs one link per joint, and at least one.'
             )
-        convention = member(
+        convention = as_enum(
             Convention, self.convention, f'The convention of {self.name}', DescriptionError
         )
         object.__setattr__(self, 'convention', convention)
@@ -307,7 +307,7 @@ class ArmDescription(ArmFields):
 
     def joint_placements(self) -> list[tuple[Array, Array]]:
         """
-        Return constant poses (A, B) for each joint i, each of shape (4, 4).
+        Return constant poses A, B of each joint i: T_i(q) = A exp(joint motion) B, each (4, 4).
 
         A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i. The joint moves
         this frame, and B is the pose of frame {i} in the moved frame. The identity is B for
@@ -351,8 +351,8 @@ class ArmDescription(ArmFields):
         links = (*self.links[:-1], self.links[-1] + carried)
         return replace(self, links=links, hand=hand, urdf=urdf)
 
-    def require_load(self, mass: float) -> None:
-        """Raise InertiaError if `mass` [kg] and `carried` exceed the rated load."""
+    def require_within_rated_load(self, mass: float) -> None:
+        """Raise InertiaError if `mass` and the `carried` mass [kg] exceed the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
             beside = f' beside {self.carried:g} kg of hand and payload' if self.carried else ''
             raise InertiaError(
@@ -398,10 +398,10 @@ class ArmDescription(ArmFields):
         behind = [f'the link behind {joint.name}' for joint in self.joints]
         for name, link in zip([f'link {one!r}' for one in self.link_names] or behind, self.links):
             if link.is_physical():
-                if link.mass > _POINT_MASS and link.least_density() > _MOST_DENSITY:
+                if link.mass > _POINT_MASS and link.equivalent_ball_density() > _MOST_DENSITY:
                     sentences.append(
-                        f'{name} is denser than any metal, as if its mass '
-                        f'were in grams: {link.mass:g} kg with {link.least_density():.3g} kg/m^3'
+                        f'{name} is denser than any metal, as if its mass were in grams: '
+                        f'{link.mass:g} kg with {link.equivalent_ball_density():.3g} kg/m^3'
                     )
                 continue
             sentence = (

@@ -28,10 +28,10 @@ def modified_rows(
     rows: Sequence[DHRow], convention: Convention
 ) -> tuple[list[DHRow], list[DHRow]]:
     """
-    Return a chain's rows as modified rows, and the remainder of each row.
+    Return a chain's rows as modified rows, and what of each row these cannot hold.
 
-    A remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint i
-    moves, to frame {i} of `convention`. Tails of modified rows are zero.
+    Such a remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint
+    i moves, to frame {i} of `convention`. Tails of modified rows are zero.
     """
     if convention is Convention.MODIFIED:
         return list(rows), [DHRow()] * len(rows)
@@ -57,8 +57,8 @@ def from_modified_rows(
     ]
 
 
-def modified_rows_of(description: ArmDescription) -> tuple[list[DHRow], list[DHRow]]:
-    """Return `modified_rows` of joints and flange: n + 1 rows and n + 1 remainders."""
+def modified_rows_with_flange(description: ArmDescription) -> tuple[list[DHRow], list[DHRow]]:
+    """Return the `modified_rows` of an arm's joints and flange, n + 1 rows and remainders."""
     rows = [*(joint.row for joint in description.joints), description.flange]
     return modified_rows(rows, description.convention)
 
@@ -79,7 +79,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint change by pi, beta
     changes sign, and the frame between them is rotated by pi about its x axis.
     """
-    rows, _ = modified_rows_of(description)
+    rows, _ = modified_rows_with_flange(description)
     row, after = rows[joint : joint + 2]
     alpha = _half_turn_on(row.alpha)
     rows[joint] = replace(row, theta=-row.theta, d=-row.d, alpha=alpha, beta=0.0 - row.beta)
@@ -124,7 +124,7 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     if description.convention is Convention.MODIFIED:
         return description
-    rows, remainders = modified_rows_of(description)
+    rows, remainders = modified_rows_with_flange(description)
     links = tuple(
         link.expressed_in(remainder.transform(Convention.MODIFIED))
         for link, remainder in zip(description.links, remainders)

@@ -16,8 +16,8 @@ from typing import Annotated, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .typed_file import OneOf
-from ..arrays import abbreviated, ByValue, freeze, require_states
+from .typed_file import TaggedUnion
+from ..arrays import abbreviated, broadcast_state_shape, ComparedByValue, freeze
 from ..errors import FrictionError
 from ..typing import Array
 
@@ -30,7 +30,7 @@ class FrictionModel(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SigmoidFriction(ByValue):
+class SigmoidFriction(ComparedByValue):
     """
     Gaz's friction: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
@@ -58,15 +58,15 @@ class SigmoidFriction(ByValue):
 
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
-COULOMB_WIDTH = 0.01
+COULOMB_TANH_WIDTH_RAD_S = 0.01
 
 
-def sliding_terms(dq: Array, width: float = COULOMB_WIDTH) -> Array:
+def sliding_terms(dq: Array, width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
     """Return the terms of viscous and Coulomb friction, dq and tanh(dq / width), (..., n, 2)."""
     return np.stack([dq, np.tanh(dq / width)], axis=-1)
 
 
-class LinearFriction(ByValue):
+class LinearFriction(ComparedByValue):
     """Friction linear in its coefficients, with their standard `deviations` if known."""
 
     viscous: Array
@@ -151,7 +151,7 @@ class MaxwellSlipFriction(LinearFriction):
     "The generalized Maxwell-slip model", IEEE Trans. Automatic Control 50(11).
 
     The state z is not part of the model: `FrictionState` updates it with each position, and
-    `slip_bounds` computes its bounds along a whole recording.
+    `slip_state_bounds` computes its bounds along a whole recording.
 
     Attributes
     ----------
@@ -206,10 +206,10 @@ FRICTION_MODELS: dict[str, type] = {
     'viscous_coulomb': ViscousCoulombFriction,
     'maxwell_slip': MaxwellSlipFriction,
 }
-Friction = Annotated[FrictionModel, OneOf('model', FRICTION_MODELS, beside=('source',))]
+Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_MODELS, beside=('source',))]
 
 
-def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
+def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     """
     Return the lowest and highest possible states of Maxwell-slip elements at each sample.
 
@@ -246,15 +246,15 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 
     `q` [rad], not filtered, and `dq` [rad/s] have shape (N, n) and no gaps in time. The state of
-    Maxwell-slip elements is taken to be the mean of the `slip_bounds`.
+    Maxwell-slip elements is taken to be the mean of the `slip_state_bounds`.
     """
     if isinstance(model, MaxwellSlipFriction):
-        return model.torque(dq, slip_bounds(q, model.reach).mean(axis=0))
+        return model.torque(dq, slip_state_bounds(q, model.reach).mean(axis=0))
     return model.torque(dq)
 
 
 def friction_of_reversed_joint(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return friction with one joint's offset negated, or a model of a user's class unchanged."""
+    """Return friction of an arm with one joint reversed; a user-defined model stays unchanged."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]
@@ -280,7 +280,9 @@ def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     velocity = np.asarray(dq, dtype=float)
     if velocity.shape[-1:] != parameter.shape:
         # Joint names are made for the error only, because friction is evaluated at 1 kHz.
-        require_states({'dq': velocity.shape}, [f'joint {i + 1}' for i in range(len(parameter))])
+        broadcast_state_shape(
+            {'dq': velocity.shape}, [f'joint {i + 1}' for i in range(len(parameter))]
+        )
     return velocity
 
 

@@ -18,7 +18,7 @@ class FrictionState:
     The state z of one arm's Maxwell-slip elements, updated with each joint state.
 
     At the start, and after a gap in the joint states, z is unknown, or 0 if `relaxed` (for
-    simulations). `slip_bounds`, shape (2, k, n), are the lowest and highest possible z of k
+    simulations). `slip_state_bounds`, shape (2, k, n), are the lowest and highest possible z of k
     elements at n joints; the bounds become equal after a displacement of twice an element's reach
     in one direction. Models without Maxwell-slip elements have no state.
     """
@@ -29,27 +29,27 @@ class FrictionState:
         self._maxwell = model if isinstance(model, MaxwellSlipFriction) else None
         if self._maxwell is not None:
             self._reach = self._maxwell.reach[:, None]
-        self.restart()
+        self.reset()
 
-    def restart(self) -> None:
-        """Reset z to unknown, or to 0 if relaxed."""
+    def reset(self) -> None:
+        """Reset z to unknown, or to 0 if the elements are `relaxed` at the start."""
         self._last: tuple[float, Array] | None = None
-        self.slip_bounds = np.zeros((2, 0, 0))
+        self.slip_state_bounds = np.zeros((2, 0, 0))
         if self._maxwell is not None:
-            self.slip_bounds = np.zeros((2, *self._maxwell.slip.shape))
+            self.slip_state_bounds = np.zeros((2, *self._maxwell.slip.shape))
             if not self._relaxed:
-                self.slip_bounds[0], self.slip_bounds[1] = -1.0, 1.0
+                self.slip_state_bounds[0], self.slip_state_bounds[1] = -1.0, 1.0
 
     @property
     def slip_state(self) -> Array:
-        """The estimate of z, the mean of the `slip_bounds`, shape (k, n)."""
-        return np.asarray(0.5 * (self.slip_bounds[0] + self.slip_bounds[1]))
+        """The estimate of z, the mean of the `slip_state_bounds`, shape (k, n)."""
+        return np.asarray(0.5 * (self.slip_state_bounds[0] + self.slip_state_bounds[1]))
 
-    def follow(self, stamp: float, q: Array) -> None:
+    def update(self, stamp: float, q: Array) -> None:
         """
         Update the state with joint positions q, shape (n,) [rad], at a time `stamp` [s].
 
-        A step back in time, or a gap longer than MAX_GAP_S, restarts the state.
+        A step back in time, or a gap longer than MAX_GAP_S, resets the state.
         """
         if self._maxwell is None:
             return
@@ -57,11 +57,11 @@ class FrictionState:
         if last is None:
             return
         if not 0.0 <= stamp - last[0] <= MAX_GAP_S:
-            self.restart()
+            self.reset()
             self._last = (stamp, q)
             return
-        moved = self.slip_bounds + (q - last[1]) / self._reach
-        self.slip_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
+        moved = self.slip_state_bounds + (q - last[1]) / self._reach
+        self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
         """Return the friction torque (n,) [N m] at dq [rad/s] and z; zero without a model."""

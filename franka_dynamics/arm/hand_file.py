@@ -54,7 +54,7 @@ def load_hand(name: str) -> LinkInertia:
         If the numbers of a Desk file are physically impossible, or its mass is 0.
 
     """
-    path = hand_file(name)
+    path = hand_file_path(name)
     if not path.is_file():
         if is_file_name(name):
             raise UnknownArmError(
@@ -83,7 +83,7 @@ def is_file_name(name: str | Path) -> bool:
     return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
 
 
-def hand_file(name: str) -> Path:
+def hand_file_path(name: str) -> Path:
     """Return the path of a hand's file, without a check that it exists."""
     return (
         Path(name).expanduser()

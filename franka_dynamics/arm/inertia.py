@@ -39,8 +39,8 @@ def six_from_tensor(tensor: ArrayLike) -> Array:
     return np.asarray(tensor, dtype=float)[_ROWS, _COLUMNS]
 
 
-def steiner(mass: float, offset: ArrayLike) -> Array:
-    """Return Steiner's term m (|c|^2 1 - c c^T) of a centre of mass at `offset` c [m], (3, 3)."""
+def parallel_axis_term(mass: float, offset: ArrayLike) -> Array:
+    """Return the parallel axis term m (|c|^2 1 - c c^T) of a mass at `offset` c [m], (3, 3)."""
     c = np.asarray(offset, dtype=float)
     return mass * (c @ c * np.eye(3) - np.outer(c, c))
 
@@ -109,7 +109,7 @@ class LinkInertia:
         center = checked(center_of_mass, (3,), 'A centre of mass', InertiaError)
         tensor = tensor_from_six(inertia) if np.ndim(inertia) == 1 else inertia
         tensor = checked(tensor, (3, 3), 'An inertia tensor', InertiaError)
-        return cls(mass, mass * center, tensor + steiner(mass, center))
+        return cls(mass, mass * center, tensor + parallel_axis_term(mass, center))
 
     @property
     def center_of_mass(self) -> Array:
@@ -119,11 +119,11 @@ class LinkInertia:
     @property
     def inertia_at_center_of_mass(self) -> Array:
         """Tensor about the centre of mass, in the link frame's axes, shape (3, 3) [kg m^2]."""
-        return self.inertia - steiner(self.mass, self.center_of_mass)
+        return self.inertia - parallel_axis_term(self.mass, self.center_of_mass)
 
     def expressed_in(self, transform: ArrayLike) -> LinkInertia:
         """
-        Return the same body described in another frame.
+        Return this body's inertia in another frame, where its present frame has a given pose.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class LinkInertia:
             2.0 * (h @ origin) * np.eye(3)
             - np.outer(h, origin)
             - np.outer(origin, h)
-            + steiner(self.mass, origin)
+            + parallel_axis_term(self.mass, origin)
         )
         tensor = inertia + moved
         return LinkInertia(self.mass, h + self.mass * origin, 0.5 * (tensor + tensor.T))
@@ -214,12 +214,12 @@ class LinkInertia:
         low, middle, high = np.linalg.eigvalsh(self.inertia_at_center_of_mass)
         return float(low + middle - high)
 
-    def least_density(self) -> float:
+    def equivalent_ball_density(self) -> float:
         """
-        Return the density [kg/m^3] of the ball with this mass m and the same tr(I)/2 = m s^2.
+        Return the density of the homogeneous ball with the same mass and tr(I) [kg/m^3].
 
-        I is about the centre of mass, where a homogeneous ball of radius r has s^2 = 3/5 r^2.
-        Every other body with m and s is denser somewhere.
+        I is about the centre of mass. Every other body with this mass and tr(I) is denser
+        somewhere. A ball of radius r has tr(I)/2 = 3/5 m r^2.
         """
         square = np.trace(self.inertia_at_center_of_mass) / (2.0 * self.mass)
         if square <= 0.0:

@@ -15,15 +15,16 @@ from numpy.typing import ArrayLike
 import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import decode, FieldError, of_length, read_typed, Vector
+from .typed_file import decode, FieldError, length_rule, read_typed, Vector
 from ..arrays import checked
-from ..errors import DescriptionError, InertiaError, unreadable
-from ..names import decimal
+from ..errors import DescriptionError, InertiaError, unreadable_file_message
+from ..names import parse_float
 from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift
-MAX_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
+# Largest distance of the payload's centre of mass from the flange.
+MAX_PAYLOAD_DISTANCE_M = 1.0
 # Coordinates of a centre of mass below _ROUNDING [m] become zero, and so do elements of a tensor
 # below _ROUNDING times the largest element of the tensor about the flange's origin.
 _ROUNDING = 1e-12
@@ -43,7 +44,7 @@ class _DeskFile:
 
     mass: float
     center: Vector = field(metadata={'key': 'centerOfMass'})
-    inertia: Annotated[Array, of_length(9)]
+    inertia: Annotated[Array, length_rule(9)]
 
     def __post_init__(self) -> None:
         """Refuse a tensor that is not symmetric within rounding."""
@@ -54,7 +55,7 @@ class _DeskFile:
     def body(self) -> LinkInertia:
         """Return the end effector about the flange's origin, in the flange frame."""
         six = six_from_tensor(self.inertia.reshape(3, 3))
-        return payload_body(np.concatenate(([self.mass], self.center, six)))
+        return payload_from_array(np.concatenate(([self.mass], self.center, six)))
 
 
 def payload_array(inertia: LinkInertia) -> Array:
@@ -70,7 +71,7 @@ def payload_array(inertia: LinkInertia) -> Array:
     return np.concatenate(([inertia.mass], center, moments))
 
 
-def payload_body(numbers: Array) -> LinkInertia:
+def payload_from_array(numbers: Array) -> LinkInertia:
     """
     Return the inertia of a payload about the flange's origin, in the flange frame.
 
@@ -96,16 +97,16 @@ def payload_body(numbers: Array) -> LinkInertia:
             f"The payload's mass is {mass:g} kg, and no arm carries more than "
             f'{MAX_PAYLOAD_KG:g}. Are these grams?'
         )
-    if np.linalg.norm(center) > MAX_LEVER_M:
+    if np.linalg.norm(center) > MAX_PAYLOAD_DISTANCE_M:
         raise InertiaError(
             f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
-            f'at most {MAX_LEVER_M:g} m is taken. Are these millimetres?'
+            f'at most {MAX_PAYLOAD_DISTANCE_M:g} m is taken. Are these millimetres?'
         )
-    if np.abs(inertia).max() > mass * MAX_LEVER_M**2:
+    if np.abs(inertia).max() > mass * MAX_PAYLOAD_DISTANCE_M**2:
         raise InertiaError(
             f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
-            f'{mass:g} kg within {MAX_LEVER_M:g} m of their centre have at most '
-            f'{mass * MAX_LEVER_M**2:g}.'
+            f'{mass:g} kg within {MAX_PAYLOAD_DISTANCE_M:g} m of their centre have at most '
+            f'{mass * MAX_PAYLOAD_DISTANCE_M**2:g}.'
         )
     body = LinkInertia.from_center_of_mass(mass, center, inertia)
     if not body.is_physical():
@@ -126,7 +127,7 @@ def read_payload(given: str) -> LinkInertia:
     given : str
         Four or ten numbers in the flange frame, separated by commas: mass [kg], centre of mass
         x, y, z [m], and the inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2]. Or
-        the path of a parameter file (.yaml) as `payload_parameter_file` writes it, or of Desk's
+        the path of a parameter file (.yaml) as `payload_parameter_text` writes it, or of Desk's
         end-effector file (.json).
 
     Returns
@@ -137,7 +138,8 @@ def read_payload(given: str) -> LinkInertia:
     Raises
     ------
     InertiaError
-        If there are neither four nor ten numbers, the mass is 0, or `payload_body` refuses them.
+        If there are neither four nor ten numbers, the mass is 0, or `payload_from_array` refuses
+        them.
     DescriptionError
         If the file cannot be read or holds no payload.
 
@@ -158,7 +160,7 @@ def read_payload(given: str) -> LinkInertia:
     else:
         named = given[:80]
         try:
-            numbers = np.array([decimal(part) for part in given.split(',')])
+            numbers = np.array([parse_float(part) for part in given.split(',')])
         except ValueError:
             numbers = np.array([named])
     try:
@@ -172,7 +174,7 @@ def read_payload(given: str) -> LinkInertia:
 
 def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     """
-    Return a payload about the flange's origin, in the flange frame.
+    Return a payload, an inertia or an array of numbers, as inertia in the flange frame.
 
     `given` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
     kg m^2]. Ten zeros mean no payload.
@@ -188,7 +190,7 @@ def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     count = 4 if np.size(given) == 4 else len(PAYLOAD_ORDER)
     words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
     numbers = checked(given, (count,), words, InertiaError)
-    return payload_body(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
+    return payload_from_array(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
 
 
 def read_desk_file(path: Path) -> LinkInertia:
@@ -203,7 +205,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     DescriptionError
         If the file cannot be read, or lacks a field; the sentence names it.
     InertiaError
-        If the mass is 0, or `payload_body` refuses the numbers.
+        If the mass is 0, or `payload_from_array` refuses the numbers.
 
     """
     try:
@@ -213,7 +215,7 @@ def read_desk_file(path: Path) -> LinkInertia:
         taken = {key: value for key, value in dict(content).items() if key in known}
         file: _DeskFile = decode(_DeskFile, taken)
     except OSError as error:
-        raise DescriptionError(unreadable(path, error)) from error
+        raise DescriptionError(unreadable_file_message(path, error)) from error
     except FieldError as error:
         named = '.'.join(f'{key}' for key in error.keys)
         raise DescriptionError(f'{path}: {named} {error.problem}.') from error
@@ -240,7 +242,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def payload_parameter_file(payload: Array, comment: str) -> str:
+def payload_parameter_text(payload: Array, comment: str) -> str:
     """Return the text of a ROS parameter file that sets `payload`, with `comment` on top."""
     numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())

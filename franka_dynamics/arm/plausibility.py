@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about numbers that were probably given in another unit."""
+"""Detects effort limits that are implausible and were probably given in another unit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from .description import ArmDescription
 from ..spatial import JointKind
 
-MAX_EFFORT = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
+MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
 # Largest accepted effort limit of a revolute joint, relative to the weight torque of the arm
 # stretched out. The FER's limits, 87 and 12 N m, are 0.74 and 0.10 times that torque; in N mm 740
 # and 100 times.
@@ -18,9 +18,9 @@ _MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for u
 _GRAVITY = 9.81  # [m/s^2]
 
 
-def effort_questions(description: ArmDescription) -> dict[str, str]:
+def implausible_effort_limits(description: ArmDescription) -> dict[str, str]:
     """
-    Return a question for each effort limit above MAX_EFFORT or far above the weight torque.
+    Return a question for each effort limit far above any arm's or the weight torque of this arm.
 
     The keys are the joints' names. The weight torque of an arm with a link without mass, or with a
     prismatic joint without limits, is not known.
@@ -28,7 +28,7 @@ def effort_questions(description: ArmDescription) -> dict[str, str]:
     questions, weight = {}, _weight_torque(description)
     for joint in description.joints:
         effort, revolute = joint.limits.effort, joint.kind is JointKind.REVOLUTE
-        most, why = MAX_EFFORT, f'no joint of an arm has more than {MAX_EFFORT:g}'
+        most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and revolute:
             most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_WEIGHT_RATIO * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'

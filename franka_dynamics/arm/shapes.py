@@ -12,7 +12,7 @@ import numpy as np
 from .arm_file import available_arms, is_franka, read_arm_file
 from .bodies import Axis, Box, Cylinder
 from .typed_file import Positive, read_typed, Vector
-from ..errors import DescriptionError, member
+from ..errors import as_enum, DescriptionError
 from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -50,14 +50,14 @@ class Shape:
 
     def __post_init__(self) -> None:
         """Convert a kind given as a string; raise DescriptionError for an unknown one."""
-        kind = member(ShapeKind, self.kind, 'The kind of a shape', DescriptionError)
+        kind = as_enum(ShapeKind, self.kind, 'The kind of a shape', DescriptionError)
         object.__setattr__(self, 'kind', kind)
 
-    def moved(self, transform: Array) -> Shape:
+    def expressed_in(self, transform: Array) -> Shape:
         """Return the shape in another frame, where its present frame has the pose `transform`."""
         return replace(self, pose=transform @ self.pose)
 
-    def parts(self) -> tuple[Shape, ...]:
+    def urdf_primitives(self) -> tuple[Shape, ...]:
         """Return a capsule, which URDF lacks, as a cylinder and two spheres; else the shape."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)
@@ -125,7 +125,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
 
 def load_hand_shapes() -> tuple[Shape, ...]:
     """Return the shapes of Franka's hand, in the flange frame."""
-    return tuple(capsule.shape().moved(_HAND_MOUNT) for capsule in _shape_file().hands)
+    return tuple(capsule.shape().expressed_in(_HAND_MOUNT) for capsule in _shape_file().hands)
 
 
 def _along(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import DescriptionError, unreadable
+from ..errors import DescriptionError, unreadable_file_message
 
 _INTEGER = re.compile(r'[-+]?[0-9]{1,300}\Z')  # the largest float has 309 digits
 _FLOAT = re.compile(
@@ -105,7 +105,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
         loader.name = str(path)
         content = loader.get_single_data()
     except OSError as error:
-        raise DescriptionError(unreadable(path, error)) from error
+        raise DescriptionError(unreadable_file_message(path, error)) from error
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         detail = ' '.join(str(error).split())
         raise DescriptionError(

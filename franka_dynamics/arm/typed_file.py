@@ -24,7 +24,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar
 import numpy as np
 
 from .strict_yaml import line_of, read_mapping
-from ..errors import DescriptionError, FrankaDynamicsError, shortened, unreadable
+from ..errors import DescriptionError, FrankaDynamicsError, shortened, unreadable_file_message
 from ..typing import Array
 
 _Kind = TypeVar('_Kind')
@@ -42,7 +42,7 @@ class FieldError(ValueError):
 
 
 @contextmanager
-def nested_in(*keys: str | int) -> Iterator[None]:
+def prepend_keys(*keys: str | int) -> Iterator[None]:
     """Prepend keys to the path of a FieldError that is raised inside the block."""
     try:
         yield
@@ -51,7 +51,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class OneOf:
+class TaggedUnion:
     """A rule: the entry `tag` of a mapping names one of `classes`, the others fill its fields."""
 
     tag: str
@@ -59,7 +59,7 @@ class OneOf:
     beside: tuple[str, ...] = ()  # entries for human readers, which fill no field
 
 
-def of_length(count: int) -> Callable[[Array], str]:
+def length_rule(count: int) -> Callable[[Array], str]:
     """Return the rule that an array has `count` numbers."""
 
     def rule(value: Array) -> str:
@@ -97,10 +97,10 @@ NotNegative = Annotated[float, _not_negative]
 NotNegatives = Annotated[Array, _not_negative]
 Angle = Annotated[float, _within_a_turn]
 Bound = Annotated[float, _endless]
-Vector = Annotated[Array, of_length(3)]
-Six = Annotated[Array, of_length(6)]
-Sizes = Annotated[Array, of_length(3), _positive]
-Angles = Annotated[Array, of_length(3), _within_a_turn]
+Vector = Annotated[Array, length_rule(3)]
+Six = Annotated[Array, length_rule(6)]
+Sizes = Annotated[Array, length_rule(3), _positive]
+Angles = Annotated[Array, length_rule(3), _within_a_turn]
 
 
 def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
@@ -119,7 +119,7 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     try:
         modified = path.stat().st_mtime_ns
     except OSError as error:
-        raise DescriptionError(unreadable(path, error)) from error
+        raise DescriptionError(unreadable_file_message(path, error)) from error
     schema: Any = kind
     found: _Kind = _read(path, schema, expected, modified)
     return found
@@ -132,12 +132,12 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
         return decode(kind, content)
     except FieldError as error:
         raise DescriptionError(
-            f'{path}: line {line_of(path, error.keys)}: {dotted(content, error.keys)} '
+            f'{path}: line {line_of(path, error.keys)}: {dotted_path(content, error.keys)} '
             f'{error.problem}.'
         ) from error
 
 
-def dotted(content: Any, keys: Sequence[str | int]) -> str:
+def dotted_path(content: Any, keys: Sequence[str | int]) -> str:
     """Return an entry's path in a file's content, counting from 1: joints[2] (elbow).limits."""
     text = ''
     for key in keys:
@@ -152,8 +152,8 @@ def dotted(content: Any, keys: Sequence[str | int]) -> str:
 
 
 def decode(kind: Any, value: Any, *at: str | int) -> Any:
-    """Convert plain data to a type; a FieldError's path of keys begins with `at`."""
-    with nested_in(*at):
+    """Convert plain data to the type `kind`; `at` are the keys of `value`, for a FieldError."""
+    with prepend_keys(*at):
         return _decode(kind, value)
 
 
@@ -190,9 +190,9 @@ def _decode(kind: Any, value: Any) -> Any:
 
 def _ruled(kind: Any, rules: Sequence[Any], value: Any) -> Any:
     """Return a value of an `Annotated` type, after checking its rules."""
-    if isinstance(rules[0], OneOf):
+    if isinstance(rules[0], TaggedUnion):
         one, given = rules[0], dict(_mapping(value))
-        with nested_in(one.tag):
+        with prepend_keys(one.tag):
             if one.tag not in given:
                 raise FieldError('is missing')
             chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
@@ -245,7 +245,7 @@ def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
 def encode(kind: Any, value: Any) -> Any:
     """Return plain data that `decode` converts to `value`, without fields at their defaults."""
     origin, inner = get_origin(kind), get_args(kind)
-    if origin is Annotated and isinstance(inner[1], OneOf):
+    if origin is Annotated and isinstance(inner[1], TaggedUnion):
         for name, chosen in inner[1].classes.items():
             if type(value) is chosen:
                 return {inner[1].tag: name, **encode(chosen, value)}

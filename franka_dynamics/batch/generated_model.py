@@ -11,7 +11,7 @@ from typing import Any
 
 from ..arm import ArmDescription
 from ..arm_io import described
-from ..arrays import require_states
+from ..arrays import broadcast_state_shape
 from ..codegen.equations import form, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
@@ -72,7 +72,7 @@ class GeneratedModel(ABC):
             if getattr(dtype, 'kind', '') not in ('i', 'u', 'f') and 'float' not in str(dtype):
                 raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
         shapes = {name: tuple(array.shape) for name, array in found.items()}
-        return list(found.values()), require_states(shapes, self.description.joint_names)
+        return list(found.values()), broadcast_state_shape(shapes, self.description.joint_names)
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""

@@ -15,13 +15,13 @@ from ._options import ArmChoice, MASS_OPTIONS
 from ..arm.dh_conversion import in_modified_convention
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..identification.symbolic_parameters import symbolic_base_parameters
-from ..names import DIRECTIONS, GRAVITY
+from ..names import GRAVITY, GRAVITY_DIRECTIONS
 from ..report import base_parameters as report
 
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
 # unit length.
 _MAX_REGROUPING_ERROR = 1e-9
-_GRAVITY = dict(zip(DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
+_GRAVITY = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
 
 
 def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:

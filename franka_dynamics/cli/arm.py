@@ -10,7 +10,7 @@ import click
 
 from . import _options as shared
 from ._command import choice_or_flag, CommaList, flag, Group, Number, option
-from ..names import Convention, DIRECTIONS, FORMATS
+from ..names import Convention, FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
 
@@ -26,7 +26,7 @@ def arm() -> None:
 @flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
 @option('--dq', 'joint velocities of --dynamics (default: zero)', CommaList('DQ1,...', Number()))
 @shared.gravity_option
-@choice_or_flag('--base-parameters', 'print the base parameters', DIRECTIONS)
+@choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
 @option('--plot', 'draw frames, centres of mass at --q (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)

@@ -20,7 +20,7 @@ from ..errors import listed, UrdfWarning
 from ..report import cross_check as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
-from ..urdf.plausibility import Doubt, find_doubts
+from ..urdf.plausibility import find_implausible_values, ImplausibleValue
 from ..urdf.writer import urdf_text
 from ..validation.crosscheck import compare_formulations
 from ..validation.source import compare, read_pair
@@ -55,7 +55,7 @@ def run(
     sentence = f'{arm.title(description)}: {report.agreement_sentence(agreement)}'
     say(sentence, 'pass' if agreement.passed else 'MISMATCH')
     say_each(agreement.findings, style='red')
-    doubts, shown = list[Doubt](), set[str]()
+    doubts, shown = list[ImplausibleValue](), set[str]()
     if is_urdf(arm.arm):
         found = ', '.join(f'{one}' for one in agreement.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
@@ -87,14 +87,14 @@ def _is_unknown(other: str, prefix: str | None) -> bool:
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
 
 
-def _doubts(text: str, source: str) -> tuple[list[Doubt], set[str]]:
+def _doubts(text: str, source: str) -> tuple[list[ImplausibleValue], set[str]]:
     """
     Print what is doubtful about the numbers of a URDF, by its meshes where they can be read.
 
     Returns the doubts, and the sentences of those that need no mesh, which notes have, too.
     """
     document = parse_urdf(text, source)
-    doubts, unread = find_doubts(document, Path(source))
+    doubts, unread = find_implausible_values(document, Path(source))
     if unread:
         say(
             f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
@@ -105,7 +105,7 @@ def _doubts(text: str, source: str) -> tuple[list[Doubt], set[str]]:
     show(*report.implausible_value_tables(doubts, source))
     if not doubts:
         say(f'masses, tensors and effort limits of {source} are plausible', 'note')
-    return [*doubts], {str(one) for one in find_doubts(document)[0]}
+    return [*doubts], {str(one) for one in find_implausible_values(document)[0]}
 
 
 def _descriptions(
@@ -140,7 +140,7 @@ def _descriptions(
         label = 'friction' if place == 'arm' else place
         text = f'{here[0]}{more}' if here else f'{label}: the same.'
         say(f'- {text}', style='red' if here and here[0].has_effect else 'dim')
-    if found.acting and not empty:
+    if found.effective_differences and not empty:
         say(f'Together they change the torque by {found.together}.')
     if not from_urdf and second.hand != first.hand:
         say(f'the hands differ; --hand {second.hand} puts the same on both.', 'note')

@@ -16,7 +16,7 @@ from ._console import say, say_each, show, write_json
 from ._options import ArmChoice
 from ..arm import ArmDescription
 from ..errors import DescriptionError
-from ..names import decimal
+from ..names import parse_float
 from ..report.arm import arm_tables, as_json, dynamics_at, dynamics_tables, inertia_rows
 from ..report.elements import save
 from ..report.frames import frames_figure
@@ -98,7 +98,7 @@ def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
     if words == ('home',) and description.home is not None:
         return np.array(description.home)
     try:
-        values = [decimal(word) for word in words]
+        values = [parse_float(word) for word in words]
     except ValueError:
         known = 'zero' if description.home is None else 'zero, home'
         raise DescriptionError(

@@ -10,7 +10,7 @@ from ._command import forbid_with
 from ._console import make_console, print_or_write, say, say_each
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
-from ..arm.payload import desk_json, payload_array, payload_parameter_file
+from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..errors import SettingsError
 from ..mesh.mesh import mesh_inertia, mesh_volume
 from ..mesh.mesh_file import load_mesh
@@ -89,6 +89,6 @@ def write_payload(
         say(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
     say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
     if output is not None:
-        print_or_write(payload_parameter_file(payload, comment), output)
+        print_or_write(payload_parameter_text(payload, comment), output)
     if desk is not None:
         print_or_write(desk_json(payload, name), desk)

@@ -26,7 +26,7 @@ from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import chosen_columns, PER_LINK
-from ..errors import InertiaError, member, SettingsError
+from ..errors import as_enum, InertiaError, SettingsError
 
 
 class _Form(NamedTuple):
@@ -157,8 +157,8 @@ def customised_equations(
     if not isinstance(description, BodyTree):
         description = described(description)
     columns = chosen_columns(columns, PER_LINK * description.n)
-    quantity = member(Quantity, quantity, 'quantity', SettingsError)
-    parameters = member(Parameters, parameters, 'parameters', SettingsError)
+    quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
+    parameters = as_enum(Parameters, parameters, 'parameters', SettingsError)
     at_run_time = parameters is Parameters.RUN_TIME
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(

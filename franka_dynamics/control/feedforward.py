@@ -423,7 +423,7 @@ class Feedforward:
                 elif self.states.is_repeated:
                     return self._stopping_or_last(now, 0.0)
             if terms.friction is not None:
-                terms.friction.follow(time, q)
+                terms.friction.update(time, q)
             state = self.latest = terms.at(time, q, dq, reference)
             if wrong:
                 return self.reject_state(wrong, now, faulty=faulty)

@@ -175,7 +175,7 @@ class ResidualMonitor:
         self.measured = effort is not None and bool(effort.any()) and not echoed
         torque = believed
         if self.measured and effort is not None:
-            self._friction.follow(state.stamp, state.q)
+            self._friction.update(state.stamp, state.q)
             torque = effort - self._friction.torque(state.dq)
             self.acting = effort - added
         self.command_residual, self.external_torque = self._observer.update(

@@ -67,7 +67,7 @@ def replay_residuals(
     bound, observer = bounds(arm)[1], MomentumObserver(PinocchioModel(arm, gravity))
     friction, external = FrictionState(arm.friction), np.empty_like(effort)
     for k, stamp in enumerate(time.tolist()):
-        friction.follow(stamp, q[k])
+        friction.update(stamp, q[k])
         torque = effort[k] - friction.torque(dq[k])
         external[k] = np.abs(observer.update(stamp, q[k], dq[k], torque))
         if progress is not None and k % _PROGRESS_STATE_COUNT == 0:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription, LinkInertia
-from ..arm.payload import payload_array, payload_body, PAYLOAD_ORDER
+from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import checked
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError, shortened
@@ -156,10 +156,10 @@ class Settings:
         Return the payload's spatial inertia about the flange's origin, in the flange frame.
 
         Raises SettingsError unless the payload is ten finite numbers, and InertiaError unless
-        `payload_body` accepts them: a physical body (or zeros), neither too heavy nor too far from
-        the flange.
+        `payload_from_array` accepts them: a physical body (or zeros), neither too heavy nor too
+        far from the flange.
         """
-        return payload_body(checked(self.payload, (10,), _PAYLOAD, SettingsError))
+        return payload_from_array(checked(self.payload, (10,), _PAYLOAD, SettingsError))
 
     def gravity_in_space(self, description: ArmDescription) -> Array:
         """
@@ -203,7 +203,7 @@ class Settings:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
         profile, name = self.profile, description.file or description.name
         try:
-            description.require_load(self.payload_inertia().mass)
+            description.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:
             raise SettingsError(str(error)) from error
         gravity = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)

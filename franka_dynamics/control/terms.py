@@ -12,7 +12,7 @@ import pinocchio as pin
 from .settings import Settings
 from .trajectory import ReferencePoint
 from ..arm import ArmDescription
-from ..arm.friction import LinearFriction, MaxwellSlipFriction, slip_bounds
+from ..arm.friction import LinearFriction, MaxwellSlipFriction, slip_state_bounds
 from ..arm.friction_state import FrictionState
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -40,12 +40,12 @@ class FrictionFeedforward(FrictionState):
 
     def torque(self, dq: Array) -> Array:
         """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
-        return self._least(dq, self.slip_bounds)
+        return self._least(dq, self.slip_state_bounds)
 
     def torque_along(self, q: Array, dq: Array) -> Array:
         """Return the friction torque to command at N points of a motion, shape (N, n) [N m]."""
         if isinstance(self.model, MaxwellSlipFriction):
-            return self._least(dq, slip_bounds(q, self.model.reach))
+            return self._least(dq, slip_state_bounds(q, self.model.reach))
         return self._least(dq, np.zeros((2, len(dq), 0, dq.shape[-1])))
 
     def _least(self, dq: Array, bounds: Array) -> Array:
@@ -116,7 +116,7 @@ class TorqueTermModel:
     def reset_friction(self) -> None:
         """Reset the state of the friction model."""
         if self.friction is not None:
-            self.friction.restart()
+            self.friction.reset()
 
     def at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None

@@ -52,7 +52,11 @@ _CONSTANTS = (
     ),
     ('kMostEarth', settings.MAX_EARTH_GRAVITY_M_S2, '[m/s^2]'),
     ('kMostCarried', payload.MAX_PAYLOAD_KG, '[kg] more than any arm carries'),
-    ('kMostLever', payload.MAX_LEVER_M, "[m] from the flange to a payload's centre of mass"),
+    (
+        'kMostLever',
+        payload.MAX_PAYLOAD_DISTANCE_M,
+        "[m] from the flange to a payload's centre of mass",
+    ),
 )
 
 
@@ -71,7 +75,7 @@ def message_bounds() -> dict[str, str]:
         'MOST_EARTH': settings.MAX_EARTH_GRAVITY_M_S2,
         'ASSUMED': -GRAVITY[2],
         'CARRIED': payload.MAX_PAYLOAD_KG,
-        'LEVER': payload.MAX_LEVER_M,
+        'LEVER': payload.MAX_PAYLOAD_DISTANCE_M,
     }
     return {name: f'{value:g}' for name, value in found.items()}
 

@@ -14,7 +14,7 @@ from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
 from ..arm_io import described
-from ..arrays import ByValue, freeze
+from ..arrays import ComparedByValue, freeze
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array
@@ -26,7 +26,7 @@ _TWIST_EPS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BodyTree(ByValue):
+class BodyTree(ComparedByValue):
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 

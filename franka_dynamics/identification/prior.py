@@ -37,7 +37,7 @@ import numpy as np
 
 from .torque_model import expected_residual, TorqueModel
 from ..arm import ArmDescription, LinkInertia
-from ..arm.inertia import steiner
+from ..arm.inertia import parallel_axis_term
 from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..typing import Array
@@ -79,7 +79,7 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MIN_GYRATION_M) ->
     values, axes = np.linalg.eigh(second_moment)
     raised = (axes * np.maximum(values, link.mass * minimum**2)) @ axes.T
     tensor = np.trace(raised) * np.eye(3) - raised
-    about_origin = tensor + steiner(link.mass, link.center_of_mass)
+    about_origin = tensor + parallel_axis_term(link.mass, link.center_of_mass)
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulombFriction
-from ..arm.friction import COULOMB_WIDTH, sliding_terms, slip_bounds
+from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
@@ -69,7 +69,7 @@ class FrictionTerms:
     """
 
     n: int
-    width: float = COULOMB_WIDTH
+    width: float = COULOMB_TANH_WIDTH_RAD_S
     reaches: tuple[float, ...] = ()
 
     @cached_property
@@ -103,7 +103,7 @@ class FrictionTerms:
         if self.reaches:
             # A slip element's initial state is unknown: the mean of the columns for the initial
             # states -1 and 1 is used.
-            terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
+            terms.extend(np.moveaxis(slip_state_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
     def std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:

@@ -21,7 +21,7 @@ from .unclosed import is_unclosed, mcap_in_folder, RECOVERED_REMARK
 from ..arm import ArmDescription
 from ..arm_io import described
 from ..errors import needing, RecordingError
-from ..files import naming_what_is_not_written
+from ..files import naming_output_file
 from ..typing import Array
 
 FIELDS = ('position', 'velocity', 'effort')
@@ -460,7 +460,7 @@ def write_bag(
     bag.parent.mkdir(parents=True, exist_ok=True)
     # rosbags names the bag's files after its folder, so the scratch folder has the bag's name too.
     with (
-        naming_what_is_not_written(bag),
+        naming_output_file(bag),
         tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch,
     ):
         with Writer(

@@ -12,7 +12,7 @@ import numpy as np
 from .table import Cell, Table, TableColumn, to_json_types
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..urdf.plausibility import Doubt
+from ..urdf.plausibility import ImplausibleValue
 from ..validation.crosscheck import Agreement, QUANTITIES
 
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
@@ -69,7 +69,7 @@ def condition_notes(arm: ArmDescription) -> list[str]:
     ]
 
 
-def implausible_value_tables(doubts: Sequence[Doubt], source: str) -> list[Table]:
+def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) -> list[Table]:
     """Return a table of implausible URDF values, or an empty list."""
     rows = [(one.place, one.entry, one.reason) for one in doubts]
     title = f'numbers of {source} that an arm can hardly have'

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .table import Table
 from ..errors import needing
-from ..files import complete_or_absent
+from ..files import atomic_write
 from ..typing import Array
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ RESIDUAL_COLOR = '#d55e00'
 
 def save(figure: Any, path: str | Path) -> None:
     """Write a figure in the format of the path's suffix; a file appears only when complete."""
-    with complete_or_absent(path) as scratch:
+    with atomic_write(path) as scratch:
         figure.savefig(scratch, dpi=120)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..control.external_wrench import estimate_wrenches, WrenchEstimator
-from ..files import complete_or_absent
+from ..files import atomic_write
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..recordings.log_file import import_library
 from ..recordings.recording import Recording, Wrenches, write_bag
@@ -74,7 +74,7 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
 
     In CSV an array (N,) is the column NAME, an array (N, k) the columns NAME1 to NAMEk.
     """
-    with complete_or_absent(path) as scratch:
+    with atomic_write(path) as scratch:
         if path.suffix.lower() == '.h5':
             with import_library('h5py', path).File(scratch, 'w') as file:
                 file.attrs.update(about)

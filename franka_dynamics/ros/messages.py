@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .rclpy_private import RMWError
-from ..arm.arm_file import shipped_name
+from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
 from ..control.request import require_count, TrajectoryRequest
 from ..control.trajectory import Trajectory
@@ -345,7 +345,7 @@ _EXCITATIONS = share_directory() / 'config' / 'excitations'
 
 def shipped_excitation(arm: str) -> Path | None:
     """Return the file of the excitation trajectory shipped for a Franka arm, or None."""
-    path = _EXCITATIONS / f'{shipped_name(arm)}.yaml'
+    path = _EXCITATIONS / f'{canonical_arm_name(arm)}.yaml'
     return path if path.is_file() else None
 
 

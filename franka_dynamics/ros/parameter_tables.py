@@ -19,7 +19,7 @@ import yaml
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
 from ..errors import SettingsError
-from ..names import decimal
+from ..names import parse_float
 from ..parameter_schema import ParameterSpec, specs
 
 Made = TypeVar('Made')
@@ -137,7 +137,7 @@ def held_joint_positions(values: dict[str, Any]) -> dict[str, float]:
     for one in values['held_joints']:
         name, _, position = one.rpartition('=')
         try:
-            found[name] = decimal(position)
+            found[name] = parse_float(position)
         except ValueError:
             raise SettingsError(
                 f'held_joints has {one!r}; write name=position, such as torso_lift_joint=0.2.'

@@ -25,7 +25,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import JointStateReader
 from .topic_listener import TopicListener
 from ..errors import JointStateError, needing
-from ..files import naming_what_is_not_written
+from ..files import naming_output_file
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -146,7 +146,7 @@ def record(
         from rosbags.typesys import get_typestore, Stores
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
     with (
-        naming_what_is_not_written(bag),
+        naming_output_file(bag),
         Writer(bag, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):

@@ -326,7 +326,7 @@ class ArmSimulation:
             return 0.0
         speed = self.data.qvel
         velocity = np.where(np.abs(speed) < _MIN_CHORD_SPEED, _MIN_CHORD_SPEED, speed)
-        self._friction_state.follow(self.time, self.data.qpos.copy())
+        self._friction_state.update(self.time, self.data.qpos.copy())
         # One friction call for rest and motion, because a second call costs more than a second
         # row.
         at_rest, moving = self._friction_state.torque(np.array([0.0 * velocity, velocity]))

@@ -22,7 +22,7 @@ import functools
 import sympy as sp
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..arm.dh_conversion import modified_rows_of
+from ..arm.dh_conversion import modified_rows_with_flange
 from ..dynamics.model import require_reference_frame
 from ..spatial import cos_sin, quarter_turns
 
@@ -161,7 +161,7 @@ class Kinematics:
         self.links, self.remainders = list[Link](), list[sp.Matrix]()
         modified = description.convention is Convention.MODIFIED
         self._kinds = [joint.kind for joint in description.joints]
-        frames = zip(*modified_rows_of(description), (*self._kinds, None))
+        frames = zip(*modified_rows_with_flange(description), (*self._kinds, None))
         for i, (row, remainder, kind) in enumerate(frames, start=1):
             offset, tilt = (
                 _placement(i, row, self.values)

@@ -23,38 +23,41 @@ from .serial_chain import SerialChain
 from ..arm.denavit_hartenberg import Convention, DHRow
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.dh_conversion import from_modified_rows, modified_rows
-from ..arm.urdf_origin import UrdfOrigin
+from ..arm.urdf_provenance import UrdfProvenance
 from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
 # may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.
-NEARLY_PARALLEL = 0.1
-# [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal.
-COINCIDENT = 1e-13
-# Angles [rad] within _ANGLE_NOISE of a multiple of 45 degrees become the multiple; lengths [m] are
-# rounded to _LENGTH_DIGITS decimals.
-_ANGLE_NOISE, _LENGTH_DIGITS = 1e-11, 14
-_ALONG = 1.0 - 5e-9  # cosine of the angle up to which a direction counts as along another
+NEARLY_PARALLEL_RAD = 0.1
+# [m] Parallel axes at most COINCIDENCE_TOLERANCE_M apart count as one line, which has no common
+# normal.
+COINCIDENCE_TOLERANCE_M = 1e-13
+# Angles [rad] within _ANGLE_NOISE_RAD of a multiple of 45 degrees become the multiple; lengths [m]
+# are rounded to _LENGTH_DIGITS decimals.
+_ANGLE_NOISE_RAD = 1e-11
+_LENGTH_DIGITS = 14
+# Cosine of the angle up to which a direction counts as along another.
+_MIN_COSINE = 1.0 - 5e-9
 
 
-class Line(NamedTuple):
-    """A joint axis at position zero: unit direction, a point on it [m], `free` if prismatic."""
+class JointAxis(NamedTuple):
+    """A joint axis at position zero: its unit direction and a point on it [m]."""
 
     direction: Array
     point: Array
     free: bool = False  # True for a prismatic joint, whose axis has no defined position
 
 
-def rows_along(
-    lines: Sequence[Line],
+def dh_rows_from_axes(
+    lines: Sequence[JointAxis],
     near: Array,
     flange: Array,
     convention: Convention,
-    coincident: float = COINCIDENT,
+    coincident: float = COINCIDENCE_TOLERANCE_M,
 ) -> tuple[Array, list[DHRow]]:
     """
-    Return the base and the DH rows of joints with these axes, and of the flange.
+    Return base pose and DH rows of joints with these axes, and of the flange.
 
     The origin of frame {0} is the point of axis 1 nearest to the origin of the frame `near`; the x
     axis of frame {0} is as close to that of `near` as possible. Of the two directions of a normal
@@ -63,7 +66,7 @@ def rows_along(
     """
     base = pose = _frame_on(lines[0], near)
     rows = list[DHRow]()
-    for line in (*lines, Line(flange[:3, 2], flange[:3, 3])):
+    for line in (*lines, JointAxis(flange[:3, 2], flange[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line, coincident)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
@@ -76,7 +79,7 @@ def rows_along(
 
 
 def _common_normal(
-    frame: Array, line: Line, coincident: float
+    frame: Array, line: JointAxis, coincident: float
 ) -> tuple[Array, Array, float, float, float]:
     """
     Return the common normal from z of a frame to a line: direction, foot on z, a, alpha and beta.
@@ -88,7 +91,7 @@ def _common_normal(
     point = origin if line.free else line.point
     cross, between = np.cross(z, line.direction), point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
-    if sine > NEARLY_PARALLEL:
+    if sine > NEARLY_PARALLEL_RAD:
         normal = cross / sine
         foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
         normal = -normal if _points_back(normal, x, y) else normal
@@ -107,17 +110,17 @@ def _common_normal(
 def _points_back(normal: Array, x: Array, y: Array) -> bool:
     """Return whether a normal points against x or, if perpendicular to x, against y."""
     along = float(normal @ x)
-    return along < 0.0 if abs(along) > _ANGLE_NOISE else float(normal @ y) < 0.0
+    return along < 0.0 if abs(along) > _ANGLE_NOISE_RAD else float(normal @ y) < 0.0
 
 
-def recover_rows(
+def description_from_chain(
     chain: SerialChain, convention: Convention, tip: str | None = None
 ) -> ArmDescription:
     """
-    Return the arm of a chain in DH rows.
+    Return a URDF chain as an arm description with DH rows.
 
     The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the last
-    joint's link. Frame {0} is that of `rows_along` near joint 1's parent link.
+    joint's link. Frame {0} is that of `dh_rows_from_axes` near joint 1's parent link.
 
     Raises
     ------
@@ -133,11 +136,11 @@ def recover_rows(
         )
     poses = [chain.poses[link] for link in links]
     lines = [
-        Line(pose[:3, :3] @ joint.axis, pose[:3, 3], joint.motion is JointKind.PRISMATIC)
+        JointAxis(pose[:3, :3] @ joint.axis, pose[:3, 3], joint.motion is JointKind.PRISMATIC)
         for joint, pose in zip(chain.joints, poses)
     ]
     flange_pose = chain.poses[tip or links[-1]]
-    base, (*rows, flange) = rows_along(lines, chain.mount, flange_pose, convention)
+    base, (*rows, flange) = dh_rows_from_axes(lines, chain.mount, flange_pose, convention)
     standing = chain.inertia(document.root)
     arm = ArmDescription(
         name=document.name or 'arm',
@@ -155,7 +158,7 @@ def recover_rows(
         source=document.source,
         mount=chain.mount,
         link_names=tuple(links),
-        urdf=UrdfOrigin(
+        urdf=UrdfProvenance(
             document.source,
             document.text,
             tuple(joint.name for joint in chain.joints),
@@ -170,12 +173,12 @@ def recover_rows(
     )
 
 
-def _frame_on(line: Line, near: Array) -> Array:
+def _frame_on(line: JointAxis, near: Array) -> Array:
     """Return the frame with its z on a line and its x and origin nearest to those of `near`."""
     z = near[:3, :3].T @ line.direction
     point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
     # Make the x of `near`, or -z if x is nearly along the line, perpendicular to the line.
-    candidate = np.eye(3)[0] if abs(z[0]) < _ALONG else -np.eye(3)[2]
+    candidate = np.eye(3)[0] if abs(z[0]) < _MIN_COSINE else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
@@ -187,7 +190,8 @@ def _frame_on(line: Line, near: Array) -> Array:
 def _tidy(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
     alpha, theta, beta = (
-        snapped(angle, math.pi / 4.0, _ANGLE_NOISE) for angle in (row.alpha, row.theta, row.beta)
+        snapped(angle, math.pi / 4.0, _ANGLE_NOISE_RAD)
+        for angle in (row.alpha, row.theta, row.beta)
     )
     a, d = (round(length, _LENGTH_DIGITS) + 0.0 for length in (row.a, row.d))
     return DHRow(a, alpha, d, theta, beta)

@@ -23,15 +23,16 @@ import numpy as np
 
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
-from ..errors import DescriptionError, listed, unreadable, UrdfError
-from ..names import decimal
+from ..errors import DescriptionError, listed, unreadable_file_message, UrdfError
+from ..names import parse_float
 from ..spatial import exp6, joint_twist, JointKind, pose_from_xyz_rpy
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
-# URDF requires numbers as limits; a number of at least UNLIMITED in absolute value means no limit.
-UNLIMITED = 1e9
+# URDF requires numbers as limits; a number of at least UNLIMITED_JOINT_LIMIT in absolute value
+# means no limit.
+UNLIMITED_JOINT_LIMIT = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
 
@@ -137,8 +138,8 @@ class UrdfDocument:
         """Return the joints, each behind those on the way from the root to it."""
         return [self._above[link] for link in self.order[1:]]
 
-    def path(self, joint: str) -> list[str]:
-        """Return the joints that are not fixed on the way from the root to a joint, included."""
+    def moving_joints_to(self, joint: str) -> list[str]:
+        """Return the moving joints on the way from the root to a joint, this joint included."""
         path, one = list[str](), self.joints.get(joint)
         while one is not None:
             if one.kind != 'fixed':
@@ -151,7 +152,7 @@ class UrdfDocument:
         return any(
             self.links[one.child].has_inertia
             for one in self.joints.values()
-            if joint in self.path(one.name)
+            if joint in self.moving_joints_to(one.name)
         )
 
 
@@ -175,7 +176,7 @@ def read_urdf(path: Path) -> str:
             return _expanded(path)
         return path.read_text(encoding='utf-8')
     except OSError as error:
-        raise UrdfError(unreadable(path, error)) from error
+        raise UrdfError(unreadable_file_message(path, error)) from error
     except UnicodeDecodeError as error:
         raise UrdfError(
             f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'
@@ -264,7 +265,7 @@ class _Part:
             wanted = 'one number' if count == 1 else 'three numbers'
             raise self.error(f': {key}="{text}" must be {wanted}.')
         try:
-            values = np.array([decimal(word) for word in words])
+            values = np.array([parse_float(word) for word in words])
         except ValueError:
             values = np.array([math.nan])
         if not np.isfinite(values).all():
@@ -429,7 +430,7 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
     bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
     for key in (*stated, 'velocity', 'effort'):
         bounds[key] = limit.number(key)
-        if abs(bounds[key]) >= UNLIMITED:
+        if abs(bounds[key]) >= UNLIMITED_JOINT_LIMIT:
             bounds[key] = math.copysign(math.inf, bounds[key])
     unknown = [key for key in ('effort', 'velocity') if bounds[key] == 0.0]
     doubts = [f'has {key}="0" as its limit, taken for unknown.' for key in unknown]

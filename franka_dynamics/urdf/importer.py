@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from .dh_recovery import recover_rows
+from .dh_recovery import description_from_chain
 from .document import parse_urdf, read_urdf, UrdfDocument
 from .joint_choice import choose_joints
-from .plausibility import find_doubts
+from .plausibility import find_implausible_values
 from .serial_chain import read_chain, require_moving
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
-from ..arm.plausibility import effort_questions
-from ..errors import DescriptionError, member
+from ..arm.plausibility import implausible_effort_limits
+from ..errors import as_enum, DescriptionError
 
-IMPORTED = 'imported'
+IMPORTED_SET_NAME = 'imported'
 
 
 def import_urdf(
@@ -76,11 +76,11 @@ def import_urdf(
     DescriptionError
         If there is no such convention.
     UrdfError
-        If the URDF cannot be read, it is not clear which joints are the arm (UrdfChoiceError), or
-        `tip` is not fixed to the last link.
+        If the URDF cannot be read, it is not clear which joints are the arm (AmbiguousUrdfError),
+        or `tip` is not fixed to the last link.
 
     """
-    convention = member(Convention, convention, 'The convention', DescriptionError)
+    convention = as_enum(Convention, convention, 'The convention', DescriptionError)
     given = is_urdf_text(urdf)
     text = str(urdf).strip() if given else read_urdf(Path(urdf))
     document = parse_urdf(text, source or ('the URDF' if given else str(urdf)))
@@ -96,12 +96,14 @@ def import_urdf(
         require_moving(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
-    arm = recover_rows(chain, convention, tip or chain.flange)
+    arm = description_from_chain(chain, convention, tip or chain.flange)
     home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
-    arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
-    questions = effort_questions(arm)
+    arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED_SET_NAME)
+    questions = implausible_effort_limits(arm)
     bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
-    doubts = [one for one in find_doubts(document)[0] if bodies.intersection(one.names)]
+    doubts = [
+        one for one in find_implausible_values(document)[0] if bodies.intersection(one.names)
+    ]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
     torque_notes = (*chain.torque_notes, *impossible)

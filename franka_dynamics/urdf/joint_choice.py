@@ -13,7 +13,7 @@ from collections.abc import Collection
 import re
 
 from .document import UrdfDocument
-from ..errors import listed, UrdfChoiceError
+from ..errors import AmbiguousUrdfError, listed
 
 # One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
 _GRIPPER = re.compile(
@@ -33,7 +33,7 @@ def choose_joints(
 
     Raises
     ------
-    UrdfChoiceError
+    AmbiguousUrdfError
         If there is no such joint, or the joints branch; its `choices` are the chains.
     UrdfError
         If a joint inside the chain mimics another one.
@@ -43,7 +43,7 @@ def choose_joints(
     chains = find_chains(document, prefix, {*gripper, *held})
     if len(chains) == 1:
         (arm,) = chains
-        carried = [one for one in gripper if arm[-1] in document.path(one)]
+        carried = [one for one in gripper if arm[-1] in document.moving_joints_to(one)]
         return arm, tuple(carried)
     words = [f'--joints {",".join(chain)}' for chain in chains[:_MOST_CHOICES]]
     if len(chains) > len(words):
@@ -64,7 +64,7 @@ def choose_joints(
             '(prefix=, --arm-prefix), or hold the other joints (held={...}, --hold JOINT=POSITION)'
             f': {"; ".join(words)}.'
         )
-    raise UrdfChoiceError(f'{document.source}: {problem}', tuple(chains))
+    raise AmbiguousUrdfError(f'{document.source}: {problem}', tuple(chains))
 
 
 def find_chains(
@@ -88,9 +88,9 @@ def find_chains(
         if joint.moves and joint.mimics is None and name.startswith(prefix) and name not in without
     ]
     chains = []
-    carriers = {one for name in able for one in document.path(name)[:-1]}
+    carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
     for tip in (name for name in able if name not in carriers):
-        path = document.path(tip)
+        path = document.moving_joints_to(tip)
         chain = tuple(name for name in path if name in able)
         for name in path[path.index(chain[0]) :]:
             if (driver := document.joints[name].mimics) is not None and name not in without:
@@ -112,7 +112,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     joint. A joint named after a gripper and a rotation (gripper_roll) is the wrist.
     """
     moving = {name: joint for name, joint in document.joints.items() if joint.moves}
-    carrier = {name: ([None, *document.path(name)])[-2] for name in moving}
+    carrier = {name: ([None, *document.moving_joints_to(name)])[-2] for name in moving}
     carried: dict[str | None, list[str]] = {}
     for name, parent in carrier.items():
         carried.setdefault(parent, []).append(name)

@@ -15,19 +15,19 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
     """
     Return Pinocchio's model of a URDF; mimic joints are independent joints in it.
 
-    A text that Pinocchio refuses is read as `without_extras`.
+    A text that Pinocchio refuses is read as `without_material_and_dynamics`.
     """
     try:
         return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError):
-        text = ElementTree.tostring(without_extras(text), encoding='unicode')
+        text = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
     try:
         return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
 
 
-def without_extras(text: str) -> ElementTree.Element:
+def without_material_and_dynamics(text: str) -> ElementTree.Element:
     """
     Return a URDF without <material> and <dynamics>, and without blanks around numbers.
 

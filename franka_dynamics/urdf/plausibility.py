@@ -25,7 +25,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import UrdfDocument
-from .pinocchio_reading import pinocchio_model, without_extras
+from .pinocchio_reading import pinocchio_model, without_material_and_dynamics
 from ..arm.inertia import LinkInertia
 from ..typing import Array
 
@@ -47,11 +47,12 @@ _CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
 _SIDES = (('left', 'right'), ('Left', 'Right'), ('LEFT', 'RIGHT'), ('l', 'r'), ('L', 'R'))
 
 
-class Doubt(NamedTuple):
+class ImplausibleValue(NamedTuple):
     """
-    A doubtful number: of a `link` or `joint` (`kind`), its names, entry in the URDF, and reason.
+    An implausible number of a URDF: of which link or joint, in which entry, and why.
 
-    `impossible` says that no real body has the number, not only that an arm hardly has it.
+    `kind` is 'link' or 'joint', with one name or two. `impossible` says that no real body has the
+    number, not only that an arm hardly has it.
     """
 
     kind: str
@@ -62,7 +63,7 @@ class Doubt(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The link or joint, or the two links, as a sentence names them."""
+        """Kind and names of the link or joint, or of two links, for a message."""
         return f'{self.kind} {" and ".join(map(repr, self.names))}'
 
     def __str__(self) -> str:
@@ -90,11 +91,11 @@ class _Body(NamedTuple):
     distance: float
 
 
-def find_doubts(
+def find_implausible_values(
     document: UrdfDocument, file: Path | None = None
-) -> tuple[tuple[Doubt, ...], tuple[str, ...]]:
+) -> tuple[tuple[ImplausibleValue, ...], tuple[str, ...]]:
     """
-    Return what is doubtful about a URDF's masses, tensors and effort limits, and unread meshes.
+    Return implausible masses, inertia tensors and effort limits of a URDF, and unread meshes.
 
     Meshes are read only if the URDF's `file` is given and scipy is installed.
     """
@@ -106,7 +107,7 @@ def find_doubts(
         shapes, meshed, unread = _shapes(model, document.text, None)
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     bodies: list[_Body] = []
-    found: list[Doubt] = []
+    found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
         frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
         solids = [points for one in frames for points in shapes.get(one.name, ())]
@@ -141,7 +142,7 @@ def find_doubts(
         if body.mass > _HEAVIEST * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving links together '
             reason = f'{weighs}{total - body.mass:.3g} kg'
-            found.append(Doubt('link', (body.name,), '<mass>', reason))
+            found.append(ImplausibleValue('link', (body.name,), '<mass>', reason))
     doubts = (*found, *_weak_joints(document, model), *_unlike_twins(model, bodies))
     return doubts, tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
@@ -155,7 +156,7 @@ def _shapes(
     Also returns the names of links with meshes, and the meshes of links that were not read. A box,
     sphere or cylinder is given as the corners of the box around it.
     """
-    robot = without_extras(text)
+    robot = without_material_and_dynamics(text)
     meshed, unread = set[str](), dict[str, list[str]]()
     for link in robot.findall('link'):
         for element in list(link):
@@ -205,7 +206,7 @@ def _places(urdf: Path, filename: str) -> Iterator[Path]:
         yield folder / name.removeprefix('package://')
 
 
-def _density(group: list[_Body], points: list[Array]) -> Iterator[Doubt]:
+def _density(group: list[_Body], points: list[Array]) -> Iterator[ImplausibleValue]:
     """Yield a doubt about the density of links that are fixed to each other, by their meshes."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -219,28 +220,28 @@ def _density(group: list[_Body], points: list[Array]) -> Iterator[Doubt]:
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
     heaviest = max(group, key=lambda body: body.mass).name
-    yield Doubt('link', (heaviest,), '<mass>', reason)
+    yield ImplausibleValue('link', (heaviest,), '<mass>', reason)
 
 
-def _of_link(body: _Body) -> Iterator[Doubt]:
+def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
     """Yield a doubt about a link's tensor or centre of mass."""
     outside, spread, most, axis = _extent(body, body.tensor)
     if impossible := _impossible(body):
         reason = impossible + _question(body)
-        yield Doubt('link', (body.name,), '<inertia>', reason, impossible=True)
+        yield ImplausibleValue('link', (body.name,), '<inertia>', reason, impossible=True)
     elif outside > 0.0:
         reason = (
             f'the centre of mass, {body.distance:.3g} m from its joint, lies {outside:.2g} m '
             f'beyond what {body.within}'
         )
-        yield Doubt('link', (body.name,), '<origin>', reason)
+        yield ImplausibleValue('link', (body.name,), '<origin>', reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
             f'{body.within} {most:.2g} m'
         )
-        yield Doubt('link', (body.name,), '<inertia>', reason + _question(body))
+        yield ImplausibleValue('link', (body.name,), '<inertia>', reason + _question(body))
 
 
 def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
@@ -302,7 +303,7 @@ def _question(body: _Body) -> str:
     return ''
 
 
-def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[Doubt]:
+def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
     """Yield joints whose effort limit is below the weight that they carry at position zero."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
@@ -313,10 +314,10 @@ def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[Doubt]:
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
             unit = 'N' if joint.kind == 'prismatic' else 'N m'
             reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
-            yield Doubt('joint', (name,), '<limit> effort', f'{reason} {unit}')
+            yield ImplausibleValue('joint', (name,), '<limit> effort', f'{reason} {unit}')
 
 
-def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[Doubt]:
+def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[ImplausibleValue]:
     """Yield pairs of a left and a right link, neither of which carries the other, that differ."""
     by_name = {body.name: body for body in bodies}
     for (name, one), (left, right) in product(by_name.items(), _SIDES):
@@ -332,4 +333,6 @@ def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[Doubt]:
         ):
             if np.abs(pair[0] - pair[1]).max() > max(least, _ALIKE * np.abs(pair).max()):
                 words = (', '.join(f'{value:.4g}' for value in each) for each in pair)
-                yield Doubt('links', (name, two.name), entry, f'differ: {" and ".join(words)}')
+                yield ImplausibleValue(
+                    'links', (name, two.name), entry, f'differ: {" and ".join(words)}'
+                )

@@ -188,7 +188,7 @@ def _require_chain(
                 'prismatic, and move on its own.'
             )
         arm.append(joint)
-    path = document.path(names[-1])
+    path = document.moving_joints_to(names[-1])
     moving = [name for name in path if name in names or name not in held]
     if tuple(moving[-len(arm) :]) != names:
         raise document.error(
@@ -271,7 +271,7 @@ def _held_positions(
         name: position_of(name)
         for name, joint in document.joints.items()
         if joint.kind != 'fixed' and name not in arm
-        if arm[0] in document.path(name) or name in document.path(arm[0])
+        if arm[0] in document.moving_joints_to(name) or name in document.moving_joints_to(arm[0])
     }
 
 

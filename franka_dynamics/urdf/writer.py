@@ -24,7 +24,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .document import UNLIMITED
+from .document import UNLIMITED_JOINT_LIMIT
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
@@ -98,13 +98,13 @@ def urdf_text(
         robot,
         parent,
         _STANDING if standing is None else standing.expressed_in(pose),
-        [shape.moved(pose) for shape in shapes.get(0, ())],
+        [shape.expressed_in(pose) for shape in shapes.get(0, ())],
     )
     placements = description.joint_placements()
     moving = zip(description.joints, description.links, names.moving, placements)
     for i, (joint, link, name, (before, offset)) in enumerate(moving, start=1):
         _add_moving(robot, joint, parent, name, pose @ before)
-        moved = [shape.moved(offset) for shape in shapes.get(i, ())]
+        moved = [shape.expressed_in(offset) for shape in shapes.get(i, ())]
         _add_link(robot, name, link.expressed_in(offset), moved)
         parent, pose = name, offset
     flange, pose = names.flange, pose @ description.flange_transform()
@@ -152,7 +152,7 @@ def _add_link(
 
 def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
     """Add shapes to a <link> as visual and collision elements."""
-    for shape in (part for whole in shapes for part in whole.parts()):
+    for shape in (part for whole in shapes for part in whole.urdf_primitives()):
         size: dict[str, Any] = dict(zip(('radius', 'length'), shape.size))
         if shape.kind is ShapeKind.BOX:
             size = {'size': shape.size}
@@ -188,7 +188,8 @@ def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Arr
     kind = 'continuous' if free else joint.kind.value
     element = _add_joint(robot, joint.name, parent, child, pose, kind)
     add(element, 'axis', xyz='0 0 1')
-    # URDF requires effort and velocity limits, so unknown limits are written as UNLIMITED.
+    # URDF requires effort and velocity limits, so unknown limits are written as
+    # UNLIMITED_JOINT_LIMIT.
     add(element, 'limit', **{key: _finite(getattr(joint.limits, key)) for key in stated})
 
 
@@ -198,7 +199,7 @@ def _bounded(joint: Joint) -> bool:
 
 
 def _finite(limits: ArrayLike) -> Array:
-    return np.clip(limits, -UNLIMITED, UNLIMITED)
+    return np.clip(limits, -UNLIMITED_JOINT_LIMIT, UNLIMITED_JOINT_LIMIT)
 
 
 def _add_origin(element: Element, pose: Array) -> None:
@@ -256,7 +257,7 @@ def mjcf_text(
     add(root, 'compiler', angle='radian', eulerseq='XYZ')
     add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
     parent, pose = add(root, 'worldbody'), np.asarray(description.base)
-    _add_geoms(parent, [shape.moved(pose) for shape in shapes.get(0, ())])
+    _add_geoms(parent, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
     placements = description.joint_placements()
     moving = zip(description.joints, description.links, names.moving, placements, friction)
     for i, (joint, link, name, (before, behind), rubbing) in enumerate(moving, start=1):
@@ -273,7 +274,7 @@ def mjcf_text(
         _add_geoms(parent, shapes.get(i, ()))
         pose = np.eye(4)
     flange = description.flange_transform()
-    _add_geoms(parent, [shape.moved(flange) for shape in tool_shapes])
+    _add_geoms(parent, [shape.expressed_in(flange) for shape in tool_shapes])
     add(parent, 'site', name=names.flange, **_placement(flange))
     actuators = add(root, 'actuator')
     for joint in description.joints:

@@ -21,7 +21,7 @@ Element = ElementTree.Element
 ElementTree.register_namespace('xacro', _NAMESPACE)
 
 
-def physical_sets(arm: str) -> tuple[str, ...]:
+def physical_inertial_sets(arm: str) -> tuple[str, ...]:
     """Return the names of an arm's inertial sets that are physical without hand, default first."""
     return tuple(
         name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
@@ -35,7 +35,7 @@ def arm_macro(arm: str) -> str:
     The file's macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
-    sets = physical_sets(arm)
+    sets = physical_inertial_sets(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
     robots = {
         name: ElementTree.fromstring(

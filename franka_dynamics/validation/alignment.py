@@ -16,13 +16,13 @@ import numpy as np
 from ..arm import ArmDescription, Convention, LinkInertia
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
-from ..urdf.dh_recovery import Line, recover_rows, rows_along
+from ..urdf.dh_recovery import description_from_chain, dh_rows_from_axes, JointAxis
 from ..urdf.serial_chain import SerialChain
 
 # [m] Parallel axes are one line if they are as near as the rounded numbers of a URDF put them.
-_COINCIDENT = 1e-7
+_COINCIDENCE_M = 1e-7
 # The limits that URDF can express.
-STATED_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
 def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
@@ -31,10 +31,10 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
 
     What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
     """
-    arm = recover_rows(chain, like.convention, chain.flange)
+    arm = description_from_chain(chain, like.convention, chain.flange)
     joints = []
     for joint, own in zip(like.joints, arm.joints):
-        stated = {name: getattr(own.limits, name) for name in STATED_LIMITS}
+        stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
     return replace(
@@ -49,21 +49,21 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
     )
 
 
-def along_axes(
+def with_rows_from_axes(
     arm: ArmDescription, near: Array, convention: Convention, flange: Array
 ) -> ArmDescription:
-    """Return an arm in the DH rows that follow from its joint axes (`rows_along`)."""
+    """Return an arm in the DH rows that follow from its joint axes (`dh_rows_from_axes`)."""
     lines = [
-        Line(axis[:3, 2], axis[:3, 3], joint.kind is JointKind.PRISMATIC)
-        for axis, joint in zip(joint_axes(arm), arm.joints)
+        JointAxis(axis[:3, 2], axis[:3, 3], joint.kind is JointKind.PRISMATIC)
+        for axis, joint in zip(joint_axis_frames(arm), arm.joints)
     ]
-    base, (*rows, last) = rows_along(lines, near, flange, convention, _COINCIDENT)
+    base, (*rows, last) = dh_rows_from_axes(lines, near, flange, convention, _COINCIDENCE_M)
     joints = tuple(replace(joint, row=row) for joint, row in zip(arm.joints, rows))
     other = replace(arm, convention=convention, joints=joints, base=base, flange=last)
     return replace(other, links=links_in_frames_of(other, arm))
 
 
-def joint_axes(arm: ArmDescription) -> list[Array]:
+def joint_axis_frames(arm: ArmDescription) -> list[Array]:
     """Return frames (4, 4) whose z are the joints' axes, with all joints at zero."""
     frames = (arm.base, *arm.frames(np.zeros(arm.n)))
     return [one @ before for one, (before, _) in zip(frames, arm.joint_placements())]

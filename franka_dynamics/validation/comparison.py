@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares two arms by number, and by the effect on torque of what differs at each place.
+Compares the parameters of two arms, and the effect of each difference on joint torques.
 
 A joint with reversed direction is reported as one difference, although up to nine numbers of a
 FER change. A link's ten inertial parameters are compared in the form (about the frame's origin or
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .alignment import along_axes, joint_axes
+from .alignment import joint_axis_frames, with_rows_from_axes
 from .effect import Difference, JointEffect, TorqueProbe
 from .parameters import (
-    friction_form,
     friction_parameters,
+    friction_structure,
     geometry_parameters,
     inertia_parameters,
     limit_parameters,
@@ -37,11 +37,11 @@ from ..arm.dh_conversion import with_joint_reversed
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
 
-# Two numbers of arm files (m, rad, kg, kg m, kg m^2) within _SAME are equal.
-_SAME = 1e-9
-# Two numbers, one of them from the rounded text of a URDF, are equal within TEXT: pi/2 written as
-# 1.570796 is 3e-7 off.
-TEXT = 1e-6
+# Two numbers of arm files (m, rad, kg, kg m, kg m^2) within _EQUALITY_TOLERANCE are equal.
+_EQUALITY_TOLERANCE = 1e-9
+# Two numbers, one of them from the rounded text of a URDF, are equal within
+# TEXT_ROUNDING_TOLERANCE: pi/2 written as 1.570796 is 3e-7 off.
+TEXT_ROUNDING_TOLERANCE = 1e-6
 
 
 Pair = tuple[Parameter, Parameter]  # a parameter of the first and of the second arm
@@ -50,7 +50,7 @@ Pair = tuple[Parameter, Parameter]  # a parameter of the first and of the second
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """
-    The differences of a second arm from a first, by falling effect on torque.
+    The differences of a second arm from a first, the largest effect on torque first.
 
     `first` and `second` are in the DH rows that were compared, with joints of `second` reversed to
     match the first's. `together` is the effect of all differences at once on torques.
@@ -67,14 +67,14 @@ class Comparison:
         return tuple(one for one in self.differences if one.kind == 'geometry')
 
     @property
-    def acting(self) -> tuple[Difference, ...]:
+    def effective_differences(self) -> tuple[Difference, ...]:
         """The differences that change a torque by more than rounding."""
         return tuple(one for one in self.differences if one.has_effect)
 
     @property
     def passed(self) -> bool:
         """Whether no difference changes a torque by more than rounding."""
-        return not self.acting
+        return not self.effective_differences
 
     def as_data(self) -> dict[str, Any]:
         """Return the result as plain data for a JSON file."""
@@ -89,7 +89,7 @@ class Comparison:
         }
 
 
-def compare_described(
+def compare_descriptions(
     first: ArmDescription, second: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> Comparison:
     """Compare geometry, inertias, limits and friction of two loaded arms."""
@@ -99,7 +99,7 @@ def compare_described(
             f'{second.file or second.name} has {second.n}; '
             'only arms with equally many joints can be compared parameter by parameter.'
         )
-    tolerance = _SAME if second.urdf is None else TEXT
+    tolerance = _EQUALITY_TOLERANCE if second.urdf is None else TEXT_ROUNDING_TOLERANCE
     together = TorqueProbe(first, gravity).effect(second)
     first, aligned, reversed_joints = _nearest_rows(first, second, tolerance)
     probe, found = TorqueProbe(first, gravity), list[Difference]()
@@ -132,7 +132,7 @@ def compare_described(
     add('geometry', built_at('flange'))  # no torque depends on it: a load is part of the last link
     add('limits', differing(limit_parameters))
     friction = differing(
-        lambda arm: [Parameter('arm', 'friction model', '', friction_form(arm))]
+        lambda arm: [Parameter('arm', 'friction model', '', friction_structure(arm))]
     ) or differing(friction_parameters)
     add('friction', friction, replace(first, friction=aligned.friction))
     found.sort(key=lambda one: -one.torque_effect)
@@ -154,11 +154,11 @@ def _nearest_rows(
     if second.urdf is not None and second.urdf.tip == second.link_names[-1]:
         flanges[1] = flanges[0]  # no link of the URDF has a flange's name
     one, other = (
-        along_axes(arm, first.base, first.convention, flange)
+        with_rows_from_axes(arm, first.base, first.convention, flange)
         for arm, flange in zip((first, second), flanges)
     )
     pairs.append((one, other))
-    axes = zip(joint_axes(one), joint_axes(other))
+    axes = zip(joint_axis_frames(one), joint_axis_frames(other))
     against = [i for i, (a, b) in enumerate(axes) if a[:3, 2] @ b[:3, 2] < 0.0]
     found = [(one, other, list[int]()) for one, other in pairs]
     if against:

@@ -17,8 +17,9 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.sampling import sample_states
 from ..typing import Array
 
-# Torque differences up to NO_EFFECT, relative to max(1, largest |tau|), are rounding errors.
-NO_EFFECT = 1e-11
+# Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to max(1, largest |tau|), are
+# rounding errors.
+MAX_TORQUE_ROUNDING_RATIO = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
 
@@ -102,7 +103,7 @@ class TorqueProbe:
         self._joints, self._gravity = first.joint_names, gravity_vector(gravity)
         self._states = sample_states(first, _STATES)
         self._torques = self._torque(first)
-        self._floor = NO_EFFECT * max(1.0, float(np.abs(self._torques).max()))
+        self._floor = MAX_TORQUE_ROUNDING_RATIO * max(1.0, float(np.abs(self._torques).max()))
 
     def effect(self, other: ArmDescription) -> JointEffect:
         """Return how far the torques of another arm are from the first arm's."""

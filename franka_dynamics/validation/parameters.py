@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of an arm's description: places, names, units and values."""
+"""Lists the parameters of an arm's description, with place, name, unit and value."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def limit_parameters(arm: ArmDescription) -> list[Parameter]:
 
 def inertia_parameters(place: str, link: LinkInertia, *, about_origin: bool) -> list[Parameter]:
     """
-    Return the ten parameters of a link in one of the two forms of published tables.
+    Return a link's ten parameters, about its frame's origin or about its centre of mass.
 
     They are mass, first moment and the tensor about the frame's origin, or, if not `about_origin`,
     mass, centre of mass and the tensor about the centre of mass. One wrong number of a table in
@@ -91,7 +91,8 @@ def friction_parameters(arm: ArmDescription) -> list[Parameter]:
     """Return the friction model's numbers, without its `deviations` and slip elements' `reach`."""
     friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
-        # Models whose slip elements differ in reach are compared as a whole (`friction_form`).
+        # Models whose slip elements differ in reach are compared as a whole
+        # (`friction_structure`).
         if not part.init or part.name in ('deviations', 'reach'):
             continue
         values = np.asarray(getattr(friction, part.name))
@@ -104,7 +105,7 @@ def friction_parameters(arm: ArmDescription) -> list[Parameter]:
     return found
 
 
-def friction_form(description: ArmDescription) -> str:
+def friction_structure(description: ArmDescription) -> str:
     """Return the friction model's class and slip elements' reaches; 'none' without friction."""
     friction = description.friction
     if friction is None:

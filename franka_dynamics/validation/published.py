@@ -21,10 +21,11 @@ from ..arm.hand_file import NO_HAND
 from ..typing import Array
 
 # Two links are the same if mass, moments and tensors differ by at most half a unit of the fourth
-# decimal, to which the coarsest published table is rounded, and a tensor by at most ROUNDING_SHARE
-# of its largest element.
-ROUNDING, ROUNDING_SHARE = 5.0001e-5, 0.02
-_DIGITS = 1e-6  # a larger mass may differ by this share
+# decimal, to which the coarsest published table is rounded, and a tensor by at most
+# RELATIVE_ROUNDING of its largest element.
+PUBLISHED_ROUNDING = 5.0001e-5  # [kg, kg m, kg m^2]
+RELATIVE_ROUNDING = 0.02
+_MASS_RATIO_TOLERANCE = 1e-6  # a larger mass may differ by this share
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +53,9 @@ class NearestSet:
         return max(self.distances)
 
 
-def same_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
-    """Return whether numbers about the centre of mass, or the frame's origin, are a link's."""
-    if abs(found.mass - known.mass) > max(ROUNDING, _DIGITS * known.mass):
+def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
+    """Return whether two links' inertias agree within the rounding of published tables."""
+    if abs(found.mass - known.mass) > max(PUBLISHED_ROUNDING, _MASS_RATIO_TOLERANCE * known.mass):
         return False
     for vector, tensor in (
         ('center_of_mass', 'inertia_at_center_of_mass'),
@@ -63,12 +64,13 @@ def same_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
         expected = getattr(known, tensor)
         change = _largest(getattr(found, tensor) - expected)
         moved = _largest(getattr(found, vector) - getattr(known, vector))
-        if max(moved, change) <= ROUNDING and change <= ROUNDING_SHARE * _largest(expected):
+        bound = min(PUBLISHED_ROUNDING, RELATIVE_ROUNDING * _largest(expected))
+        if moved <= PUBLISHED_ROUNDING and change <= bound:
             return True
     return False
 
 
-def known_sets(
+def published_sets(
     reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
 ) -> list[ArmDescription]:
     """
@@ -97,7 +99,7 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
         pairs = list(zip(found, candidate.links))
         return NearestSet(
             candidate,
-            tuple(same_within_rounding(a, b) for a, b in pairs),
+            tuple(agree_within_rounding(a, b) for a, b in pairs),
             tuple(_largest(a.parameters() - b.parameters()) for a, b in pairs),
         )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from .alignment import arm_of_chain, links_in_frames_of
-from .comparison import compare_described, Comparison
-from .published import known_sets, nearest_set
+from .comparison import compare_descriptions, Comparison
+from .published import nearest_set, published_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
 from ..arm_io import described
@@ -55,7 +55,7 @@ def compare(
         If a URDF cannot be read, or which of its joints are the arm is not clear.
 
     """
-    return compare_described(*read_pair(first, second), gravity)
+    return compare_descriptions(*read_pair(first, second), gravity)
 
 
 def read_pair(
@@ -67,7 +67,7 @@ def read_pair(
     hand: str | None = None,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two arms as `compare_described` takes them; if one of them is a URDF, it comes second.
+    Return two arms for `compare_descriptions`; if one of them is a URDF, it comes second.
 
     `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
     URDF, and the first is the shipped arm that has its joint names, in the published set and with
@@ -104,7 +104,7 @@ def read_pair(
     if reference.urdf is None:
         reference = replace(reference, base=arm.mount @ reference.base)
     if first is None:
-        candidates = known_sets(reference, hand, inertial_set)
+        candidates = published_sets(reference, hand, inertial_set)
         if not candidates:
             which = f' {inertial_set}' if inertial_set else ''
             which += f' with the hand {hand}' if hand else ''

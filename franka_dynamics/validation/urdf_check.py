@@ -4,8 +4,8 @@
 Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
 The URDF's geometry must be that of the described arm's DH rows. The inertias are compared link by
-link, in DH frames, with the published sets (`known_sets`); differences are reported by number and
-with their effect on torque.
+link, in DH frames, with the published sets (`published_sets`); differences are reported by number
+and with their effect on torque.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain, links_in_frames_of, STATED_LIMITS
-from .comparison import alike, compare_described, Comparison
+from .alignment import arm_of_chain, links_in_frames_of, URDF_LIMITS
+from .comparison import alike, compare_descriptions, Comparison
 from .effect import Difference, TorqueProbe
-from .published import known_sets, nearest_set, NearestSet
+from .published import nearest_set, NearestSet, published_sets
 from ..arm import ArmDescription, Joint
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
@@ -147,11 +147,11 @@ def model_from_urdf(
     reference = replace(reference, base=chain.mount @ reference.base)
     arm = arm_of_chain(chain, reference)
     links = links_in_frames_of(reference, arm)
-    nearest = nearest_set(links, known_sets(reference, expected_hand))
+    nearest = nearest_set(links, published_sets(reference, expected_hand))
     if expected_hand is None and nearest.known.hand == NO_HAND:
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
-    found = compare_described(known, arm, gravity)
+    found = compare_descriptions(known, arm, gravity)
     if differences := tuple(
         one
         for one in found.geometry
@@ -286,7 +286,7 @@ def _tighter_limits(
     """Return joints with the tighter of two arms' limits, and a note on those of the first."""
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
-        pairs = {key: (getattr(joint.limits, key), getattr(limits, key)) for key in STATED_LIMITS}
+        pairs = {key: (getattr(joint.limits, key), getattr(limits, key)) for key in URDF_LIMITS}
         taken = {
             key: pair
             for key, pair in pairs.items()

@@ -29,7 +29,7 @@ from ..urdf.pinocchio_reading import pinocchio_model
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
 # or a torque by some 1e-11 of its size for each joint.
 TOLERANCE = 1e-9
-STATES = 50
+STATE_COUNT = 50
 _TINY = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
@@ -118,13 +118,13 @@ def compare_with_urdf(
     """
     Compare an arm with Pinocchio's own reading of the URDF that it was read from.
 
-    Compared are the flange's pose, M, C dq and g, at `states` or at STATES random states within
-    the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The result is
-    empty for an arm that is from no URDF.
+    Compared are the flange's pose, M, C dq and g, at `states` or at STATE_COUNT random states
+    within the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The
+    result is empty for an arm that is from no URDF.
     """
     if description.urdf is None:
         return ()
-    states = sample_states(description, STATES) if states is None else states
+    states = sample_states(description, STATE_COUNT) if states is None else states
     q, dq, _ = states
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)

@@ -63,7 +63,7 @@ def shape_meshes(arm: ArmDescription) -> ArmMeshes:
     """Return the simple shapes in the URDF that this package generates for an arm."""
     shapes = load_shapes(arm.name)
     if shapes and arm.hand not in (NO_HAND, ''):
-        hand = (shape.moved(arm.flange_transform()) for shape in load_hand_shapes())
+        hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes())
         shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
     return _meshes(urdf_text(arm, shapes=shapes), arm.joint_names, [])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, SigmoidFriction
-from franka_dynamics.arm.friction import friction_along, slip_bounds
+from franka_dynamics.arm.friction import friction_along, slip_state_bounds
 from franka_dynamics.arm.friction_state import FrictionState
 
 from ..arms import slip_states
@@ -59,7 +59,7 @@ def test_work_of_a_closed_loop_is_the_hysteresis_area():
     amplitude, slip, reach = 0.02, 0.3, 0.004
     cycle = amplitude * np.concatenate([np.linspace(-1, 1, 4000), np.linspace(1, -1, 4000)])
     q = np.concatenate([cycle, cycle])  # the second cycle is periodic
-    z = slip_bounds(q[:, None], [reach])[0, :, 0, 0]
+    z = slip_state_bounds(q[:, None], [reach])[0, :, 0, 0]
     work = slip * np.sum((0.5 * (z[1:] + z[:-1]) * np.diff(q))[8000:])
     assert work == pytest.approx(4.0 * slip * (amplitude - reach), rel=1e-6)
 
@@ -70,7 +70,7 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     dq = np.gradient(q, time, axis=0)
     state, followed = FrictionState(MODEL), []
     for stamp, position, velocity in zip(time, q, dq):
-        state.follow(stamp, position)
+        state.update(stamp, position)
         followed.append(state.torque(velocity))
     np.testing.assert_allclose(followed, friction_along(MODEL, q, dq), rtol=0.0, atol=1e-12)
 
@@ -94,8 +94,8 @@ def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
     truth = slip_states(q, REACH, np.full((2, 2), begin))
     state = FrictionState(MODEL)
     for stamp, position, z in zip(time, q, truth):
-        state.follow(stamp, position)
-        low, high = state.slip_bounds
+        state.update(stamp, position)
+        low, high = state.slip_state_bounds
         assert (low <= z + 1e-12).all() and (z <= high + 1e-12).all()
     # Joint 1 has moved by more than twice the larger reach in one direction.
     np.testing.assert_allclose(high[:, 0] - low[:, 0], 0.0, atol=1e-12)
@@ -105,7 +105,7 @@ def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
 def test_a_gap_makes_the_state_unknown_again(gap):
     state = FrictionState(MODEL)
     for step in range(100):
-        state.follow(0.001 * step, np.full(2, 0.02 * step))
-    np.testing.assert_array_equal(state.slip_bounds[0], state.slip_bounds[1])
-    state.follow(0.099 + gap, np.full(2, 0.5))
-    np.testing.assert_array_equal(state.slip_bounds, [-np.ones((2, 2)), np.ones((2, 2))])
+        state.update(0.001 * step, np.full(2, 0.02 * step))
+    np.testing.assert_array_equal(state.slip_state_bounds[0], state.slip_state_bounds[1])
+    state.update(0.099 + gap, np.full(2, 0.5))
+    np.testing.assert_array_equal(state.slip_state_bounds, [-np.ones((2, 2)), np.ones((2, 2))])

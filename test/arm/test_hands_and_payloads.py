@@ -12,7 +12,7 @@ from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.payload import (
     desk_json,
     payload_array,
-    payload_parameter_file,
+    payload_parameter_text,
     read_payload,
 )
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -75,7 +75,7 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
     np.testing.assert_allclose(payload_array(body)[1:4], center, rtol=1e-12)
     numbers = payload_array(hand)
     path = tmp_path / 'payload.yaml'
-    path.write_text(payload_parameter_file(numbers, 'a hand'))
+    path.write_text(payload_parameter_text(numbers, 'a hand'))
     for given in (str(path), ','.join(str(value) for value in numbers)):
         found = payload_array(read_payload(given))
         # The file has nine digits.

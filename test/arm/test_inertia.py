@@ -13,7 +13,7 @@ from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.consistency import nearest_physical, repaired
 from franka_dynamics.arm_io import save
 from franka_dynamics.errors import InertiaError
-from franka_dynamics.names import NEAREST_WITHIN_ROUNDING
+from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.xacro_writer import robot_text
 
@@ -115,13 +115,13 @@ def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link(
 
 @pytest.mark.parametrize('hand', ['as_listed', 'franka_hand'])
 def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
-    arm = load('fer', 'ledezma2021', hand=hand, repair=NEAREST_WITHIN_ROUNDING)
+    arm = load('fer', 'ledezma2021', hand=hand, repair=REPAIR_TO_NEAREST)
     arm.require_physical('a test')
     printed = load('fer', 'ledezma2021', hand=hand)
     for i, (link, before) in enumerate(zip(arm.links, printed.links)):
         moved = np.abs(link.parameters() - before.parameters()).max()
         assert (0.0 < moved <= ROUNDING) if i == 1 else moved == 0.0
-    assert load('fer', 'gaz2019', repair=NEAREST_WITHIN_ROUNDING).repairs == ()
+    assert load('fer', 'gaz2019', repair=REPAIR_TO_NEAREST).repairs == ()
     (sentence,) = arm.repairs
     assert re.search(r'fer_joint2 was .* \(eigenvalue -1\.8e-05 .* rounding of 5e-05$', sentence)
 
@@ -129,7 +129,7 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
 def test_the_table_is_written_only_repaired_and_says_so():
     with refuses(InertiaError, 'nearest_within_rounding'):
         robot_text(load('fer', 'ledezma2021'), 'urdf')
-    text = robot_text(load('fer', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING), 'urdf')
+    text = robot_text(load('fer', 'ledezma2021', repair=REPAIR_TO_NEAREST), 'urdf')
     assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
 
 
@@ -144,4 +144,4 @@ def test_a_table_of_centres_of_mass_is_not_repaired(tmp_path):
     text = path.read_text().replace('first_moment:', 'center_of_mass:')
     path.write_text(text.replace('    source:', '    rounding: 1.0e-4\n    source:'))
     with refuses(InertiaError, 'centres of mass'):
-        load(path, repair=NEAREST_WITHIN_ROUNDING)
+        load(path, repair=REPAIR_TO_NEAREST)

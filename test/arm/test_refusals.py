@@ -37,7 +37,7 @@ from franka_dynamics.errors import (
     SettingsError,
     UnknownArmError,
 )
-from franka_dynamics.names import NEAREST_WITHIN_ROUNDING
+from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.resources import share_directory
 
 from .test_arm_file import changed, LINK, read_mapping, REMOVED, SLIPPING, write
@@ -187,7 +187,7 @@ def toy(count, *names, base=FER.base):
 
 
 def rounded(inertial_set):
-    load('fer', inertial_set, repair=NEAREST_WITHIN_ROUNDING)
+    load('fer', inertial_set, repair=REPAIR_TO_NEAREST)
 
 
 def friction_of_ones(**more):

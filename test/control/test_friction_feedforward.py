@@ -38,7 +38,7 @@ def commanded(known, q, dq):
     """Return the friction feedforward at each state of a motion, (k, n)."""
     feedforward, torques = FrictionFeedforward(known), []
     for step, (position, velocity) in enumerate(zip(q, dq)):
-        feedforward.follow(1e-3 * step, position)
+        feedforward.update(1e-3 * step, position)
         torques.append(feedforward.torque(velocity))
     return np.array(torques)
 

@@ -17,7 +17,7 @@ import yaml
 
 from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
 from franka_dynamics.arm.bodies import Box, Cylinder
-from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
+from franka_dynamics.arm.inertia import parallel_axis_term, six_from_tensor, tensor_from_six
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -120,7 +120,7 @@ def rpr_report():
         return total
 
     central = [link.inertia_at_center_of_mass for link in arm.links]
-    twice = [t + steiner(x.mass, x.center_of_mass) for t, x in zip(central, arm.links)]
+    twice = [t + parallel_axis_term(x.mass, x.center_of_mass) for t, x in zip(central, arm.links)]
     turned_3 = 0.5 * (A3**2 + R3**2) * (c3**2 - s3**2) + 0.5 * A3**2 + 0.5 * R3**2
     k = (
         M1 * (A1**2 + A1 * H1 + H1**2 + 1.5 * R1**2)
@@ -275,7 +275,7 @@ PUBLISHED_TWISTS = (
 
 
 def about_origin(mass, center, six):
-    return six_from_tensor(tensor_from_six(six) + steiner(mass, center))
+    return six_from_tensor(tensor_from_six(six) + parallel_axis_term(mass, center))
 
 
 def explicit_derivation():

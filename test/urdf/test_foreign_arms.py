@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics import crosscheck, import_urdf, load, Model, sample_states
-from franka_dynamics.errors import CrosscheckError, UrdfChoiceError, UrdfError
+from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError, UrdfError
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
@@ -116,7 +116,7 @@ LIFT = robot(chain('torso_lift', 'j1', 'j2', kinds={'torso_lift': 'prismatic'}),
     ids=['head on joint 1', 'lift and head', 'ends at a branch'],
 )  # fmt: skip
 def test_where_joints_branch_the_user_is_asked_with_each_choice(text, choices):
-    with pytest.raises(UrdfChoiceError) as error:
+    with pytest.raises(AmbiguousUrdfError) as error:
         load(text)
     assert {*error.value.choices} == choices
     for names in choices:

@@ -10,7 +10,7 @@ import trimesh
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.document import parse_urdf
-from franka_dynamics.urdf.plausibility import find_doubts
+from franka_dynamics.urdf.plausibility import find_implausible_values
 
 from .urdf_texts import edited
 
@@ -48,7 +48,7 @@ INERTIA = LINK.format('', 'inertia')
 
 
 def doubts(text):
-    return find_doubts(parse_urdf(text))[0]
+    return find_implausible_values(parse_urdf(text))[0]
 
 
 def tensor_times(factor):
@@ -118,7 +118,7 @@ def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
     # When one link, or all, have another mass with the tensor to it.
     text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
-    found, unread = find_doubts(parse_urdf(text), file)
+    found, unread = find_implausible_values(parse_urdf(text), file)
     # Then all three densities are doubted or none.
     assert unread == ()
     assert len([one for one in found if 'kg/m^3' in one.reason]) == (3 if doubted else 0)
@@ -143,7 +143,7 @@ def test_a_dae_mesh_is_read_in_its_own_unit(tmp_path, mass, doubted):
     shape = '<geometry><mesh filename="tetra.dae"/></geometry>'
     text = f'<robot name="toy"><link name="base"/>{side("", shape)}</robot>'
     text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
-    found, unread = find_doubts(parse_urdf(text), tmp_path / 'toy.urdf')
+    found, unread = find_implausible_values(parse_urdf(text), tmp_path / 'toy.urdf')
     assert unread == ()
     assert len([one for one in found if 'denser than lead' in one.reason]) == doubted
 
@@ -157,7 +157,7 @@ def test_a_link_whose_mesh_is_missing_is_not_taken_for_what_is_fixed_to_it():
 
 def test_a_mesh_that_is_missing_is_named_and_not_judged(tmp_path):
     text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
-    assert find_doubts(parse_urdf(text), tmp_path / 'toy.urdf') == ((), (FILE,))
+    assert find_implausible_values(parse_urdf(text), tmp_path / 'toy.urdf') == ((), (FILE,))
 
 
 # Identified sets: of these numbers only sums act on a torque, and those fit. The shapes are

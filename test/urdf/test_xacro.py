@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import available_hands, load
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.serial_chain import read_chain
-from franka_dynamics.urdf.xacro_writer import exported_arms, physical_sets
+from franka_dynamics.urdf.xacro_writer import exported_arms, physical_inertial_sets
 from franka_dynamics.validation.source import compare
 
 xacro = pytest.importorskip('xacro')
@@ -18,7 +18,7 @@ ROUNDING = 1e-14  # kg m^2
 COMBINATIONS = [
     (arm, inertial_set, hand)
     for arm in exported_arms()
-    for inertial_set in physical_sets(arm)
+    for inertial_set in physical_inertial_sets(arm)
     for hand in (available_hands() if arm == 'fr3' else ('none',))
 ]
 

@@ -19,7 +19,7 @@ from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
 from franka_dynamics.validation.alignment import links_in_frames_of
-from franka_dynamics.validation.published import known_sets, nearest_set, same_within_rounding
+from franka_dynamics.validation.published import agree_within_rounding, nearest_set, published_sets
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
 from ..agreement import refuses
@@ -249,18 +249,18 @@ def with_added(link, mass=0.0, center=0.0, tensor=0.0):
     ],
 )
 def test_four_decimals_are_the_border_between_rounded_and_other(change, same):
-    assert same_within_rounding(with_added(GAZ.links[3], **change), GAZ.links[3]) is same
+    assert agree_within_rounding(with_added(GAZ.links[3], **change), GAZ.links[3]) is same
 
 
 def test_a_small_link_rounded_to_four_decimals_is_another():
     # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
     fr3 = load('fr3').links[6]
     rounded = six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
-    assert not same_within_rounding(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3)
+    assert not agree_within_rounding(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3)
 
 
 def test_given_every_known_set_when_identified_then_it_is_itself():
-    sets = known_sets(GAZ)
+    sets = published_sets(GAZ)
     assert len(sets) >= 9
     for known in sets:
         assert nearest_set(known.links, sets).known is known
@@ -269,6 +269,6 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
 def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
     arm = load('fer', 'franka_description', hand='franka_hand')
     links = [LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
-    found = nearest_set(links, known_sets(GAZ))
+    found = nearest_set(links, published_sets(GAZ))
     assert not any(found.matches)
     assert (found.known.inertial_set, found.known.hand) == (arm.inertial_set, arm.hand)

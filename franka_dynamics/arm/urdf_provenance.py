@@ -10,9 +10,9 @@ from .inertia import LinkInertia
 
 
 @dataclass(frozen=True)
-class UrdfOrigin:
+class UrdfProvenance:
     """
-    Which part of which URDF an arm is.
+    The URDF from which an arm was read, and the joints and the flange in it.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
     there, from base to tip; `tip` is the link that is the flange. `held` are the other joints that
