@@ -11,7 +11,7 @@ import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
+from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -108,5 +108,5 @@ def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, 
     pytest.importorskip('distributed')
     monkeypatch.setattr('franka_dynamics.cli.identify_arm._DASK_TIMEOUT_S', 0.5)
     for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
-        assert main(['identify', 'arm', str(paths[0]), '--dask', address]) == INPUT_AT_FAULT
+        assert main(['identify', 'arm', str(paths[0]), '--dask', address]) == EXIT_INVALID_INPUT
         assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err
