@@ -26,12 +26,12 @@ def energy_regressors(
     gravity: ArrayLike = GRAVITY,
 ) -> tuple[Array, Array]:
     """
-    Return DE and DU of Gautier and Khalil 1990, eq. 10 and 11.
+    Return the regressors DE and DU of kinetic and potential energy, (..., 10 n) each.
 
-    Pinocchio computes both. A body of mass m, first moment m c, inertia J about the origin of its
-    frame and twist (v, omega), all in its own frame, has the kinetic energy 1/2 omega' J omega +
-    1/2 m v' v + v' (omega x m c) and, with its centre of mass at p_c in the space frame, the
-    potential energy -m g' p_c.
+    They are those of Gautier and Khalil 1990, eq. 10 and 11. Pinocchio computes both. A body of
+    mass m, first moment m c, inertia J about the origin of its frame and twist (v, omega), all in
+    its own frame, has the kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c) and,
+    with its centre of mass at p_c in the space frame, the potential energy -m g' p_c.
 
     `description` is the arm, or its name or file; only its geometry is used. `q` and `dq` (..., n)
     are positions and velocities in joint order [rad or m, and per s], `gravity` (3,) is in the

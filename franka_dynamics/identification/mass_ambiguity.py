@@ -50,7 +50,7 @@ class MassAmbiguity:
 
     @property
     def is_undetermined(self) -> bool:
-        """Whether the effort scale may be 1 as well as 0, so that nothing is known about it."""
+        """Whether the range of the effort scale includes 0 and 1, so that it says nothing."""
         return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
 
     @property
