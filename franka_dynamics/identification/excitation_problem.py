@@ -117,7 +117,7 @@ class ExcitationProblem:
         return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
 
     def std_ratios(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the ratios of predicted to prior standard deviation of base parameters, (..., b)."""
+        """Return predicted divided by prior standard deviations of base parameters, (..., b)."""
         b = len(self.model.base)
         return np.asarray(self.std(q, dq, ddq)[..., :b] / self.prior.std[:b])
 
