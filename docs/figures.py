@@ -209,9 +209,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE,)),
             (
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
-                tuple(robot_model.MOST_GRAVITY_TORQUE[[0, -1]]),
+                tuple(robot_model.MAX_GRAVITY_DIFFERENCE_NM[[0, -1]]),
             ),
-            ('at {} random states', (robot_model.STATES,)),
+            ('at {} random states', (robot_model.STATE_COUNT,)),
         ],
         'docs/howto/check-a-model.md': [
             (

@@ -68,9 +68,9 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .mesh.mesh_file import load_mesh as load_mesh
     from .recordings.recording import read_recording as read_recording
     from .urdf.importer import import_urdf as import_urdf
+    from .validation.compare_files import compare as compare
     from .validation.crosscheck import compare_formulations as compare_formulations
     from .validation.crosscheck import crosscheck as crosscheck
-    from .validation.source import compare as compare
 
 __version__ = '0.2.0'
 

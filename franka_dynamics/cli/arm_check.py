@@ -22,9 +22,9 @@ from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import find_implausible_values, ImplausibleValue
 from ..urdf.writer import urdf_text
+from ..validation.compare_files import compare, read_pair
 from ..validation.crosscheck import compare_formulations
-from ..validation.source import compare, read_pair
-from ..validation.urdf_check import node_verdict
+from ..validation.urdf_check import node_notes
 
 Gravity = tuple[float, float, float]
 
@@ -147,7 +147,7 @@ def _descriptions(
     data = found.as_data()
     if second.urdf is not None:
         data['doubts'] = [] if empty else _doubts(second.urdf.text, second.source)[0]
-        data['node'] = node_verdict(first, second, gravity)
+        data['node'] = node_notes(first, second, gravity)
         say_each(data['node'], 'note')
     if json:
         write_json(json, data)

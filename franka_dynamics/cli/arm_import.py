@@ -17,7 +17,7 @@ from ..files import write_text
 from ..names import Convention
 from ..urdf.document import read_urdf
 from ..urdf.importer import import_urdf
-from ..validation.urdf_reading import compare_with_urdf, TOLERANCE
+from ..validation.pinocchio_urdf_model import compare_with_urdf, MAX_RELATIVE_DIFFERENCE
 
 
 def run(
@@ -67,7 +67,7 @@ def run(
     differences = ', '.join(f'{one}' for one in found)
     say(
         "the arm file against Pinocchio's own reading of the URDF: largest differences "
-        f'{differences} (tolerance {TOLERANCE:.0e} of the size of each)',
+        f'{differences} (tolerance {MAX_RELATIVE_DIFFERENCE:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or anyway):

@@ -16,7 +16,7 @@ from ..arm import load
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
 from ..ros.machine_checks import Check, GOOD, machine_checks, NOTE, SIMULATED_ARM_CHECK, TO_DO
-from ..validation.robot_model import compare_with_robot, POSE, read_robot
+from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
 _STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTEN_S = 3.0  # time to listen to the running system
@@ -49,7 +49,7 @@ def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
         for one in compare_with_robot(*read_robot(address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
             # is 0.1 m off although its Jacobians are correct.
-            wrong = NOTE if one.subject == POSE else TO_DO
+            wrong = NOTE if one.subject == POSE_SUBJECT else TO_DO
             level = GOOD if one.allowed else wrong
             hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
             yield Check(f'robot, {one.subject}', level, one.sentence + hint)

@@ -39,7 +39,7 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
     return replace(
         arm,
-        **{**like.shared(), 'joints': tuple(joints), 'flange': arm.flange},
+        **{**like.shared_fields(), 'joints': tuple(joints), 'flange': arm.flange},
         hand=like.hand,
         carried=like.carried,
         notes=chain.notes,

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .alignment import joint_axis_frames, with_rows_from_axes
-from .effect import Difference, JointEffect, TorqueProbe
 from .parameters import (
     friction_parameters,
     friction_structure,
@@ -32,6 +31,7 @@ from .parameters import (
     limit_parameters,
     Parameter,
 )
+from .torque_effect import Difference, JointEffect, TorqueProbe
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
 from ..dynamics.model import GRAVITY

@@ -6,7 +6,7 @@ Comparison of independent formulations of an arm's dynamics.
 `compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
 whenever it is configured, compares the frames and the terms of the node's torques. They allow
 differences up to the `tolerance` of the arm's geometry. An arm from a URDF is also compared with
-Pinocchio's own reading of that file (`urdf_reading`).
+Pinocchio's own reading of that file (`pinocchio_urdf_model`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .urdf_reading import compare_with_urdf, UrdfDifference
+from .pinocchio_urdf_model import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
 from ..arm_io import described
 from ..dynamics.model import GRAVITY

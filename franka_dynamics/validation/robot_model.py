@@ -25,17 +25,19 @@ from ..errors import needing, RobotError
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
 # over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by
 # 0.17 to 0.21 of their largest entry.
-MOST_RELATIVE = 0.3
+MAX_RELATIVE_DIFFERENCE = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
-MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
+MAX_GRAVITY_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 # Largest allowed difference of the Jacobian [m/rad or 1] and of the end effector's position [m].
 # With the same geometry Jacobian and position agree to rounding; with another flange they differ
 # by centimetres.
-MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
-MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the base frame
-STATES = 300
-POSE = 'pose of the end effector'
+MAX_JACOBIAN_DIFFERENCE = 0.01
+MAX_POSITION_DIFFERENCE_M = 0.01
+# [m/s^2] largest allowed difference of gravity in the base frame.
+MAX_GRAVITY_DIFFERENCE_M_S2 = 0.5
+STATE_COUNT = 300
+POSE_SUBJECT = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
 # which can be ended, connects first. The child repeats the connection if a busy machine misses the
 # first state, for which libfranka waits a second.
@@ -105,17 +107,22 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
 
 
 def compare_with_robot(
-    state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
+    state: Any,
+    robot: Any,
+    arm: ArmDescription,
+    bare_arm: ArmDescription,
+    *,
+    states: int = STATE_COUNT,
 ) -> Iterator[RobotDifference]:
     """
     Yield differences in M, C dq, g, Jacobian, load, tool position and gravity in the base frame.
 
-    The load that is set on the robot is compared by its gravity torques: g of `bare` with this
+    The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
 
-    `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
-    overwritten. `arm` has the hand and payload that should be set on the robot, `bare` neither.
-    The models are compared at `states` random states within the joint limits.
+    `state` and `robot` are what `read_robot` returned; q, dq and O_ddP_O of the state are
+    overwritten. `arm` has the hand and payload that should be set on the robot, `bare_arm`
+    neither. The models are compared at `states` random states within the joint limits.
 
     Raises
     ------
@@ -132,16 +139,20 @@ def compare_with_robot(
     reported = np.reshape(state.O_T_EE, (4, 4), order='F')
     distance = np.linalg.norm((reported - model.frames(np.array(state.q))[-1] @ tool)[:3, 3])
     load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
-    loaded = PinocchioModel(bare.with_payload(load), GRAVITY)
+    loaded = PinocchioModel(bare_arm.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
     # libfranka's model takes gravity from the state, and a simulated robot may report zeros.
     state.O_ddP_O = list(GRAVITY)
     terms: tuple[tuple[str, str, Any], ...] = (
         ('M', 'kg m^2', None),
         ('C dq', 'N m', None),
-        ('g', 'N m', MOST_GRAVITY_TORQUE),
-        ('Jacobian', 'm', MOST_LEVER),
-        (f'g by the load the robot knows ({state.m_total:.3g} kg)', 'N m', MOST_GRAVITY_TORQUE),
+        ('g', 'N m', MAX_GRAVITY_DIFFERENCE_NM),
+        ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE),
+        (
+            f'g by the load the robot knows ({state.m_total:.3g} kg)',
+            'N m',
+            MAX_GRAVITY_DIFFERENCE_NM,
+        ),
     )
     rng = np.random.default_rng(0)
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
@@ -157,17 +168,17 @@ def compare_with_robot(
         # gravity torques: with the load that is set on the robot, then with hand and payload.
         samples.append(
             (
-                (np.reshape(served.mass(state), (arm.n, arm.n)), model.mass_matrix(q)),
-                (np.array(served.coriolis(state)), model.coriolis(q, dq)),
-                (np.array(served.gravity(state)), gravity),
-                (np.reshape(served.zero_jacobian(state), (6, arm.n), order='F'), jacobian),
+                (np.reshape(robot.mass(state), (arm.n, arm.n)), model.mass_matrix(q)),
+                (np.array(robot.coriolis(state)), model.coriolis(q, dq)),
+                (np.array(robot.gravity(state)), gravity),
+                (np.reshape(robot.zero_jacobian(state), (6, arm.n), order='F'), jacobian),
                 (loaded.gravity(q), gravity),
             )
         )
     for (subject, unit, most), pairs in zip(terms, zip(*samples)):
         theirs, own = np.array(pairs).swapaxes(0, 1)
         if most is None:
-            most = MOST_RELATIVE * np.abs(theirs).max()
+            most = MAX_RELATIVE_DIFFERENCE * np.abs(theirs).max()
         # If M or C dq is zero at all states, only rounding errors are allowed.
         error = np.abs(theirs - own)
         allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
@@ -179,12 +190,12 @@ def compare_with_robot(
             bool(error[worst] <= allowed[worst]),  # False for NaN
         )
     yield RobotDifference(
-        POSE,
-        f'{distance:.3g} m apart ({MOST_DISTANCE:g} allowed)',
-        bool(distance <= MOST_DISTANCE),
+        POSE_SUBJECT,
+        f'{distance:.3g} m apart ({MAX_POSITION_DIFFERENCE_M:g} allowed)',
+        bool(distance <= MAX_POSITION_DIFFERENCE_M),
     )
     yield RobotDifference(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
-        not base.any() or bool(np.abs(base - GRAVITY).max() <= MOST_BASE_GRAVITY),
+        not base.any() or bool(np.abs(base - GRAVITY).max() <= MAX_GRAVITY_DIFFERENCE_M_S2),
     )

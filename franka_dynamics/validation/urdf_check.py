@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from .alignment import arm_of_chain, links_in_frames_of, URDF_LIMITS
 from .comparison import alike, compare_descriptions, Comparison
-from .effect import Difference, TorqueProbe
 from .published import nearest_set, NearestSet, published_sets
+from .torque_effect import Difference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
@@ -189,11 +189,11 @@ def model_from_urdf(
     return description, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
-def node_verdict(
+def node_notes(
     reference: ArmDescription, arm: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> list[str]:
     """
-    Return whether a node takes an arm's URDF as its model, and notes, as sentences.
+    Return sentences: whether `feedforward_node` accepts an arm's URDF as its model, and notes.
 
     A node takes a URDF's arm only against an arm file's; against another URDF there are notes
     alone.

@@ -82,7 +82,7 @@ def test_solids_have_the_textbooks_inertias(axis):
         (solid, LinkInertia.from_center_of_mass(mass, center, np.diag(moments))),
         (box, LinkInertia.from_center_of_mass(heavy, center, np.diag(BOX @ size**2) * heavy)),
     ):
-        parameters = found.link().parameters()
+        parameters = found.link_inertia().parameters()
         np.testing.assert_allclose(parameters, expected.parameters(), rtol=1e-12, atol=1e-14)
 
 

@@ -12,8 +12,8 @@ from franka_dynamics.control.terms import TorqueTermModel
 from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.ros.parameter_tables import held_joint_positions
 from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
 from franka_dynamics.validation.urdf_check import model_from_urdf
-from franka_dynamics.validation.urdf_reading import compare_with_urdf
 
 from ..agreement import assert_near, refuses
 

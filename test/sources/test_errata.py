@@ -63,9 +63,11 @@ def rpr_report():
     D0, A1, A3 = 0.3, 0.2, 0.4
     q, dq, ddq = np.array([0.4, 0.05, 0.7]), np.array([0.8, -0.3, 1.1]), np.array([1.0, -2.0, 3.0])
     (s1, c1), (s3, c3), D = (np.sin(q[0]), np.cos(q[0])), (np.sin(q[2]), np.cos(q[2])), 0.3 + q[1]
-    cylinder = Cylinder(radius=R3, length=H3, axis='y', center=(0, -H3 / 2, 0), mass=M3).link()
-    box = Box(size=(A2, B2, C2), center=(0, 0, A2 / 2), mass=M2).link()  # as printed
-    first = Cylinder(radius=R1, length=H1, axis='x', center=(H1 / 2, 0, 0), mass=M1).link()
+    cylinder = Cylinder(
+        radius=R3, length=H3, axis='y', center=(0, -H3 / 2, 0), mass=M3
+    ).link_inertia()
+    box = Box(size=(A2, B2, C2), center=(0, 0, A2 / 2), mass=M2).link_inertia()  # as printed
+    first = Cylinder(radius=R1, length=H1, axis='x', center=(H1 / 2, 0, 0), mass=M1).link_inertia()
     arm = replace(load('rpr'), links=(first, box, cylinder), friction=None)
     model, closed = NewtonEulerModel(arm), equations_of_motion(q, dq, (D0, A1, A3, D))
     frames = model.frames(q)
@@ -109,7 +111,7 @@ def rpr_report():
     axis_x, axis_y = np.diag([along_3, across_3, across_3]), np.diag([across_3, along_3, across_3])
     sides = np.array([A2, B2, C2]) ** 2
     box_printed, box_true = (np.diag(M2 / 12 * (sum(x) - x)) for x in (sides, sides[::-1]))
-    upright = Box(size=(C2, B2, A2), mass=M2).link()
+    upright = Box(size=(C2, B2, A2), mass=M2).link_inertia()
 
     def b_of(tensors):
         total = np.zeros((3, 3))

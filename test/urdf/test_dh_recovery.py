@@ -9,7 +9,7 @@ from franka_dynamics import import_urdf
 from franka_dynamics.arm import Convention, load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.validation.urdf_reading import compare_with_urdf
+from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
 
 from .urdf_texts import assert_as_in_the_file, random_chain
 from ..agreement import refuses

@@ -11,7 +11,7 @@ from franka_dynamics.arm import available_hands, load
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.xacro_writer import exported_arms, physical_inertial_sets
-from franka_dynamics.validation.source import compare
+from franka_dynamics.validation.compare_files import compare
 
 xacro = pytest.importorskip('xacro')
 ROUNDING = 1e-14  # kg m^2

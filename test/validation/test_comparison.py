@@ -22,8 +22,8 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.validation.compare_files import compare
 from franka_dynamics.validation.comparison import alike
-from franka_dynamics.validation.source import compare
 
 from ..agreement import refuses
 from ..arms import first_joints, random_arm, with_joint, with_link, with_row_shifted

@@ -21,7 +21,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import MissingDependencyError, RobotError
 from franka_dynamics.validation import robot_model
-from franka_dynamics.validation.robot_model import compare_with_robot, POSE, read_robot
+from franka_dynamics.validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
 from ..agreement import refuses
 from ..simulated_robot import FrankaSim
@@ -111,7 +111,7 @@ def test_a_pose_elsewhere_and_another_gravity_of_the_base_are_told():
     state = read_state(gravity=[9.81, 0.0, 0.0])
     state.O_T_EE[12] += 0.05  # x of the translation; the matrix is stored by columns
     found = refused(ServedModel(), state)
-    assert found[POSE].startswith('0.05 m apart')
+    assert found[POSE_SUBJECT].startswith('0.05 m apart')
     assert '[9.81, 0.0, 0.0] m/s^2' in found['gravity in the base frame']
 
 
