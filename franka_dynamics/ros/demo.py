@@ -131,7 +131,7 @@ def run_demo(
     os.environ.setdefault(REALTIME_VARIABLE, ON)
     load = os.getloadavg()[0]
     try:
-        return _Session(plan, folder, progress, load, lockstep=plan.lockstep).run()
+        return _Session(plan, folder, progress, load).run()
     except TooBusyError as error:
         if plan.lockstep:
             raise
@@ -139,20 +139,13 @@ def run_demo(
             f'this machine is too busy for 1 kHz: {error}. So this part begins again, with '
             'simulated time waiting for each torque'
         )
-        run = _Session(plan, folder, progress, load, lockstep=True).run()
+        run = _Session(replace(plan, lockstep=True), folder, progress, load).run()
         return replace(run, rates=replace(run.rates, too_busy=str(error)))
 
 
 class _Session:
-    def __init__(
-        self,
-        plan: DemoPlan,
-        folder: Path,
-        progress: Progress,
-        load: float,
-        lockstep: bool = False,
-    ) -> None:
-        self._plan, self._folder, self._load, self._lockstep = plan, folder, load, lockstep
+    def __init__(self, plan: DemoPlan, folder: Path, progress: Progress, load: float) -> None:
+        self._plan, self._folder, self._load = plan, folder, load
         self._progress, self._doing = progress, ''
         self._planned: list[JointTrajectory] = []
         self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
@@ -172,7 +165,7 @@ class _Session:
         self._nodes.start_arm_and_node(
             {**given, 'ideal': True, 'step_log': str(log)},
             {**given, 'target': 'mujoco'},
-            1000.0 if self._lockstep else None,
+            1000.0 if self._plan.lockstep else None,
         )
         client, motions = self._client, f'/{_NODE}/feedforward_trajectory'
         client.heard_nodes()
@@ -196,7 +189,7 @@ class _Session:
                 1e-6 * self._figure('round trip p99 [us]'),
             ),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
-            self._lockstep,
+            self._plan.lockstep,
         )
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
@@ -236,14 +229,14 @@ class _Session:
         except NodeClientError as error:
             receiver = self._client.status(f'/{_SIMULATOR}')
             sentence = f'{error} {_SIMULATOR}: {receiver and receiver.message}.'
-            raise (NodeClientError if self._lockstep else TooBusyError)(sentence) from error
+            raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
         self._until(text, lambda: len(self._planned) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
         """Raise an error if in real time too many steps had no new torque."""
         missed, steps = self._missed()
-        if not self._lockstep and missed > _MAX_MISSED_RATIO * steps:
+        if not self._plan.lockstep and missed > _MAX_MISSED_RATIO * steps:
             raise TooBusyError(
                 f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
                 'new command'

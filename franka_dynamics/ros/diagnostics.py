@@ -15,6 +15,7 @@ import re
 import time
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
@@ -36,7 +37,7 @@ _MISSING_S = 1.0  # without joint states after which that is the reason for sile
 # How long a reason must last until it is logged, and how often ~/status changes at most for a new
 # reason alone [s]; after how long the same reason is logged again [s].
 _REASON_S, _WARN_AGAIN_S = 1.0, 10.0
-
+Row = tuple[str, str, str, Mapping[str, Any]]  # subject, level, message and values of a status
 
 # How a node's user makes it command again, where the core's own words do not say it.
 _REMEDIES = {
@@ -69,17 +70,16 @@ class StatusPublisher:
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
-    def status(
-        self, subject: str, level: str, message: str, pairs: Mapping[str, Any]
-    ) -> DiagnosticStatus:
-        """Return a DiagnosticStatus message about a subject, such as 'Joint states'."""
-        return Status(self._name, subject, level, message, pairs).to_message(self._arm)
-
-    def publish(self, *statuses: DiagnosticStatus) -> None:
-        """Publish statuses, stamped with the node's clock; the next are due a second later."""
+    def array(self, stamp: Time, *rows: Row) -> DiagnosticArray:
+        """Return statuses as a message."""
+        statuses = [Status(self._name, *row).to_message(self._arm) for row in rows]
         message = DiagnosticArray(status=statuses)
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        self._publisher.publish(message)
+        message.header.stamp = stamp
+        return message
+
+    def publish(self, *rows: Row) -> None:
+        """Publish statuses, stamped with the node's clock; the next are due a second later."""
+        self._publisher.publish(self.array(self._node.get_clock().now().to_msg(), *rows))
         self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S
 
 
@@ -204,15 +204,10 @@ class FeedforwardDiagnostics(StatusPublisher):
             text += f', {event.remaining:.3g} s before it'
         text += f': {event.reason}' if event.reason else ''
         bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
-        message = DiagnosticArray(
-            status=[self.status('Reference', 'WARN' if bad else 'OK', text, pairs)]
-        )
-        message.header.stamp = stamp_from_seconds(event.stamp)
-        self._events.publish(message)
-        if event.state is ReferenceState.REFUSED:
+        row = 'Reference', 'WARN' if bad else 'OK', text, pairs
+        self._events.publish(self.array(stamp_from_seconds(event.stamp), row))
+        if bad:
             logger.warning(text, throttle_duration_sec=DIAGNOSTIC_PERIOD_S)
-        elif bad:
-            logger.warning(text)
         else:
             logger.info(text)
 
@@ -230,7 +225,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'simulation go on, or remap joint_states to its topic'
         )
 
-    def _joint_states(self) -> DiagnosticStatus:
+    def _joint_states(self) -> Row:
         controller = self._controller
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._states:
@@ -248,9 +243,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             'unusable': controller.counts['unusable states'],
             'effort': 'measured' if controller.residuals.measured else 'not measured',
         }
-        return self.status(Subject.JOINT_STATES, level, message, values)
+        return Subject.JOINT_STATES, level, message, values
 
-    def _command(self) -> DiagnosticStatus:
+    def _command(self) -> Row:
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
@@ -288,33 +283,34 @@ class FeedforwardDiagnostics(StatusPublisher):
             **self._by_joint('largest share of limit, {} [%]', 100.0 * controller.largest_share),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
-        return self.status(Subject.COMMAND, level, message, values)
+        return Subject.COMMAND, level, message, values
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
 
-    def _wrench(self) -> DiagnosticStatus:
+    def _wrench(self) -> Row:
         latest = self._controller.latest
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
-            return self.status('External wrench', 'OK', unknown, {})
+            return Subject.EXTERNAL_WRENCH, 'OK', unknown, {}
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         values = {
             'singular': wrench.singular,
             **dict(zip(rows, wrench.wrench.tolist())),
             'not explained by it [N m]': wrench.unexplained,
         }
-        return self.status(
-            'External wrench', 'WARN' if wrench.singular else 'OK', wrench.accuracy_text(), values
-        )
+        level = 'WARN' if wrench.singular else 'OK'
+        return Subject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
-    def _model(self) -> tuple[DiagnosticStatus, DiagnosticStatus]:
+    def _model(self) -> tuple[Row, Row]:
         arm, mass = self._controller.description, self._controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._by_joint('{}', arm.limit('effort'))
-        return (
-            self.status(Subject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}),
-            self.status(Subject.TORQUE_LIMITS, 'OK', arm.name, limits),
+        return (Subject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}), (
+            Subject.TORQUE_LIMITS,
+            'OK',
+            arm.name,
+            limits,
         )

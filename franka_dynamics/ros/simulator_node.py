@@ -202,24 +202,20 @@ class SimulatorNode(Node):
     def _publish_diagnostics(self) -> None:
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
         at_stops = self._simulation.at_stops
-        self._diagnostics.publish(
-            self._diagnostics.status(
-                Subject.SIMULATED_ARM,
-                'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK',
-                ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
-                {
-                    'braked': braked,
-                    'joints at their stops': ', '.join(at_stops) or 'none',
-                    'simulated time [s]': float(self._simulation.time),
-                    'steps commanded': self._steps_commanded,
-                    'steps without a new command': self._missed,
-                    **{
-                        f'round trip {name}': duration
-                        for name, duration in self._latency.percentiles_us().items()
-                    },
-                },
-            )
-        )
+        values = {
+            'braked': braked,
+            'joints at their stops': ', '.join(at_stops) or 'none',
+            'simulated time [s]': float(self._simulation.time),
+            'steps commanded': self._steps_commanded,
+            'steps without a new command': self._missed,
+            **{
+                f'round trip {name}': duration
+                for name, duration in self._latency.percentiles_us().items()
+            },
+        }
+        level = 'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK'
+        said = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
+        self._diagnostics.publish((Subject.SIMULATED_ARM, level, said, values))
 
 
 def _arm(values: dict[str, Any]) -> ArmDescription:

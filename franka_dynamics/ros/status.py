@@ -38,6 +38,7 @@ class Subject(StrEnum):
     SIMULATED_ARM = 'Simulated arm'
     JOINT_STATES = 'Joint states'
     COMMAND = 'Command'
+    EXTERNAL_WRENCH = 'External wrench'
     ARM = 'Arm'
     TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
 

@@ -35,7 +35,9 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
     results, end, monkeypatch, tmp_path
 ):
     ran, session = [], Mock(side_effect=results)
-    monkeypatch.setattr(demo._Session, 'run', lambda one: ran.append(one._lockstep) or session())
+    monkeypatch.setattr(
+        demo._Session, 'run', lambda one: ran.append(one._plan.lockstep) or session()
+    )
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     plan, said = demo.DemoPlan(load('fer'), {}), []
     if end is None:
