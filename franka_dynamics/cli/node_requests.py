@@ -57,7 +57,8 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         """Return state and report of the node, what is heard in its namespace, and the time."""
         state = client.state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
-        nodes = _heard(client, namespaces, timeout) if report else []
+        wait = _FIGURES_WAIT_S if state == 'active' else 0.0
+        nodes = _heard(client, namespaces, timeout, wait) if report else []
         return state, report, nodes, time.monotonic()
 
     named, report, nodes, now = _answer(node, timeout, look)
@@ -73,9 +74,11 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
     return 1 if faults else 0
 
 
-def _heard(feed: TopicListener, namespaces: list[str], timeout: float) -> list[NodeSnapshot]:
+def _heard(
+    feed: TopicListener, namespaces: list[str], timeout: float, wait: float
+) -> list[NodeSnapshot]:
     """
-    Return the nodes heard in namespaces, or in any, with their torques.
+    Return the nodes heard in namespaces, or in any, with the torques that come within `wait` [s].
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
@@ -90,7 +93,7 @@ def _heard(feed: TopicListener, namespaces: list[str], timeout: float) -> list[N
 
     if feed.until(lambda: bool(arms()), timeout):
         terms = len(TORQUE_TERMS)
-        feed.until(lambda: all(len(one.torques) == terms for one in arms()), _FIGURES_WAIT_S)
+        feed.until(lambda: all(len(one.torques) == terms for one in arms()), wait)
         feed.wait(_SETTLE_S)
     feed.until(all_heard, timeout)
     return feed.nodes(namespaces)

@@ -17,7 +17,6 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.ros import COMMAND_TOPIC
 
-from . import launching
 from .launching import has
 from ..agreement import refuses
 
@@ -37,12 +36,6 @@ def parameter_file(path, sections):
     content = {name: {'ros__parameters': dict(one)} for name, one in sections.items()}
     path.write_text(yaml.safe_dump(content))
     return str(path)
-
-
-def test_the_launched_that_launch_finds_here_are_those_of_this_package(setup_script):
-    scripts = setup_script['arguments']['entry_points']['console_scripts']
-    named = set(launching.PACKAGES['franka_dynamics'])
-    assert named <= {script.split(' = ')[0] for script in scripts}
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,9 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         for bound in (spec.minimum, spec.maximum):
             assert bound is None or f'{bound:g}' in descriptor.additional_constraints
         assert all(choice in descriptor.additional_constraints for choice in spec.choices)
+        if spec.kind == 'double' and None not in (spec.minimum, spec.maximum):
+            (ends,) = descriptor.floating_point_range
+            assert (ends.from_value, ends.to_value) == (spec.minimum, spec.maximum)
     assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
 
 
@@ -167,12 +170,6 @@ def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path
     assert node.get_parameter('robot_type').value == 'fer'
     with refuses(SettingsError, 'rate: no such parameter'):
         make_node(SimulatorNode, *words, '__ns:=/right')
-
-
-def test_a_number_with_two_bounds_is_described_by_a_range(declared):
-    node = declared('feedforward')
-    assert node.describe_parameter('min_input_rate').floating_point_range[0].from_value == 1.0
-    assert node.describe_parameter('scale').floating_point_range[0].to_value == 1.0
 
 
 def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
