@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from contextlib import closing, ExitStack, suppress
+from functools import cached_property
 from multiprocessing import get_context
 import os
 from pathlib import Path
@@ -17,11 +18,8 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
-from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
-from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 from rclpy.node import Node  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -31,6 +29,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
+from franka_dynamics.ros.node_client import NodeClient  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
 from franka_dynamics.ros.receiver_check import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
@@ -43,7 +42,6 @@ FER = load('fer')
 FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds it [N m]
 # A held arm moves by rounding, 2e-15 rad; one that nobody carries falls by 2e-6 rad in 1 ms.
 HELD_RAD = 1e-6
-ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
 COMMAND = 'effort_controller/commands'
 # Parameters of a feedforward node for a slow machine: a process may pause for seconds.
 PATIENT = {
@@ -169,7 +167,7 @@ class Probe(Node):
         # EventsExecutor takes a fifth of the default executor's processor time per message.
         self._own_executor = Executor(context=self._own_context)
         self._own_executor.add_node(self)
-        self._known_clients: dict = {}
+        self._ends = ExitStack()
         self._statuses: dict[str, Status | None] = {}  # by the names that `status` takes
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
@@ -178,6 +176,7 @@ class Probe(Node):
         self.create_service(Trigger, DECLARATION_SERVICES[kind], lambda _, answer: answer)
 
     def close(self) -> None:
+        self._ends.close()
         self._own_executor.shutdown()
         self.destroy_node()
         self._own_context.try_shutdown()
@@ -244,60 +243,10 @@ class Probe(Node):
     def until_says(self, name: str, text: str) -> None:
         self.until(lambda: self.says(name, text), f'{name}: {text}')
 
-    def ask(self, kind: type, service: str, request):
-        """Return the answer of a service, or None if no answer came."""
-        known = self._known_clients.pop(service, None)
-        client = known or self.create_client(kind, service)
-        self.until(client.service_is_ready, f'service {service}')
-        if known is None:
-            # A server that has not discovered this client yet discards its answer, and DDS cannot
-            # tell whether it has. So wait, and let callers ask again.
-            self._spin_until(lambda: False, 0.3)
-        future = client.call_async(request)
-        self._spin_until(future.done, ANSWER_S)
-        if not future.done():
-            self.destroy_client(client)
-            return None
-        self._known_clients[service] = client  # discovered: the next call need not wait
-        return future.result()
-
-    def _spin_until(self, done: Callable[[], bool], seconds: float) -> None:
-        give_up = time.monotonic() + seconds
-        while not done() and time.monotonic() < give_up:
-            self.spin()
-
-    def call(self, kind: type, service: str, request):
-        """Return the answer of a service that may be asked twice without harm."""
-        answer = None
-        give_up = time.monotonic() + TIMEOUT_S
-        while answer is None:
-            answer = self.ask(kind, service, request)
-            assert time.monotonic() < give_up, f'no answer of {service}'
-        return answer
-
-    def set_parameters(self, node: str, **values):
-        """Set parameters atomically; return the result."""
-        parameters = [
-            Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
-            for name, value in values.items()
-        ]
-        request = SetParametersAtomically.Request(parameters=parameters)
-        service = f'{node}/set_parameters_atomically'
-        return self.call(SetParametersAtomically, service, request).result
-
-    def transition(self, node: str, number: int) -> bool:
-        before = self.lifecycle_state(node)
-        request = ChangeState.Request()
-        request.transition.id = number
-        answer = self.ask(ChangeState, f'{node}/change_state', request)
-        return answer.success if answer is not None else self.lifecycle_state(node) != before
-
-    def clear_fault(self, node: str):
-        """Acknowledge a latched fault; return the answer."""
-        return self.call(Trigger, f'{node}/clear_fault', Trigger.Request())
-
-    def lifecycle_state(self, node: str) -> str:
-        return self.call(GetState, f'{node}/get_state', GetState.Request()).current_state.label
+    @cached_property
+    def client(self) -> NodeClient:
+        """A client of the feedforward node, which lasts as long as the probe."""
+        return self._ends.enter_context(NodeClient('/feedforward', TIMEOUT_S, self.spin))
 
 
 class ArmStream:
@@ -449,7 +398,7 @@ class NodeWorld:
 
     def commands_come(self) -> None:
         """Acknowledge a fault of an earlier test, and wait until the node commands."""
-        assert self.probe.clear_fault('feedforward').success
+        self.probe.client.clear_fault()
         before = len(self.commands)
         self.arm.until(lambda: len(self.commands) > before + 5, 'commands from good states')
 

