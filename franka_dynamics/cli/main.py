@@ -220,7 +220,7 @@ def _run(words: list[str]) -> int:
         with command.make_context(NAME, words) as context, warnings.catch_warnings():
             warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
             warnings.showwarning = _show_warning
-            status: int = command.invoke(context)
+            status: int = command.invoke(context) or 0
             return status
     except click.exceptions.Exit as ended:  # of --help and --version
         return ended.exit_code

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli._monitor_view import monitor_view
 from franka_dynamics.cli.main import main
-from franka_dynamics.cli.node_requests import parse_payload, send_motion
+from franka_dynamics.cli.node import parse_payload, send_motion
 from franka_dynamics.ros.messages import seconds
 from franka_dynamics.ros.status import NodeSnapshot, Status, Subject, TORQUE_TERMS
 
