@@ -91,9 +91,9 @@ class FeedforwardDiagnostics(StatusPublisher):
     old values do no harm, and the control cycle must not wait.
     """
 
-    def __init__(self, node: Any, command_topic: str) -> None:
+    def __init__(self, node: Any, state_topic: str, command_topic: str) -> None:
         super().__init__(node)
-        self._topic = command_topic
+        self._states, self._topic = state_topic, command_topic
         self.refused = ''  # why the last reference was refused
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._events = node.create_publisher(
@@ -110,17 +110,13 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
         self._reason: str | None = None  # the reason that ~/status has
-        self._states = self.refused = ''
+        self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
-    def begin(self, state_topic: str) -> None:
-        """Begin an activation with joint states on a topic."""
-        self._states, self.arrival = state_topic, time.monotonic()
+    def begin(self) -> None:
+        """Begin an activation."""
+        self.arrival = time.monotonic()  # of the latest joint state
         self._warned: dict[str, float] = {}  # when reasons for silence were logged [s]
-
-    def end(self) -> None:
-        """End an activation."""
-        self._states = ''
 
     def report(self) -> None:
         """
@@ -161,7 +157,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         remedy = Remedy(status.remedy)
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
         status = status._replace(remedy=words)
-        waits = self._states and status.state is State.SILENT and self._controller.enabled
+        waits = self._node.active and status.state is State.SILENT and self._controller.enabled
         return status._replace(why=self._missing() or status.why) if waits else status
 
     def _log_change(self, status: CoreStatus, waits: bool) -> None:
@@ -213,8 +209,6 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _missing(self) -> str:
         """Return a sentence if no joint state comes, or ''."""
-        if not self._states:
-            return ''
         silence = time.monotonic() - self.arrival
         if silence < _MISSING_S:
             return ''
@@ -228,7 +222,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _joint_states(self) -> Row:
         controller = self._controller
         level, message = 'OK', 'states are complete, fresh and fast'
-        if not self._states:
+        if not self._node.active:
             level, message = 'WARN', 'a node that is not active reads no joint states'
         elif missing := self._missing():
             level, message = 'STALE', missing

@@ -78,12 +78,12 @@ class FeedforwardNode(LifecycleNode):
         self.should_stop: Callable[[], bool] = lambda: False
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
-        self._controller: Feedforward | None = None
+        self.core: Feedforward | None = None  # from configure to cleanup
         self._configured_with: dict[str, Any] = {}
         self._finalized = False
-        # Held during a control cycle; whoever holds it may change `_active`.
+        # Held during a control cycle; whoever holds it may change `active`.
         self._cycle = threading.Lock()
-        self._active = self._ending = False
+        self.active = self._ending = False
         self._simulated_time = False
         self._clock_arrival = 0.0
         self._got_state = False
@@ -101,10 +101,11 @@ class FeedforwardNode(LifecycleNode):
             qos_overriding_options=QOS_OVERRIDES,
         )
         self._terms = TermPublishers(self)
-        self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
-        RequestHandler(self, self._diagnostics, lambda: self._controller, lambda: self._active)
+        self._topic = self.resolve_topic_name('joint_states')
+        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.commands.topic_name)
+        RequestHandler(self, self._diagnostics)
         self.receivers = ReceiverCheck(self, self.commands)
-        self._topic = self.create_subscription(
+        self.create_subscription(
             JointState,
             'joint_states',
             with_sequence_number(self._on_joint_state),
@@ -112,7 +113,7 @@ class FeedforwardNode(LifecycleNode):
             raw=True,
             callback_group=states,
             qos_overriding_options=QOS_OVERRIDES,
-        ).topic_name
+        )
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
@@ -120,9 +121,9 @@ class FeedforwardNode(LifecycleNode):
 
     @property
     def controller(self) -> Feedforward:
-        """The controller; it exists from configure to cleanup."""
-        assert self._controller is not None, 'only called between configure and cleanup'
-        return self._controller
+        """The core of a configured node."""
+        assert self.core is not None, 'only called between configure and cleanup'
+        return self.core
 
     # Lifecycle ---------------------------------------------------------------------------------
 
@@ -159,7 +160,7 @@ class FeedforwardNode(LifecycleNode):
         self._command_head = whole[: -controller.zero.nbytes]
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
-        self._controller = controller
+        self.core = controller
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
@@ -168,8 +169,8 @@ class FeedforwardNode(LifecycleNode):
         The first torque waits until the receivers are found to be the target's.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
-        if self._controller is None or self._configured_with != values(self, specs(NODE_NAME)):
-            self._controller = None
+        if self.core is None or self._configured_with != values(self, specs(NODE_NAME)):
+            self.core = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         # Exempt all present objects from later garbage collections, which would otherwise delay
@@ -179,7 +180,7 @@ class FeedforwardNode(LifecycleNode):
         result = super().on_activate(state)
         self._simulated_time = self.get_parameter('use_sim_time').value
         self._ending = False
-        self._diagnostics.begin(self._topic)
+        self._diagnostics.begin()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         self._listen()
         with suppress(NotStartedError):  # a final fault stays
@@ -187,7 +188,7 @@ class FeedforwardNode(LifecycleNode):
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
-        self._active = True
+        self.active = True
         return result
 
     def _listen(self) -> None:
@@ -214,7 +215,7 @@ class FeedforwardNode(LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget the configured arm."""
-        self._controller = None
+        self.core = None
         self.get_logger().info('cleaned up')
         return super().on_cleanup(state)
 
@@ -223,19 +224,19 @@ class FeedforwardNode(LifecycleNode):
         self._finalized = self._diagnostics.ends = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
-        self._controller = None
+        self.core = None
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop the arm after an exception in a transition, and return to unconfigured."""
         self._end_activation('error')
-        self._controller = None
+        self.core = None
         return super().on_error(state)
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
         """Set all parameters or none, with clearer messages for wrong values than rclpy's."""
         try:
-            check_changes(self, table(NODE_NAME), parameter_list, self._active)
+            check_changes(self, table(NODE_NAME), parameter_list, self.active)
         except SettingsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return super().set_parameters_atomically(parameter_list)
@@ -251,7 +252,7 @@ class FeedforwardNode(LifecycleNode):
         destroy_state_machine(self)
 
     def _end_activation(self, reason: str) -> None:
-        controller = self._controller
+        controller = self.core
         if controller is None:
             return
         self._ending = True
@@ -263,7 +264,7 @@ class FeedforwardNode(LifecycleNode):
             time.sleep(_REFRESH_S)
             self._diagnostics.report()
         with self._cycle:
-            self._active = False
+            self.active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
             controller.reject_state(controller.why, time.monotonic())
         while controller.state is not State.SILENT:
@@ -271,7 +272,6 @@ class FeedforwardNode(LifecycleNode):
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self.receivers.close()
-        self._diagnostics.end()
         self._diagnostics.report()
 
     # The control thread ------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class FeedforwardNode(LifecycleNode):
         """
         began = time.perf_counter()
         with self._cycle:
-            if self._active:
+            if self.active:
                 self._answer(data, number, began)
 
     def _answer(self, data: bytes, number: int | None, began: float) -> None:
@@ -343,7 +343,7 @@ class FeedforwardNode(LifecycleNode):
         because on a busy machine they were seen not to fire; the cause is unknown.
         """
         with self._cycle:
-            if not self._active:
+            if not self.active:
                 return _IDLE_S
             controller = self.controller
             if not self._got_state:
@@ -358,14 +358,14 @@ class FeedforwardNode(LifecycleNode):
 
     def run_background_tasks(self) -> float:
         """Check the receivers and publish diagnostics; return the time until the next call [s]."""
-        if self._controller is None:
+        if self.core is None:
             return _IDLE_S
-        if self._active and time.monotonic() >= self._next_look:
+        if self.active and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + _REFRESH_S
             self._terms.refresh()
             self._look_at_receivers()
         self._diagnostics.report()
-        return _REFRESH_S if self._active else _IDLE_S
+        return _REFRESH_S if self.active else _IDLE_S
 
     def _look_at_receivers(self) -> None:
         """Let torques begin, or stop the controller if a receiver is not the target's."""
@@ -380,8 +380,8 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
-        if self._controller and message.data != self._urdf:
-            self._controller.stop(
+        if self.core and message.data != self._urdf:
+            self.core.stop(
                 'robot_description has changed since this node was configured from it; clean it '
                 'up and configure it again',
                 Stop.FINAL,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -37,19 +37,12 @@ class RequestHandler:
     """
     Handles parameter changes, references and ~/clear_fault on the node's service thread.
 
-    `controller` returns the node's controller, None while the node is not configured; `active`
-    returns whether the node is active.
+    `node` has the controller `core`, None while it is not configured, and says whether it is
+    `active`.
     """
 
-    def __init__(
-        self,
-        node: Any,
-        diagnostics: FeedforwardDiagnostics,
-        controller: Callable[[], Feedforward | None],
-        active: Callable[[], bool],
-    ) -> None:
+    def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
         self._node, self._diagnostics = node, diagnostics
-        self._controller, self._active = controller, active
         self._others: tuple[str, ...] = ()  # joints of references that are not the arm's
         self._filled = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
@@ -63,7 +56,7 @@ class RequestHandler:
 
     def _on_reference(self, data: bytes) -> None:
         """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
-        controller = self._controller()
+        controller = self._node.core
         if controller is None:
             return
         mark = self._diagnostics.refused = ''
@@ -101,12 +94,12 @@ class RequestHandler:
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
-        controller, done = self._controller(), False
+        controller, done = self._node.core, False
         if controller is None:
             sentence = 'the node is not configured'
         elif not controller.faulty:
             sentence, done = 'there was no fault', True
-        elif not self._active():
+        elif not self._node.active:
             sentence = 'the node is not active; activation clears it'
         else:
             try:
@@ -124,10 +117,10 @@ class RequestHandler:
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Refuse changes that have wrong values or that the controller cannot use."""
         try:
-            check_changes(self._node, table(_NODE), changes, self._active())
+            check_changes(self._node, table(_NODE), changes, self._node.active)
             merged = values(self._node, live_table(_NODE))
             merged |= {change.name: change.value for change in changes}
-            if (controller := self._controller()) is not None:
+            if (controller := self._node.core) is not None:
                 controller.prepare(**vars(settings_from(merged)))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
@@ -135,7 +128,7 @@ class RequestHandler:
 
     def _use_parameters(self, changes: Sequence[Parameter]) -> None:
         """Put changes of live parameters into effect, and log them."""
-        live, controller = values(self._node, live_table(_NODE)), self._controller()
+        live, controller = values(self._node, live_table(_NODE)), self._node.core
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or controller is None:
             return

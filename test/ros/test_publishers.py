@@ -26,13 +26,13 @@ class Publishers:
     """The publishers of a controller's terms, all of whose topics are subscribed."""
 
     def __init__(self, controller):
-        self.node, self.by_topic = Mock(), {}
+        self.node, self.by_topic = Mock(active=False), {}
         self.node.create_lifecycle_publisher = self._publisher
         self.node.get_fully_qualified_name.return_value = '/feedforward'
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
-        self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/command')
+        self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/states', '/command')
         self.diagnostics.set_controller(controller, self.terms, 0.0)
 
     def _publisher(self, _, topic, *__):
