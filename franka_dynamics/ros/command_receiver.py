@@ -18,8 +18,10 @@ from .rclpy_private import with_sequence_number
 from .receiver_check import DECLARATION_SERVICES, ReceiverKind
 from .status import HELD_KEY, Status
 from ..arm import ArmDescription
-from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
+from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver
+from ..control.settings import Settings
 from ..errors import listed
+from ..typing import Array
 
 _LOG_PERIOD_S = 1.0
 # Levels of the typed status; WARN in all other states.
@@ -34,21 +36,22 @@ class CommandReceiver:
     """
     Passes torques from a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
-    `on_followed` is called after each accepted torque. `adds_gravity` says whether the arm adds
-    its gravity torque to a torque that it takes; a service declares it to senders.
+    Arm, settings, time-out and `holding` are those of the receiver, `receiver`. `on_followed` is
+    called after each accepted torque. A service declares to senders whether the arm adds its
+    gravity torque to a torque that it takes.
     """
 
     def __init__(
         self,
         node: Any,
-        receiver: TorqueReceiver,
         arm: ArmDescription,
+        settings: Settings,
         on_followed: Callable[[], None],
-        *,
-        adds_gravity: bool,
+        timeout: float = COMMAND_TIMEOUT_S,
+        holding: Array | None = None,
     ) -> None:
-        self._node, self._receiver, self._on_followed = node, receiver, on_followed
-        self._arm = arm
+        self._node, self._arm, self._on_followed = node, arm, on_followed
+        self.receiver = TorqueReceiver(arm, settings, timeout, holding=holding)
         self.held = False  # whether a torque holds the arm; its owner sets it
         self._published: tuple[ReceiverState, bool] | None = None
         self._counts, self._next = self.event_counts, 0.0
@@ -60,22 +63,23 @@ class CommandReceiver:
             PUBLISHER_QOS,
             qos_overriding_options=QOS_OVERRIDES,
         )
+        adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
         node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_question)
         self.publish_changes()
 
     def _on_question(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer what the receiver does; the service's name tells nodes what it takes."""
-        answer.success = self._receiver.state is not ReceiverState.FAULT
-        answer.message = self._receiver.state_text
+        answer.success = self.receiver.state is not ReceiverState.FAULT
+        answer.message = self.receiver.state_text
         return answer
 
     @property
     def event_counts(self) -> dict[str, int]:
         """Number of command time-outs, and of refused torques by reason."""
         # The generated C++ controller publishes values of the same keys on its ~/status.
-        refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
-        return {'time-outs': self._receiver.timeouts, **refused}
+        refused = {f'refused: {why.value}': n for why, n in self.receiver.refused.items()}
+        return {'time-outs': self.receiver.timeouts, **refused}
 
     def publish_changes(self) -> None:
         """
@@ -83,7 +87,7 @@ class CommandReceiver:
 
         Changes of `event_counts` alone are published at most once per second.
         """
-        receiver, now = self._receiver, time.monotonic()
+        receiver, now = self.receiver, time.monotonic()
         before, self._published = self._published, (receiver.state, self.held)
         if before == self._published and (now < self._next or self.event_counts == self._counts):
             return
@@ -96,7 +100,7 @@ class CommandReceiver:
             self._node.get_logger().info(receiver.state_text)
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        refusal = self._receiver.accept(message.data, number)
+        refusal = self.receiver.accept(message.data, number)
         if refusal is None:
             self._on_followed()
             return

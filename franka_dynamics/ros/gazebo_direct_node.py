@@ -29,7 +29,6 @@ from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import declare
 from .rclpy_private import Executor
-from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
 from ..control.settings import Settings
 from ..errors import JointStateError
 from ..parameter_schema import specs
@@ -50,15 +49,14 @@ class GazeboDirectNode(Node):
         description = load_arm(declare(self, specs('arm')))
         start = gazebo_start(description)
         self._start, self._names = start.position, list(description.joint_names)
-        self._receiver = TorqueReceiver(
+        self._commands = CommandReceiver(
+            self,
             description,
             Settings(target='gz_ros2_control'),
-            COMMAND_TIMEOUT_S,
+            self._apply,
             holding=start.torque,
         )
-        self._commands = CommandReceiver(
-            self, self._receiver, description, self._apply, adds_gravity=False
-        )
+        self._receiver = self._commands.receiver
         self._reader = JointStateReader(self._names)
         self._latest = 0.0, start.position, np.zeros(description.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)

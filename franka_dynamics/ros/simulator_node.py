@@ -28,7 +28,7 @@ from .parameters import declare
 from .rclpy_private import Executor
 from .status import Subject
 from ..arm import ArmDescription
-from ..control.receiver import ReceiverState, TorqueReceiver
+from ..control.receiver import ReceiverState
 from ..control.settings import Settings
 from ..errors import SettingsError
 from ..simulation.arm_simulation import ArmSimulation, Push, SensorReading, SimulationSettings
@@ -67,7 +67,10 @@ class SimulatorNode(Node):
             payload=tuple(parameters['payload']),
             payload_known_to_robot=False,
         )
-        self._receiver = TorqueReceiver(description, settings, parameters['command_timeout'])
+        self._commands = CommandReceiver(
+            self, description, settings, self._on_followed, parameters['command_timeout']
+        )
+        self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
         gravity = settings.gravity_in_space(description)
         self._simulation = ArmSimulation(description, _settings(parameters, description, gravity))
@@ -96,13 +99,6 @@ class SimulatorNode(Node):
         if parameters['publish_clock']:
             self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
         self._diagnostics = StatusPublisher(self, self._names[0])
-        self._commands = CommandReceiver(
-            self,
-            self._receiver,
-            description,
-            self._on_followed,
-            adds_gravity=parameters['gravity_compensation'],
-        )
         self._fresh = False
         self._published_at = 0.0
         self._latency = DurationWindow()
