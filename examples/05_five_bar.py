@@ -92,7 +92,7 @@ def quintic(times, duration):
 def reach(chain, times):
     """Return all joints' motion at times [s], the last of which is the motion's duration."""
     q, dq, ddq = quintic(times, times[-1])
-    return chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)
+    return chain.motion(chain.assemble_path(q, np.zeros(chain.tree.n)), dq, ddq)
 
 
 def drift(chain, times, start):
@@ -122,7 +122,7 @@ def main():
     for instant, opacity in ((0, 0.25), (-1, 0.9)):
         poses = chain.tree.poses(motion.q[instant])
         for mesh, pose, colour in zip(five_bar_meshes(), poses, LINK_COLOURS):
-            corners = mesh.moved(pose).vertices[mesh.faces]
+            corners = mesh.expressed_in(pose).vertices[mesh.faces]
             space.add_collection3d(Poly3DCollection(corners, facecolor=colour, alpha=opacity))
     side = (-1.1 * RADIUS, 1.1 * RADIUS)
     space.set(xlim=side, ylim=side, zlim=(0.0, 1.2 * RADIUS), title='start (pale) and end')

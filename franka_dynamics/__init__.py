@@ -51,7 +51,9 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .dynamics.derivatives import linearize as linearize
     from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
     from .dynamics.pinocchio_model import PinocchioModel as Model  # noqa: F401
-    from .dynamics.product_of_exponentials import ExponentialsModel as ExponentialsModel
+    from .dynamics.product_of_exponentials import (
+        ProductOfExponentialsModel as ProductOfExponentialsModel,
+    )
     from .dynamics.regressor import parameter_names as parameter_names
     from .dynamics.regressor import parameter_vector as parameter_vector
     from .dynamics.regressor import torque_regressor as torque_regressor

@@ -159,7 +159,10 @@ STATE = fd.load('fr3').home
         ('space_inertias', (STATE,)),
         ('energy_regressors', (STATE, STATE)),
         *((name, (STATE,) * 3) for name in ('torque_regressor', 'differentiate', 'linearize')),
-        *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
+        *(
+            (name, ())
+            for name in ('Model', 'NewtonEulerModel', 'ProductOfExponentialsModel', 'BatchModel')
+        ),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],
 )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .compiled import available_threads, Function, function_of
+from .compiled import available_threads, compile_equations, Function
 from .generated_model import description_or_tree, GeneratedModel
 from ..arm import ArmDescription
 from ..codegen.equations import customised_equations, Quantity
@@ -94,17 +94,17 @@ class BatchModel(GeneratedModel):
         quantity: Quantity,
         *given: ArrayLike,
         columns: tuple[int, ...] | None = None,
-        slopes: bool = False,
+        derivatives: bool = False,
     ) -> Array:
         """
         Return a quantity for input arrays of shape (..., n).
 
-        With `slopes` return its first derivatives by all of its inputs: one more axis, at the end,
-        with n derivatives for each array in `given`.
+        With `derivatives` return its first derivatives by all of its inputs: one more axis, at the
+        end, with n derivatives for each array in `given`.
         """
         q = given[0]
         if type(q) is np.ndarray and q.ndim == 2:  # arrays (N, n) skip the conversion of inputs
-            found = self._functions.get((quantity, q.dtype, columns, slopes))
+            found = self._functions.get((quantity, q.dtype, columns, derivatives))
             if found is not None and _alike(given, q.shape, q.dtype, self.description.n):
                 return self._filled(found, given, q.shape[:1], q.dtype)
         listed, lead = self._states(quantity, given)
@@ -114,7 +114,7 @@ class BatchModel(GeneratedModel):
             np.broadcast_to(array, (*lead, n)).reshape(-1, n).astype(dtype, copy=False)
             for array in listed
         ]
-        key = (quantity, dtype, columns, slopes)
+        key = (quantity, dtype, columns, derivatives)
         if key not in self._functions:
             self._functions[key] = _function(self.description, self._gravity, *key)
         return self._filled(self._functions[key], arrays, lead, dtype)
@@ -149,13 +149,13 @@ def _function(
     quantity: Quantity,
     dtype: Any,
     columns: tuple[int, ...] | None,
-    slopes: bool,
+    derivatives: bool,
 ) -> tuple[Function, tuple[int, ...]]:
     """Return the function that computes a quantity, and the shape of one state's result."""
     equations = customised_equations(
-        description, quantity, gravity, columns=columns, slopes=slopes
+        description, quantity, gravity, columns=columns, derivatives=derivatives
     )
-    return function_of(equations, dtype), equations.shape
+    return compile_equations(equations, dtype), equations.shape
 
 
 def _alike(given: Sequence[Any], shape: tuple[int, ...], dtype: Any, n: int) -> bool:

@@ -33,13 +33,13 @@ else:
     if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
         llvm = None  # too old: its LLVM is from before opaque pointers
 
-STATES_PER_THREAD = 4000  # least number of states for each thread
+MIN_STATES_PER_THREAD = 4000
 _STATES_PER_BLOCK = 4096  # states that NumPy works on at a time, so that they stay in the caches
 
 Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
 
 
-def function_of(equations: Equations, dtype: np.dtype[Any]) -> Function:
+def compile_equations(equations: Equations, dtype: np.dtype[Any]) -> Function:
     """
     Return f(rows, out, threads), which evaluates the equations at N states.
 
@@ -99,7 +99,7 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
         except (BufferError, ValueError):  # not C-contiguous
             places = [from_buffer('char[]', np.array(array, order='C')) for array in rows]
         places.append(from_buffer('char[]', out))
-        pieces = min(threads, states // STATES_PER_THREAD)
+        pieces = min(threads, states // MIN_STATES_PER_THREAD)
         if pieces < 2:
             code.run(*places, *steps, states)
             return

@@ -12,7 +12,7 @@ from typing import Any
 from ..arm import ArmDescription
 from ..arm_io import described
 from ..arrays import broadcast_state_shape
-from ..codegen.equations import form, Quantity
+from ..codegen.equations import array_signature, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, PER_LINK
@@ -62,7 +62,7 @@ class GeneratedModel(ABC):
 
         """
         found = {}
-        for name, values in zip(form(quantity, self.description.n).arrays, given):
+        for name, values in zip(array_signature(quantity, self.description.n).arrays, given):
             try:
                 found[name] = self._read(values)
             except (TypeError, ValueError, RuntimeError) as error:
@@ -117,8 +117,8 @@ class GeneratedModel(ABC):
         The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
         views of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.
         """
-        slopes = self._run(Quantity.DERIVATIVES, q, dq, ddq)
-        return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        derivatives = self._run(Quantity.DERIVATIVES, q, dq, ddq)
+        return TorqueDerivatives(*(derivatives[..., k, :, :] for k in range(3)))
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
         """
@@ -148,7 +148,7 @@ class GeneratedModel(ABC):
         self, q: Any, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Any:
         """
-        Return the flange's Jacobians, shape (..., 6, n), in axes of the space frame.
+        Return the flange's Jacobians in LOCAL_WORLD_ALIGNED, shape (..., 6, n).
 
         Rows: velocity of the flange's origin, angular velocity of the flange. `fd.Model` has the
         Jacobians of other frames, and in other axes.

@@ -12,7 +12,7 @@ import numpy as np
 
 from .batch_model import BatchModel
 from .traced_model import KernelModel
-from ..codegen.equations import form, Quantity
+from ..codegen.equations import array_signature, Quantity
 from ..errors import needing
 
 with needing('JAX arrays need JAX', 'jax'):
@@ -22,7 +22,7 @@ with needing('JAX arrays need JAX', 'jax'):
 
 class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays: the methods of `fd.Model`, the parameters of `BatchModel`.
+    An arm's dynamics for JAX arrays: the methods of `fd.Model`, built as a `BatchModel` is.
 
     On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster than code
     that JAX compiles for the equations; derivatives are analytic, forward and reverse, of first
@@ -59,7 +59,7 @@ def _called_back(
 ) -> Callable[..., Any]:
     """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
     n = model.description.n
-    names, _, result = form(quantity, n, columns)
+    names, _, result = array_signature(quantity, n, columns)
     evaluate = functools.partial(model.evaluate, quantity, columns=columns)
 
     def on_host(call: Callable[..., Any], shape: tuple[int, ...], *arrays: Any) -> Any:
@@ -78,11 +78,13 @@ def _called_back(
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        slopes = on_host(
-            functools.partial(evaluate, slopes=True), (*result, n * len(names)), *primals
+        derivatives = on_host(
+            functools.partial(evaluate, derivatives=True), (*result, n * len(names)), *primals
         )
         letters = 'abc'[: len(result)]
         change = jnp.concatenate(tangents, axis=-1)
-        return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', slopes, change)
+        return function(*primals), jnp.einsum(
+            f'...{letters}k,...k->...{letters}', derivatives, change
+        )
 
     return function

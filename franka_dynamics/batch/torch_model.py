@@ -75,31 +75,31 @@ def _as_tensor(array: np.ndarray, like: Sequence[Any]) -> Any:
 
 class _KernelFunction(torch.autograd.Function):
     """
-    A node of PyTorch's autograd graph: a quantity, or with `slopes` its first derivatives.
+    A node of PyTorch's autograd graph: a quantity, or with `derivatives` its first derivatives.
 
-    `evaluate(*arrays, slopes=...)` computes them.
+    `evaluate(*arrays, derivatives=...)` computes them.
     """
 
     @staticmethod
-    def forward(evaluate: Callable[..., Any], slopes: bool, *tensors: Any) -> Any:
-        return _as_tensor(evaluate(*map(_as_array, tensors), slopes=slopes), tensors)
+    def forward(evaluate: Callable[..., Any], derivatives: bool, *tensors: Any) -> Any:
+        return _as_tensor(evaluate(*map(_as_array, tensors), derivatives=derivatives), tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.evaluate, ctx.slopes = inputs[:2]
+        ctx.evaluate, ctx.derivatives = inputs[:2]
         ctx.save_for_backward(*inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-        if ctx.slopes:
+        if ctx.derivatives:
             raise JointVectorError(
                 'TorchModel gives first derivatives; for second ones use its `traced`, whose '
                 'equations PyTorch differentiates itself.'
             )
         tensors = ctx.saved_tensors
-        slopes = _KernelFunction.apply(ctx.evaluate, True, *tensors)
-        letters = 'abc'[: slopes.ndim - tensors[0].ndim]
-        found = torch.einsum(f'...{letters},...{letters}k->...k', grad, slopes)
+        derivatives = _KernelFunction.apply(ctx.evaluate, True, *tensors)
+        letters = 'abc'[: derivatives.ndim - tensors[0].ndim]
+        found = torch.einsum(f'...{letters},...{letters}k->...k', grad, derivatives)
         return (None, None, *found.split(tensors[0].shape[-1], -1))
 
     @staticmethod
@@ -107,7 +107,7 @@ class _KernelFunction(torch.autograd.Function):
         info: Any,
         in_dims: tuple[Any, ...],
         evaluate: Callable[..., Any],
-        slopes: bool,
+        derivatives: bool,
         *tensors: Any,
     ) -> Any:
         # The axis of vmap comes first; tensors without this axis are repeated along it.
@@ -117,4 +117,4 @@ class _KernelFunction(torch.autograd.Function):
             else tensor.movedim(dim, 0)
             for tensor, dim in zip(tensors, in_dims[2:])
         ]
-        return _KernelFunction.apply(evaluate, slopes, *stacked), 0
+        return _KernelFunction.apply(evaluate, derivatives, *stacked), 0

@@ -13,7 +13,7 @@ from ._console import make_console, print_or_write, say, say_each, show
 from ._options import ArmChoice
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
-from ..codegen.options import Parameters, Quantity
+from ..codegen.options import ParameterMode, Quantity
 from ..cpp_package.package import cpp_package
 from ..errors import SettingsError
 from ..files import write_text
@@ -44,7 +44,7 @@ def run(
         say_each(description.inconsistencies(), 'warning')
     kinds = [Quantity(name) for name in quantities]
     listed = [
-        customised_equations(description, kind, gravity, parameters=Parameters(parameters))
+        customised_equations(description, kind, gravity, parameters=ParameterMode(parameters))
         for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'

@@ -27,7 +27,7 @@ from .bag import bag
 from .identify import identify
 from .node import node
 from .. import __version__
-from ..codegen.options import Parameters, Quantity
+from ..codegen.options import ParameterMode, Quantity
 from ..errors import FrankaDynamicsError, UrdfWarning
 
 NAME = 'franka-dynamics'
@@ -36,7 +36,7 @@ EXIT_INVALID_INPUT = FrankaDynamicsError.status
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
 EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
-_QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Parameters))
+_QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, ParameterMode))
 
 
 @click.group(

@@ -54,7 +54,7 @@ def run(
     density = density or (mass or 0.0) / volume
     height, turn = MOUNT_OFFSETS[mount]
     flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
-    mounted = file.mesh.moved(flange @ pose_from_xyz_rpy(xyz, rpy))
+    mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(xyz, rpy))
     inertia = mesh_inertia(mounted, density)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')

@@ -52,17 +52,17 @@ class GeneratorJoint:
     body: Values
     rotor_inertia: Number
 
-    def turn(self, graph: Graph, position: Number) -> Values:
+    def rotation(self, graph: Graph, position: Number) -> Values:
         """Return Rz(theta + q), or Rz(theta) of a prismatic joint; quarter turns cost nothing."""
         if not self.revolute:
-            return about_z(*cos_sin(self.theta))
+            return rotation_about_z(*cos_sin(self.theta))
         angle, quarters = graph.lift(position), quarter_turns(self.theta)
         if quarters is None:
             angle, quarters = angle + self.theta, 0
         s, c = graph.sin_cos(angle)
-        return about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
+        return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
-    def arm(self, position: Number) -> Values:
+    def frame_origin(self, position: Number) -> Values:
         """Return the origin of the link's frame in the antecedent's frame."""
         return self.origin if self.revolute else self.origin + self.axes[:, 2] * position
 
@@ -114,13 +114,13 @@ class GeneratorChain:
         return path[::-1]
 
 
-def about_z(cosine: Number, sine: Number) -> Values:
+def rotation_about_z(cosine: Number, sine: Number) -> Values:
     """Return Rz of an angle, shape (3, 3)."""
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
-def is_quarter(rotation: Values) -> bool:
-    """Return whether a rotation of numbers only exchanges axes and changes their signs."""
+def is_signed_permutation(rotation: Values) -> bool:
+    """Return whether a constant rotation is a signed permutation of the axes."""
     return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
@@ -160,7 +160,7 @@ def build_chain(
         origin = np.where(np.abs(placement[:3, 3]) > _ROUNDING * reach, placement[:3, 3], 0.0)
         body = _parameters(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
         back = inverse_transform(moves[i])
-        body = moved(body, back[:3, :3], back[:3, 3])
+        body = transformed_pseudo_inertia(body, back[:3, :3], back[:3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
         if parent == BASE:
             gravity_at[i] = _gravity_in(axes, gravity, graph)
@@ -180,8 +180,8 @@ def build_chain(
     return replace(chain, root=roots[chain.path()[0]])
 
 
-def moved(body: Values, rotation: Values, origin: Values) -> Values:
-    """Return a pseudo-inertia in a frame in which a point r of its own is rotation r + origin."""
+def transformed_pseudo_inertia(body: Values, rotation: Values, origin: Values) -> Values:
+    """Return a pseudo-inertia in the frame in which its own has this rotation and origin."""
     S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
@@ -222,7 +222,7 @@ def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
         theta = math.atan2(rotation[1, 0], rotation[0, 0])
     theta = snapped(theta, 0.5 * math.pi, _ROUNDING)
     c, s = cos_sin(theta)
-    axes = rotation @ about_z(c, -s)
+    axes = rotation @ rotation_about_z(c, -s)
     if axes[0, 0] < -_ROUNDING or (axes[0, 0] <= _ROUNDING and axes[1, 0] < 0.0):
         axes, theta = axes @ np.diag([-1.0, -1.0, 1.0]), theta - math.copysign(math.pi, theta)
     whole = np.round(axes)

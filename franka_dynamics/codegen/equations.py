@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Customised equations of an arm or a tree: inverse dynamics, mass matrix, other quantities."""
+"""Generates the customised equations of an arm or a tree, by quantity."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from .chain import build_chain, GeneratorChain, link_parameter_names
 from .expression import Expression, gradient, Graph, Number
 from .kinematics import in_tip_frame, jacobian, tip_pose
-from .options import Parameters, Quantity
+from .options import ParameterMode, Quantity
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
-from .regrouping import regroup, with_origins_at_normals
+from .regrouping import regroup, with_origins_nearest_parent
 from ..arm import ArmDescription
 from ..arm_io import described
 from ..dynamics.body_tree import BodyTree
@@ -29,7 +29,7 @@ from ..dynamics.regressor import chosen_columns, PER_LINK
 from ..errors import as_enum, InertiaError, SettingsError
 
 
-class _Form(NamedTuple):
+class _ArraySignature(NamedTuple):
     """The names of a quantity's input arrays and of its output array, and the output's shape."""
 
     arrays: tuple[str, ...]
@@ -37,21 +37,23 @@ class _Form(NamedTuple):
     shape: tuple[int, ...]
 
 
-def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
-    """Return a quantity's array names and output shape for n joints and a regressor's columns."""
+def array_signature(
+    quantity: Quantity, n: int, columns: Sequence[int] | None = None
+) -> _ArraySignature:
+    """Return a quantity's array names and output shape, for n joints and regressor columns."""
     width = 10 * n if columns is None else len(columns)
     return {
-        Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),
-        Quantity.NONLINEAR_EFFECTS: _Form(('q', 'dq'), 'tau', (n,)),
-        Quantity.GRAVITY: _Form(('q',), 'tau', (n,)),
-        Quantity.CORIOLIS: _Form(('q', 'dq'), 'tau', (n,)),
-        Quantity.MASS_MATRIX: _Form(('q',), 'M', (n, n)),
-        Quantity.DERIVATIVES: _Form(('q', 'dq', 'ddq'), 'D', (3, n, n)),
-        Quantity.FORWARD_DYNAMICS: _Form(('q', 'dq', 'tau'), 'ddq', (n,)),
-        Quantity.CORIOLIS_MATRIX: _Form(('q', 'dq'), 'C', (n, n)),
-        Quantity.REGRESSOR: _Form(('q', 'dq', 'ddq'), 'H', (n, width)),
-        Quantity.FLANGE_POSE: _Form(('q',), 'T', (4, 4)),
-        Quantity.JACOBIAN: _Form(('q',), 'J', (6, n)),
+        Quantity.INVERSE_DYNAMICS: _ArraySignature(('q', 'dq', 'ddq'), 'tau', (n,)),
+        Quantity.NONLINEAR_EFFECTS: _ArraySignature(('q', 'dq'), 'tau', (n,)),
+        Quantity.GRAVITY: _ArraySignature(('q',), 'tau', (n,)),
+        Quantity.CORIOLIS: _ArraySignature(('q', 'dq'), 'tau', (n,)),
+        Quantity.MASS_MATRIX: _ArraySignature(('q',), 'M', (n, n)),
+        Quantity.DERIVATIVES: _ArraySignature(('q', 'dq', 'ddq'), 'D', (3, n, n)),
+        Quantity.FORWARD_DYNAMICS: _ArraySignature(('q', 'dq', 'tau'), 'ddq', (n,)),
+        Quantity.CORIOLIS_MATRIX: _ArraySignature(('q', 'dq'), 'C', (n, n)),
+        Quantity.REGRESSOR: _ArraySignature(('q', 'dq', 'ddq'), 'H', (n, width)),
+        Quantity.FLANGE_POSE: _ArraySignature(('q',), 'T', (4, 4)),
+        Quantity.JACOBIAN: _ArraySignature(('q',), 'J', (6, n)),
     }[quantity]
 
 
@@ -80,7 +82,7 @@ class Equations:
         return self.description.n
 
     @property
-    def arm(self) -> str:
+    def arm_name(self) -> str:
         """The arm's name; 'tree' for a tree."""
         return 'tree' if isinstance(self.description, BodyTree) else self.description.name
 
@@ -92,7 +94,7 @@ class Equations:
             self.graph,
             self.outputs,
             self.arrays,
-            form(self.quantity, self.n).output,
+            array_signature(self.quantity, self.n).output,
             self.shape,
             self.parameters,
         )
@@ -103,11 +105,11 @@ def customised_equations(
     quantity: Quantity | str = Quantity.INVERSE_DYNAMICS,
     gravity: ArrayLike = GRAVITY,
     *,
-    parameters: Parameters | str = Parameters.BAKED,
+    parameters: ParameterMode | str = ParameterMode.BAKED,
     wrench: bool = False,
     classical: bool = False,
     columns: Sequence[int] | None = None,
-    slopes: bool = False,
+    derivatives: bool = False,
 ) -> Equations:
     """
     Return the customised equations of an arm or tree, which `emit.c_header` writes as C code.
@@ -121,7 +123,7 @@ def customised_equations(
         The quantity to compute, or its value, such as 'gravity'.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2]; not used if parameters are set at run time.
-    parameters : Parameters or str
+    parameters : ParameterMode or str
         BAKED writes the inertial parameters and gravity as numbers into the code. RUN_TIME makes
         the ten parameters of each link, its rotor inertia and gravity the arguments of a function
         that is called once and prepares constants.
@@ -134,7 +136,7 @@ def customised_equations(
         parameters. This takes more operations and is meant for comparisons.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
-    slopes : bool
+    derivatives : bool
         Whether to return the derivatives of the quantity by all inputs (but the wrench) instead
         of the quantity. The output then has one more axis, with the derivatives by q first.
 
@@ -158,8 +160,8 @@ def customised_equations(
         description = described(description)
     columns = chosen_columns(columns, PER_LINK * description.n)
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
-    parameters = as_enum(Parameters, parameters, 'parameters', SettingsError)
-    at_run_time = parameters is Parameters.RUN_TIME
+    parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
+    at_run_time = parameters is ParameterMode.RUN_TIME
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
@@ -185,10 +187,10 @@ def customised_equations(
         # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
         # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
-    known = form(quantity, description.n, columns)
+    known = array_signature(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('wrench',) if wrench else ())), known.shape
-    if slopes:
-        outputs = _slopes(graph, outputs, known.arrays, description.n)
+    if derivatives:
+        outputs = _output_derivatives(graph, outputs, known.arrays, description.n)
         shape = (*shape, description.n * len(known.arrays))
     return Equations(
         description,
@@ -198,11 +200,11 @@ def customised_equations(
         tuple(outputs),
         arrays,
         shape,
-        run_time_names(description.n) if at_run_time else (),
+        run_time_parameter_names(description.n) if at_run_time else (),
     )
 
 
-def run_time_names(n: int) -> tuple[str, ...]:
+def run_time_parameter_names(n: int) -> tuple[str, ...]:
     """Return names of run-time parameters: each link's ten and its rotor inertia, then gravity."""
     links = [
         name
@@ -212,8 +214,8 @@ def run_time_names(n: int) -> tuple[str, ...]:
     return (*links, 'gx', 'gy', 'gz')
 
 
-def run_time_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return an arm's values of `run_time_names`, with the default gravity."""
+def run_time_parameter_values(description: ArmDescription) -> tuple[float, ...]:
+    """Return an arm's values of `run_time_parameter_names`, with the default gravity."""
     links = [
         float(value)
         for link, joint in zip(description.links, description.joints)
@@ -232,14 +234,14 @@ def outputs_of(
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
     """Return a quantity of a chain as expressions; several quantities may share the graph."""
-    n, arrays = chain.n, form(quantity, chain.n).arrays
+    n, arrays = chain.n, array_signature(quantity, chain.n).arrays
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:
         return _matrix(graph, tip_pose(graph, chain, q))
     if quantity is Quantity.JACOBIAN:
         return _matrix(graph, jacobian(graph, chain, q))
     if not classical and quantity is not Quantity.REGRESSOR:
-        chain = regroup(with_origins_at_normals(chain))
+        chain = regroup(with_origins_nearest_parent(chain))
     if quantity is Quantity.MASS_MATRIX:
         return [
             Output(((i, j),) if i == j else ((i, j), (j, i)), element)
@@ -305,7 +307,7 @@ def _derivatives(
     return outputs
 
 
-def _slopes(
+def _output_derivatives(
     graph: Graph, outputs: Sequence[Output], arrays: Sequence[str], n: int
 ) -> list[Output]:
     variables = [variable for array in arrays for variable in _variables(graph, array, n)]
@@ -334,7 +336,7 @@ def _solved(
     scaled: dict[tuple[int, int], Expression] = {}  # L D
     inverse: list[Expression] = []
     for j in range(n):
-        pivot = elements[j, j] - graph.total(L[j, k] * scaled[j, k] for k in range(j))
+        pivot = elements[j, j] - graph.sum(L[j, k] * scaled[j, k] for k in range(j))
         if pivot.is_zero:
             raise InertiaError(
                 f'The mass matrix is singular: {names[j]} moves no mass, or only mass that the '
@@ -346,16 +348,16 @@ def _solved(
         graph.name(f'D{j + 1}', pivot)
         graph.name(f'E{j + 1}', inverse[j])
         for i in range(j + 1, n):
-            rest = graph.total(L[j, k] * scaled[i, k] for k in range(j))
+            rest = graph.sum(L[j, k] * scaled[i, k] for k in range(j))
             scaled[i, j] = elements[j, i] - rest
             L[i, j] = scaled[i, j] * inverse[j]
             graph.name(f'L{i + 1}_{j + 1}', L[i, j])
     y: list[Expression] = []
     for i in range(n):
-        y.append(right[i] - graph.total(L[i, k] * y[k] for k in range(i)))
+        y.append(right[i] - graph.sum(L[i, k] * y[k] for k in range(i)))
     x = [graph.zero] * n
     for i in reversed(range(n)):
-        x[i] = y[i] * inverse[i] - graph.total(L[k, i] * x[k] for k in range(i + 1, n))
+        x[i] = y[i] * inverse[i] - graph.sum(L[k, i] * x[k] for k in range(i + 1, n))
     return x
 
 

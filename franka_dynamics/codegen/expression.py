@@ -45,7 +45,7 @@ class Expression:
     node: Node
 
     def __add__(self, other: Number) -> Expression:
-        return self.graph.sum(self, self.graph.lift(other))
+        return self.graph.add(self, self.graph.lift(other))
 
     __radd__ = __add__
 
@@ -136,7 +136,7 @@ class Graph:
         sine = Expression(self, angle.sign, self._node(SIN, (angle.node,)))
         return sine, Expression(self, 1, self._node(COS, (angle.node,)))
 
-    def sum(self, a: Expression, b: Expression) -> Expression:
+    def add(self, a: Expression, b: Expression) -> Expression:
         """Return a + b."""
         if a.is_zero:
             return b
@@ -187,7 +187,7 @@ class Graph:
             return self.lift(1.0 / a.number)
         return Expression(self, a.sign, self._node(RECIPROCAL, (a.node,)))
 
-    def total(self, terms: Iterable[Number]) -> Expression:
+    def sum(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
         result = self.zero
         for term in terms:

@@ -52,7 +52,7 @@ def in_tip_frame(
     force, moment = (chain.root[:3, :3].T @ part for part in np.split(wrench, 2))
     for j in chain.path():
         joint = chain.joints[j]
-        back = joint.turn(graph, q[j]).T
+        back = joint.rotation(graph, q[j]).T
         force, moment = (back @ (joint.axes.T @ part) for part in (force, moment))
     return force, moment + np.cross(chain.tip[:3, 3], force)
 
@@ -65,7 +65,7 @@ def _frames(
     frames = {}
     for j in chain.path():
         joint = chain.joints[j]
-        origin = origin + rotation @ joint.arm(q[j])
-        rotation = (rotation @ joint.axes) @ joint.turn(graph, q[j])
+        origin = origin + rotation @ joint.frame_origin(q[j])
+        rotation = (rotation @ joint.axes) @ joint.rotation(graph, q[j])
         frames[j] = rotation, origin
     return frames

@@ -21,8 +21,8 @@ class Quantity(str, Enum):
     JACOBIAN = 'jacobian'  # J of the flange: (v, omega) = J dq at its origin, in space axes
 
 
-class Parameters(str, Enum):
-    """How generated code gets inertial parameters and gravity."""
+class ParameterMode(str, Enum):
+    """How inertial parameters and gravity get into generated code."""
 
     BAKED = 'baked'  # numbers in the code
     RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state

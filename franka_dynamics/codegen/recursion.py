@@ -22,7 +22,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import GeneratorChain, GeneratorJoint, is_quarter, moved, pseudo_inertia, Values
+from .chain import (
+    GeneratorChain,
+    GeneratorJoint,
+    is_signed_permutation,
+    pseudo_inertia,
+    transformed_pseudo_inertia,
+    Values,
+)
 from .expression import Expression, Graph, Number
 from ..dynamics.body_tree import BASE
 
@@ -47,7 +54,7 @@ class Inputs:
 
 class Motion(NamedTuple):
     """
-    The motion of a link, in the axes of its frame (for some links those of `_turn_and_body`).
+    The motion of a link in the axes of its frame, or for some links of a rotated frame.
 
     `spin` is the time derivative of omega, U is [spin] + [omega][omega], `acceleration` that of
     the frame's origin.
@@ -70,7 +77,7 @@ def _outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion
         else:
             last = motions[parent]
         turn, _ = _turn_and_body(graph, chain, inputs, j)
-        at_joint = last.acceleration + last.U @ joint.arm(inputs.q[j])
+        at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.axes.T @ at_joint)
         motion = _behind(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
@@ -98,13 +105,13 @@ def _behind(
 
     omega, spin = into(last.omega), into(last.spin)
     if not joint.revolute:  # omega does not change
-        straight = is_quarter(joint.axes) and is_quarter(turn)
+        straight = is_signed_permutation(joint.axes) and is_signed_permutation(turn)
         U = into(into(last.U).T).T if straight else _matrix(omega, spin)
         twice = 2.0 * rate
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return Motion(omega, spin, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + rate
-    if not is_quarter(joint.axes):
+    if not is_signed_permutation(joint.axes):
         spin = spin + np.array([y * rate, -(x * rate), ddq])
         return Motion(np.array([x, y, z]), spin, _matrix((x, y, z), spin), acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
@@ -142,7 +149,7 @@ def _turn_and_body(
     The axes of a link that carries nothing, also no wrench, stay as before its joint's turn: it
     takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
     """
-    joint, turn = chain.joints[j], chain.joints[j].turn(graph, inputs.q[j])
+    joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
     if joint.revolute and alone and chain.parents[j] != BASE:
         return np.eye(3), _turned(joint.body, turn)
@@ -168,7 +175,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
         own = moment[2] if joint.revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE:
-            force, moment = _carried(joint, turn, joint.arm(inputs.q[j]), force, moment)
+            force, moment = _carried(joint, turn, joint.frame_origin(inputs.q[j]), force, moment)
             beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
 
@@ -201,8 +208,8 @@ def mass_matrix(
 ) -> dict[tuple[int, int], Expression]:
     """Return the elements (i, j), i <= j, of the mass matrix."""
     joints, parents = chain.joints, chain.parents
-    turns = [joint.turn(graph, position) for joint, position in zip(joints, q)]
-    arms = [joint.arm(position) for joint, position in zip(joints, q)]
+    turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
+    arms = [joint.frame_origin(position) for joint, position in zip(joints, q)]
     composites = [joint.body for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
@@ -218,7 +225,9 @@ def mass_matrix(
             outer, i = i, parents[i]
         if parents[j] != BASE:
             turned = _turned(composite, turns[j])
-            composites[parents[j]] = composites[parents[j]] + moved(turned, joint.axes, arms[j])
+            composites[parents[j]] = composites[parents[j]] + transformed_pseudo_inertia(
+                turned, joint.axes, arms[j]
+            )
     return elements
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .chain import about_z, GeneratorChain, GeneratorJoint, moved
+from .chain import GeneratorChain, GeneratorJoint, rotation_about_z, transformed_pseudo_inertia
 from ..dynamics.body_tree import BASE
 from ..spatial import cos_sin
 
@@ -27,7 +27,7 @@ _TURNING = np.zeros((4, 4), dtype=bool)
 _TURNING[:3, :3] = True
 
 
-def with_origins_at_normals(chain: GeneratorChain) -> GeneratorChain:
+def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
     """
     Return the chain with each frame's origin at the point of its axis nearest the parent's origin.
 
@@ -43,7 +43,7 @@ def with_origins_at_normals(chain: GeneratorChain) -> GeneratorChain:
             if joint.revolute:
                 shifts[j, 2] = -float(origin @ axis)
         origin = origin + shifts[j, 2] * axis
-        body = moved(joint.body, np.eye(3), -shifts[j])
+        body = transformed_pseudo_inertia(joint.body, np.eye(3), -shifts[j])
         joints.append(replace(joint, origin=origin, body=body))
     tip = chain.tip.copy()
     tip[:3, 3] -= shifts[chain.tip_body]
@@ -59,10 +59,10 @@ def regroup(chain: GeneratorChain) -> GeneratorChain:
         if parent != BASE:
             arrived = np.where(shared, joint.body, 0.0)
             if joint.revolute:
-                arrived = moved(arrived, joint.axes, joint.origin)
+                arrived = transformed_pseudo_inertia(arrived, joint.axes, joint.origin)
             else:
-                rotation = joint.axes @ about_z(*cos_sin(joint.theta))
-                arrived = moved(arrived, rotation, np.zeros(3))
+                rotation = joint.axes @ rotation_about_z(*cos_sin(joint.theta))
+                arrived = transformed_pseudo_inertia(arrived, rotation, np.zeros(3))
             joints[parent] = replace(joints[parent], body=joints[parent].body + arrived)
         joints[j] = replace(joint, body=np.where(shared, 0.0, joint.body))
     return replace(chain, joints=tuple(joints))

@@ -16,7 +16,12 @@ from .controller_test_vectors import controller_test_vectors
 from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..codegen.emit import c_header, identifier
-from ..codegen.equations import customised_equations, Parameters, Quantity, run_time_values
+from ..codegen.equations import (
+    customised_equations,
+    ParameterMode,
+    Quantity,
+    run_time_parameter_values,
+)
 from ..control.settings import MIN_ROTATION_RAD
 from ..control.terms import FRICTION_MARGIN_STD_COUNT
 from ..errors import DescriptionError, FrictionError
@@ -101,7 +106,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         text = path.read_text(encoding='utf-8')
         files[_filled(f'{folder}{path.name}', words)] = _filled(text, words)
     listed = [
-        customised_equations(description, quantity, parameters=Parameters.RUN_TIME)
+        customised_equations(description, quantity, parameters=ParameterMode.RUN_TIME)
         for quantity in QUANTITIES
     ]
     return {
@@ -161,7 +166,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
     return {
         'N': str(description.n),
         'JOINT_NAMES': ', '.join(map(json.dumps, description.joint_names)),
-        'PARAMETERS': _wrapped(run_time_values(description)),
+        'PARAMETERS': _wrapped(run_time_parameter_values(description)),
         'FLANGE': ',\n  '.join(
             f'{{{_listed(row)}}}' for row in description.flange_transform()[:3]
         ),

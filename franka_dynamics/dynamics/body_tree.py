@@ -184,8 +184,8 @@ class BodyTree(ComparedByValue):
                 motions[..., body, :, :] = motions[..., parent, :, :] @ motions[..., body, :, :]
         return motions
 
-    def of_parents(self, values: Array, base: Array) -> Array:
-        """Return each body's parent's vector of `values` (..., n, 6), or `base` (6,)."""
+    def parent_values(self, values: Array, base: Array) -> Array:
+        """Return the vectors of the bodies' parents from `values` (..., n, 6), `base` (6,)."""
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
@@ -203,7 +203,7 @@ class BodyTree(ComparedByValue):
                 own[..., body, :, :] += inverse[..., body, :, :] @ base
         return own
 
-    def inward(self, inverse: Array, own: Array) -> Array:
+    def sweep_inward(self, inverse: Array, own: Array) -> Array:
         """
         Return columns Y_i = own_i + sum over i's children c of Ad_c^-T Y_c, from the tips inwards.
 
@@ -250,9 +250,9 @@ def joint_twists(description: ArmDescription) -> Array:
     )
 
 
-def momentum_matrix(twist: Array) -> Array:
+def momentum_regressor(twist: Array) -> Array:
     """
-    Return P with P phi = (linear, angular momentum about the origin), shape (..., 6, 10).
+    Return P with P phi = (linear and angular momentum about the origin), (..., 6, 10).
 
     phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
     the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
@@ -267,19 +267,19 @@ def momentum_matrix(twist: Array) -> Array:
     return out
 
 
-def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
+def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     """
     Return A with A phi = (force, moment about the origin) that a motion needs, (..., 6, 10).
 
     The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
-    h x a, with phi, m, h and J as in `momentum_matrix`. `velocity` is the twist (v, omega) and
+    h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and
     `acceleration` its component-wise derivative (dv, domega) in the body's axes; the acceleration
     of the frame's origin is a = dv + omega x v.
     """
     v, omega = velocity[..., :3], velocity[..., 3:]
     classical = np.array(acceleration)
     classical[..., :3] += cross(omega, v)
-    out = momentum_matrix(classical)
+    out = momentum_regressor(classical)
     turn = hat(omega)
     out[..., :3, 6:9] += turn @ turn
     out[..., 3:, :6] += turn @ _tensor_columns(omega)

@@ -30,9 +30,9 @@ from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
 
-# Words for `Loop.directions`: the components of the relative twist (v, omega) in the space frame
-# that a loop makes zero.
-DIRECTIONS = {
+# Names of `Loop.directions`: the components of the relative twist (v, omega) in the space frame
+# that a loop constrains to zero.
+CONSTRAINED_DIRECTIONS = {
     'spatial': np.eye(6),
     'spherical': np.eye(6)[3:],
     'planar_xy': np.eye(6)[[0, 1, 5]],
@@ -52,7 +52,7 @@ _MAX_CONDITION = 1e8
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
-    A loop constraint: two bodies of the cut tree that are one body of the mechanism.
+    A loop constraint: two bodies of the tree must coincide, where the loop was cut.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ class Loop:
         for pose in (self.first_frame, self.second_frame):
             require_pose(pose, 'A loop frame')
         if isinstance(self.directions, str):
-            if self.directions not in DIRECTIONS:
+            if self.directions not in CONSTRAINED_DIRECTIONS:
                 raise TreeError(
                     f'A loop has the directions {self.directions!r}; give '
-                    f'{", ".join(DIRECTIONS)} or rows of shape (k, 6).'
+                    f'{", ".join(CONSTRAINED_DIRECTIONS)} or rows of shape (k, 6).'
                 )
-            object.__setattr__(self, 'directions', DIRECTIONS[self.directions])
+            object.__setattr__(self, 'directions', CONSTRAINED_DIRECTIONS[self.directions])
         shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
         freeze(self, TreeError, 'a loop', **shapes)
 
@@ -206,7 +206,7 @@ class ClosedChain:
             If g_p is singular at q: the motors then do not determine the passive joints.
 
         """
-        g_p, g_a = self.split(self.loop_jacobian(q))
+        g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
         return -_solve(g_p, g_a)
 
     def assemble(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
@@ -237,7 +237,9 @@ class ClosedChain:
             best = min(best, size)
             if size <= _MAX_CLOSURE_ERROR or (best < _ROUNDING and after_best >= 2):
                 return q
-            step = -_solve(self.split(self.loop_jacobian(q))[0], error[:, None])[:, 0]
+            step = -_solve(self.split_loop_jacobian(self.loop_jacobian(q))[0], error[:, None])[
+                :, 0
+            ]
             q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP / np.abs(step).max())
         raise LoopError(
             f'The loops cannot be closed with the motors at '
@@ -246,9 +248,9 @@ class ClosedChain:
             'away.'
         )
 
-    def follow(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
+    def assemble_path(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
         """
-        Return all joint positions (N, n) with closed loops along a path of the motors (N, active).
+        Return all joint positions (N, n) that close the loops along a motor path (N, active).
 
         `guess` (n,) is near the first position; each position found is the guess for the next one.
         `assemble` raises LoopError for a position that cannot be reached.
@@ -267,7 +269,7 @@ class ClosedChain:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions with closed loops, from `assemble` or `follow`.
+            Positions with closed loops, from `assemble` or `assemble_path`.
         dq_active, ddq_active : array_like, shape (..., active)
             Velocities and accelerations of the motors.
 
@@ -278,7 +280,7 @@ class ClosedChain:
 
         """
         q = joint_stack(self.tree, q, 'q')
-        g_p, g_a = self.split(self.loop_jacobian(q))
+        g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
         J_p = -_solve(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
@@ -288,7 +290,7 @@ class ClosedChain:
         without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
-        ddq_p = -_solve(g_p, self.relative_columns(spatial))[..., 0]
+        ddq_p = -_solve(g_p, self.loop_differences(spatial))[..., 0]
         return JointStates(q, dq, self._join(ddq_a, ddq_p))
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
@@ -318,9 +320,9 @@ class ClosedChain:
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
 
-    def relative_columns(self, spatial: Array) -> Array:
+    def loop_differences(self, spatial: Array) -> Array:
         """
-        Return the differences of K six-vectors between the two bodies of each loop, (..., k, K).
+        Return the differences of K twists between the two bodies of each loop, (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are
@@ -335,7 +337,7 @@ class ClosedChain:
             axis=-2,
         )
 
-    def split(self, g: Array) -> tuple[Array, Array]:
+    def split_loop_jacobian(self, g: Array) -> tuple[Array, Array]:
         """
         Return the columns g_p of passive and g_a of active joints of a loop Jacobian.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BodyTree, wrench_matrix
+from .body_tree import BodyTree, wrench_regressor
 from .closed_chain import ClosedChain
 from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
@@ -53,12 +53,12 @@ def differentiate_by_parameters(
     """
     motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
     n = tree.n
-    own = wrench_matrix(motion.twists, motion.accelerations)
+    own = wrench_regressor(motion.twists, motion.accelerations)
     wrench = np.zeros((*motion.tau.shape[:-1], n, 6, n, 10))
     for i in range(n):
         wrench[..., i, :, i, :] = own[..., i, :, :]
     columns = wrench.reshape(*wrench.shape[:-2], 10 * n)
-    wrench = tree.inward(adjoint_inverse(motion.transforms), columns).reshape(wrench.shape)
+    wrench = tree.sweep_inward(adjoint_inverse(motion.transforms), columns).reshape(wrench.shape)
     tau = torque_regressor(tree, q, dq, ddq, gravity)
     return ParameterDerivatives(wrench, tau.reshape(*tau.shape[:-1], n, 10))
 
@@ -83,15 +83,15 @@ class MotorDerivatives:
 
 def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Derivative:
     """
-    Return d tau_motors / d lambda, Kwon's (14) corrected; `full` has shape (..., a, 9n + 6).
+    Return the derivative of the motors' torques by lambda, for joints taken as independent.
 
-    The entries of lambda = [eta, q, dq, ddq] of the tree count as independent, as in Kwon. The
-    derivative is -G_a + g_a^T g_p^{-T} G_p + S_a + J_p^T S_p, with S_a and S_p the derivatives of
-    the tree's torques at active and passive joints. A joint's row of G_a or G_p is tau_hat^T times
-    the derivative of the joint's column of the loop Jacobian g, where tau_hat = g_p^{-T} tau_p.
-    The columns of joints that move a loop's second body have a minus sign: for Kwon's five-bar,
-    row 2 of G_a is -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T dw5', which Kwon prints as
-    zero.
+    Kwon's (14), corrected; `full` has shape (..., a, 9n + 6). The entries of lambda = [eta, q, dq,
+    ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T g_p^{-T} G_p
+    + S_a + J_p^T S_p, with S_a and S_p the derivatives of the tree's torques at active and passive
+    joints. A joint's row of G_a or G_p is tau_hat^T times the derivative of the joint's column of
+    the loop Jacobian g, where tau_hat = g_p^{-T} tau_p. The columns of joints that move a loop's
+    second body have a minus sign: for Kwon's five-bar, row 2 of G_a is -tau_hat^T dw4', and row 3
+    of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
     return Derivative(_reduced(chain, motion, tree), chain.tree.n)
@@ -128,7 +128,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
 
 
 def _reduced(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
-    g_p, g_a = chain.split(chain.loop_jacobian(motion.q))
+    g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
     tau_p = tree.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
     d_twists = _space_twist_derivatives(chain, motion.q, tree)
@@ -169,5 +169,5 @@ def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivativ
     velocity = tree.twist.full - ad(tree.motion.twists) @ D
     acceleration = tree.acceleration.full - ad(tree.motion.accelerations) @ D
     return np.concatenate(
-        [chain.relative_columns(poses @ part) for part in (D, velocity, acceleration)], axis=-2
+        [chain.loop_differences(poses @ part) for part in (D, velocity, acceleration)], axis=-2
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Differential dynamics of a tree of bodies: Kwon, (1) to (10) and Algorithm 1, corrected.
+Derivatives of a body tree's inverse dynamics (Kwon, (1) to (10) and Algorithm 1, corrected).
 
 Quantities are differentiated with respect to lambda = [eta, q, dq, ddq] in R^(9n+6). eta_i are six
 corrections of each joint's twist, A_i <- Ad(exp([eta_i])) A_i (Kwon, (6)), and six of the tool's
@@ -38,9 +38,9 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Derivative:
     """
-    The derivative `full` of a quantity by lambda = [twist corrections eta, q, dq, ddq].
+    The derivative of a quantity by lambda = [twist corrections eta, q, dq, ddq].
 
-    The last axis of `full` has 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq` and
+    The last axis of `full` has all 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq` and
     `by_ddq` are views of blocks of `full`.
     """
 
@@ -76,7 +76,7 @@ class Derivative:
 @dataclass(frozen=True, eq=False)
 class TreeMotion:
     """
-    Results of Kwon's recursions (1) to (5), with the states' leading axes.
+    Poses, twists, accelerations, wrenches and joint torques of a tree's bodies (Kwon, (1)-(5)).
 
     `transforms` (..., n, 4, 4) are T_{parent,i}; `twists`, `accelerations` and `wrenches` (..., n,
     6) are V_i, dV_i and F_i in body i's frame, and `tau` (..., n) is in N m or N. dV_i is relative
@@ -204,7 +204,7 @@ class _Recursion:
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
-            apply(zero_inverse, tree.of_parents(values, base))
+            apply(zero_inverse, tree.parent_values(values, base))
             for values, base in ((self.V, np.zeros(6)), (self.dV, upwards))
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
@@ -215,7 +215,7 @@ class _Recursion:
         needed = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
         self.tool_load = -exerted @ adjoint_inverse(tree.tool)
         needed[..., tree.tool_body, :] += self.tool_load
-        self.F = tree.inward(self.inverse, needed[..., None])[..., 0]
+        self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
 
     def motion(self) -> TreeMotion:
         """Return every body's T_{parent,i}, twist, acceleration and wrench, and all torques."""
@@ -290,7 +290,7 @@ class _Recursion:
                 eta, q, *_ = self._columns_of(i)
                 R[..., parent, :, eta] += displaced[..., i, :, :]
                 R[..., parent, :, q] -= turned[..., i, :]
-        return self.tree.inward(self.inverse, R)
+        return self.tree.sweep_inward(self.inverse, R)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What the models of a serial arm's dynamics share: conventions, and checks of their arguments.
+Conventions, argument checks and the base class of the models of a serial arm's dynamics.
 
 The rigid-body dynamics are tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w. All quantities are in
 SI units and joint order; for a prismatic joint read N for N m and m for rad. Frames are numbered
@@ -15,8 +15,8 @@ out the fixed base.
 Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes broadcast,
 returns a new array with these leading axes, which the caller owns, and raises JointVectorError if
 a vector has another shape. Where a value is not finite `PinocchioModel` gives NaN in that state's
-result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with which it is compared,
-raise JointVectorError.
+result alone, as batches do; `NewtonEulerModel` and `ProductOfExponentialsModel`, with which it is
+compared, raise JointVectorError.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
 FLANGE = 'flange'
 
 
-class Jointed(Protocol):
+class HasJoints(Protocol):
     """An object with named joints: an arm description or a tree of bodies."""
 
     @property
@@ -60,9 +60,9 @@ class TorqueDerivatives(NamedTuple):
     by_acceleration: Any
 
 
-class OwnFormulation(ABC):
+class DynamicsFormulation(ABC):
     """
-    A formulation of this package: what follows from its frames and torques alone.
+    Base class of formulations: derives accelerations and energies from frames and torques.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def gravity_vector(gravity: ArrayLike) -> Array:
     return checked(gravity, (3,), words, JointVectorError)
 
 
-def frame_index(frame: int | str, robot: Jointed) -> int:
+def frame_index(frame: int | str, robot: HasJoints) -> int:
     """
     Return a frame's index in the result of `frames`: 0..n - 1 for the joints, n for the flange.
 
@@ -168,7 +168,7 @@ def require_reference_frame(name: str) -> str:
 
 
 def joint_stack(
-    description: Jointed, values: ArrayLike | None, name: str, *, finite: bool = True
+    description: HasJoints, values: ArrayLike | None, name: str, *, finite: bool = True
 ) -> Array:
     """
     Return `values` as a float array of shape (..., n), after checking them.
@@ -185,7 +185,7 @@ def joint_stack(
 
 
 def broadcast_states(
-    description: Jointed, *, finite: bool = True, **values: ArrayLike | None
+    description: HasJoints, *, finite: bool = True, **values: ArrayLike | None
 ) -> list[Array]:
     """
     Return the given arrays (q=..., dq=..., wrench=...), broadcast to common leading axes.
@@ -254,15 +254,15 @@ def total_mass(description: ArmDescription) -> float:
     return mass
 
 
-def symmetric(matrix: Array) -> Array:
-    """Return (A + A^T) / 2 for a stack of matrices A, which removes asymmetric rounding errors."""
+def symmetrized(matrix: Array) -> Array:
+    """Return (A + A^T) / 2 of a stack of matrices A, without asymmetric rounding errors."""
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 
 
 # M is singular if the inertia that a joint moves while the other joints are free, 1/(M^-1)_jj, is
-# smaller than SINGULAR times the largest M_ii. The shipped arms without rotors have ratios above
-# 3e-5, a point mass on the last joint's axis has 1e-16.
-SINGULAR = 1e-12
+# smaller than MIN_FREE_INERTIA_RATIO times the largest M_ii. The shipped arms without rotors have
+# ratios above 3e-5, a point mass on the last joint's axis has 1e-16.
+MIN_FREE_INERTIA_RATIO = 1e-12
 
 
 def solve_acceleration(mass: Array, torque: Array) -> Array:
@@ -272,7 +272,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
     Raises
     ------
     InertiaError
-        If M is singular, or so nearly that SINGULAR counts it as singular.
+        If M is singular, or so nearly that MIN_FREE_INERTIA_RATIO counts it as singular.
 
     """
     stack = np.broadcast_shapes(mass.shape[:-1], torque.shape)
@@ -283,14 +283,14 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
         found, inverse = solved[..., 0], solved[..., 1:]
         least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
-        raise singular_mass_matrix() from None
-    if np.any(least < SINGULAR * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
-        raise singular_mass_matrix()
+        raise singular_mass_matrix_error() from None
+    if np.any(least < MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
+        raise singular_mass_matrix_error()
     return found
 
 
-def singular_mass_matrix() -> InertiaError:
-    """Return the exception for a singular mass matrix."""
+def singular_mass_matrix_error() -> InertiaError:
+    """Return the exception to raise for a singular mass matrix."""
     return InertiaError(
         'The mass matrix is singular: some joint without rotor inertia moves no mass, or '
         'only as other joints do, so its acceleration is undetermined.'

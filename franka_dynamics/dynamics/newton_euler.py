@@ -21,23 +21,23 @@ from numpy.typing import ArrayLike
 
 from .model import (
     broadcast_states,
+    DynamicsFormulation,
     FLANGE,
     frame_index,
     joint_stack,
-    OwnFormulation,
     require_reference_frame,
-    symmetric,
+    symmetrized,
 )
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..typing import Array
 
 
-class JointPlace(NamedTuple):
-    """Joint i at a state: the pose of frame i in frame i - 1, and the joint's axis."""
+class JointGeometry(NamedTuple):
+    """Pose of frame i in frame i - 1 and axis of joint i, at a state."""
 
     rotation: Array  # (..., 3, 3), rotation of frame i in frame i - 1
     origin: Array  # (..., 3), origin of frame i in frame i - 1 [m]
-    arm: Array  # (..., 3), from frame i - 1's origin to frame i's, in the axes of frame i [m]
+    lever: Array  # (..., 3), from frame i - 1's origin to frame i's, in the axes of frame i [m]
     axis: Array  # (..., 3), unit vector along the joint's axis, in the axes of frame i
     revolute: bool
     # Whether the joint rotates frame i's origin about frame i - 1's: revolute, standard rows.
@@ -64,38 +64,38 @@ def _rotation(axis: int, angle: ArrayLike) -> Array:
     return out
 
 
-def row_pose(
-    row: DHRow, convention: Convention, turn: ArrayLike = 0.0, slide: ArrayLike = 0.0
+def dh_row_pose(
+    row: DHRow, convention: Convention, angle: ArrayLike = 0.0, displacement: ArrayLike = 0.0
 ) -> tuple[Array, Array]:
     """
     Return rotation (..., 3, 3) and origin (..., 3) [m] of a row's frame in the previous frame.
 
     A modified row moves along and about x by a and alpha, about the new y by beta, then along and
-    about the new z by d and theta; a standard row moves along and about z first. `turn` [rad] is
-    added to theta and `slide` [m] to d, shape (...).
+    about the new z by d and theta; a standard row moves along and about z first. `angle` [rad] is
+    added to theta and `displacement` [m] to d, shape (...).
     """
-    about_x, about_z = _rotation(0, row.alpha), _rotation(2, row.theta + np.asarray(turn))
+    about_x, about_z = _rotation(0, row.alpha), _rotation(2, row.theta + np.asarray(angle))
     if row.beta:
         about_x = about_x @ _rotation(1, row.beta)
     along_x = np.array([row.a, 0.0, 0.0])
-    along_z = np.multiply.outer(row.d + np.asarray(slide), [0.0, 0.0, 1.0])
+    along_z = np.multiply.outer(row.d + np.asarray(displacement), [0.0, 0.0, 1.0])
     if convention is Convention.MODIFIED:
         return about_x @ about_z, along_x + to_parent(about_x, along_z)
     return about_z @ about_x, along_z + to_parent(about_z, along_x)
 
 
-def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
-    """Return every joint's `JointPlace` at positions q of shape (..., n)."""
-    places = []
+def joint_geometry(description: ArmDescription, q: Array) -> list[JointGeometry]:
+    """Return the pose and the axis of every joint at positions q, (..., n)."""
+    joints = []
     z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
     for i, joint in enumerate(description.joints):
         revolute = joint.kind is JointKind.REVOLUTE
         still = np.zeros(q.shape[:-1])
-        turn, slide = (q[..., i], still) if revolute else (still, q[..., i])
-        rotation, origin = row_pose(joint.row, description.convention, turn, slide)
-        places.append(
-            JointPlace(
+        angle, displacement = (q[..., i], still) if revolute else (still, q[..., i])
+        rotation, origin = dh_row_pose(joint.row, description.convention, angle, displacement)
+        joints.append(
+            JointGeometry(
                 rotation,
                 origin,
                 to_child(rotation, origin),
@@ -104,45 +104,45 @@ def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
                 revolute and not modified,
             )
         )
-    return places
+    return joints
 
 
-def outward(
-    places: list[JointPlace], dq: Array, ddq: Array, base_acceleration: Array
+def outward_recursion(
+    joints: list[JointGeometry], dq: Array, ddq: Array, base_acceleration: Array
 ) -> list[LinkMotion]:
-    """Return the links' motions, by the recursion from the base to the tip."""
+    """Return the links' motions by the recursion from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
     velocity = alpha = omega
     acceleration = np.broadcast_to(base_acceleration, omega.shape)
     motions = []
-    for i, place in enumerate(places):
-        rate, driven = dq[..., i, None] * place.axis, ddq[..., i, None] * place.axis
-        omega = to_child(place.rotation, omega)
-        alpha = to_child(place.rotation, alpha)
-        velocity = to_child(place.rotation, velocity)
-        acceleration = to_child(place.rotation, acceleration)
-        # The lever `place.arm`, from the origin of frame i - 1 to that of frame i, turns with link
-        # i if `origin_turns`, else with link i - 1.
+    for i, joint in enumerate(joints):
+        rate, driven = dq[..., i, None] * joint.axis, ddq[..., i, None] * joint.axis
+        omega = to_child(joint.rotation, omega)
+        alpha = to_child(joint.rotation, alpha)
+        velocity = to_child(joint.rotation, velocity)
+        acceleration = to_child(joint.rotation, acceleration)
+        # The lever `joint.lever`, from the origin of frame i - 1 to that of frame i, turns with
+        # link i if `origin_turns`, else with link i - 1.
         turning, spin = omega, alpha
-        if place.revolute:
+        if joint.revolute:
             alpha = alpha + driven + cross(omega, rate)
             omega = omega + rate
         else:
             velocity = velocity + rate
             acceleration = acceleration + driven + 2.0 * cross(omega, rate)
-        if place.origin_turns:
+        if joint.origin_turns:
             turning, spin = omega, alpha
-        velocity = velocity + cross(turning, place.arm)
+        velocity = velocity + cross(turning, joint.lever)
         acceleration = (
-            acceleration + cross(spin, place.arm) + cross(turning, cross(turning, place.arm))
+            acceleration + cross(spin, joint.lever) + cross(turning, cross(turning, joint.lever))
         )
         motions.append(LinkMotion(velocity, omega, alpha, acceleration))
     return motions
 
 
-def inward(
+def inward_recursion(
     links: Sequence[LinkInertia],
-    places: list[JointPlace],
+    joints: list[JointGeometry],
     motions: list[LinkMotion],
     tip: tuple[Array, Array] | None = None,
 ) -> list[tuple[Array, Array]]:
@@ -155,12 +155,12 @@ def inward(
     """
     force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
     carried = []
-    for i in reversed(range(len(places))):
+    for i in reversed(range(len(joints))):
         own_force, own_moment = _needed(links[i], motions[i])
         force, moment = force + own_force, moment + own_moment
         carried.append((force, moment))
-        force = to_parent(places[i].rotation, force)
-        moment = to_parent(places[i].rotation, moment) + cross(places[i].origin, force)
+        force = to_parent(joints[i].rotation, force)
+        moment = to_parent(joints[i].rotation, moment) + cross(joints[i].origin, force)
     return carried[::-1]
 
 
@@ -193,18 +193,18 @@ def cross(first: Array, second: Array) -> Array:
     return out
 
 
-class NewtonEulerModel(OwnFormulation):
+class NewtonEulerModel(DynamicsFormulation):
     """
     The dynamics of a described arm by recursion in DH frames.
 
-    `description` and `gravity` are those of `OwnFormulation`.
+    `description` and `gravity` are those of `DynamicsFormulation`.
     """
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         positions = self._vector(q, 'q')
-        steps = [place[:2] for place in joint_places(self.description, positions)]
-        steps.append(row_pose(self.description.flange, self.description.convention))
+        steps = [joint[:2] for joint in joint_geometry(self.description, positions)]
+        steps.append(dh_row_pose(self.description.flange, self.description.convention))
         rotation, origin = self.description.base[:3, :3], self.description.base[:3, 3]
         poses = np.zeros((*positions.shape[:-1], len(steps), 4, 4))
         poses[..., 3, 3] = 1.0
@@ -250,7 +250,7 @@ class NewtonEulerModel(OwnFormulation):
             (*position.shape[:-2], self.description.n, self.description.n),
         )
         rows = self._recurse(position, np.zeros_like(position), units, gravity=False)
-        return symmetric(rows)
+        return symmetrized(rows)
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
@@ -318,14 +318,16 @@ class NewtonEulerModel(OwnFormulation):
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
         position, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
-        places = joint_places(self.description, position)
-        motions = outward(places, velocity, acceleration, self._base_acceleration(gravity=True))
-        return self._in_space(position, inward(self.description.links, places, motions))
+        joints = joint_geometry(self.description, position)
+        motions = outward_recursion(
+            joints, velocity, acceleration, self._base_acceleration(gravity=True)
+        )
+        return self._in_space(position, inward_recursion(self.description.links, joints, motions))
 
     def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
-        places = joint_places(self.description, q)
-        return outward(places, dq, np.zeros_like(dq), np.zeros(3))
+        joints = joint_geometry(self.description, q)
+        return outward_recursion(joints, dq, np.zeros_like(dq), np.zeros(3))
 
     def _vector(self, values: ArrayLike, name: str) -> Array:
         return joint_stack(self.description, values, name)
@@ -355,18 +357,18 @@ class NewtonEulerModel(OwnFormulation):
     ) -> Array:
         """Return the torques at states of shape (..., n), by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
-        places = joint_places(self.description, q)
-        motions = outward(places, dq, ddq, self._base_acceleration(gravity=gravity))
+        joints = joint_geometry(self.description, q)
+        motions = outward_recursion(joints, dq, ddq, self._base_acceleration(gravity=gravity))
         tip = None if wrench is None else self._tip_wrench(q, wrench)
         torque = np.empty_like(ddq)
-        carried = inward(self.description.links, places, motions, tip)
-        for i, (place, (force, moment)) in enumerate(zip(places, carried)):
-            if place.origin_turns:
+        carried = inward_recursion(self.description.links, joints, motions, tip)
+        for i, (joint, (force, moment)) in enumerate(zip(joints, carried)):
+            if joint.origin_turns:
                 # Standard rows: the axis passes through the origin of frame i-1, not of frame i.
-                moment = moment + cross(place.arm, force)
-            load = moment if place.revolute else force
+                moment = moment + cross(joint.lever, force)
+            load = moment if joint.revolute else force
             torque[..., i] = (
-                np.sum(place.axis * load, axis=-1)
+                np.sum(joint.axis * load, axis=-1)
                 + self.description.joints[i].rotor_inertia * ddq[..., i]
             )
         return torque
@@ -375,5 +377,5 @@ class NewtonEulerModel(OwnFormulation):
         """Return a flange wrench given in {S} axes, moved to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
         force, moment = to_child(back, wrench[..., :3]), to_child(back, wrench[..., 3:])
-        _, flange = row_pose(self.description.flange, self.description.convention)
+        _, flange = dh_row_pose(self.description.flange, self.description.convention)
         return force, moment + cross(flange, force)

@@ -21,10 +21,10 @@ from .model import (
     frame_index,
     GRAVITY,
     gravity_vector,
+    MIN_FREE_INERTIA_RATIO,
     require_centers_of_mass,
     require_reference_frame,
-    SINGULAR,
-    singular_mass_matrix,
+    singular_mass_matrix_error,
     TorqueDerivatives,
     total_mass,
 )
@@ -34,7 +34,7 @@ from ..arm_io import described
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
-TO_PINOCCHIO = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
+PINOCCHIO_PARAMETER_ORDER = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
 _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.JointModelPZ}
 
 
@@ -42,7 +42,7 @@ def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
     """Return a link's inertia as a Pinocchio object, about the centre of mass if it has mass."""
     if inertia.mass == 0.0:
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
-    return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(TO_PINOCCHIO)])
+    return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(PINOCCHIO_PARAMETER_ORDER)])
 
 
 def build_pinocchio(description: ArmDescription) -> pin.Model:
@@ -280,8 +280,10 @@ class PinocchioModel:
         accelerations = pin.aba(self.model, self.data, q, dq, tau, *given).copy()
         # Reciprocals of the inertias that joints move while the later joints are free.
         reciprocals = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-        if not np.isfinite(accelerations).all() or SINGULAR * max(reciprocals) > min(reciprocals):
-            raise singular_mass_matrix()
+        if not np.isfinite(accelerations).all() or MIN_FREE_INERTIA_RATIO * max(reciprocals) > min(
+            reciprocals
+        ):
+            raise singular_mass_matrix_error()
         return accelerations
 
     def inverse_dynamics_derivatives(
@@ -341,7 +343,7 @@ class PinocchioModel:
         return np.array(
             [
                 np.stack([unit.expressed_in(offset).parameters() for unit in units], axis=-1)[
-                    list(TO_PINOCCHIO)
+                    list(PINOCCHIO_PARAMETER_ORDER)
                 ]
                 for _, offset in self.description.joint_placements()
             ]

@@ -23,25 +23,25 @@ from numpy.typing import ArrayLike
 
 from .model import (
     broadcast_states,
+    DynamicsFormulation,
     FLANGE,
     frame_index,
     GRAVITY,
     joint_stack,
-    OwnFormulation,
     require_centers_of_mass,
     require_reference_frame,
-    symmetric,
+    symmetrized,
 )
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..spatial import adjoint, adjoint_inverse, bracket, exp6, inverse_transform, joint_twist, rpy
 from ..typing import Array
 
 
-class ExponentialsModel(OwnFormulation):
+class ProductOfExponentialsModel(DynamicsFormulation):
     """
     The dynamics of a described arm by products of exponentials.
 
-    `description` and `gravity` are those of `OwnFormulation`.
+    `description` and `gravity` are those of `DynamicsFormulation`.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class ExponentialsModel(OwnFormulation):
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the Jacobian J_i of a frame (n + 1: flange), (..., 6, n), rows (v, omega)."""
+        """Return the Jacobian of frame 1..n or the flange, (..., 6, n), rows (v, omega)."""
         target = frame_index(frame, self.description)
         reference = require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
@@ -129,9 +129,10 @@ class ExponentialsModel(OwnFormulation):
 
     def center_of_mass_jacobians(self, q: ArrayLike) -> Array:
         """
-        Return J_mi = Ad(T_CoM(i))^-1 J_i of all links, (..., n, 6, n) (Panda notebook, cell 24).
+        Return the Jacobians of all links' centres of mass, (..., n, 6, n).
 
-        J_mi dq is the velocity of link i's centre of mass and the link's angular velocity, in {S}.
+        J_mi = Ad(T_CoM(i))^-1 J_i (Panda notebook, cell 24); J_mi dq is the velocity of link i's
+        centre of mass and the link's angular velocity, in {S}.
         """
         n = self.description.n
         # J_i of all links at once: the space Jacobian up to joint i, moved to frame i's origin.
@@ -143,14 +144,14 @@ class ExponentialsModel(OwnFormulation):
         return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return link twists, LOCAL_WORLD_ALIGNED, (..., n, 6) (Panda notebook, cells 13, 14)."""
+        """Return the twists of all links, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        twists = self.space_twists_at(q, velocity)
+        twists = self.spatial_link_twists(q, velocity)
         origins = self.frames(q)[..., :-1, :3, 3]
         return np.einsum('...ab,...b->...a', adjoint_inverse(translation(origins)), twists)
 
-    def space_twists_at(self, q: ArrayLike, dq: Array) -> Array:
-        """Return every link's spatial (WORLD) twist at q, shape (..., n, 6)."""
+    def spatial_link_twists(self, q: ArrayLike, dq: Array) -> Array:
+        """Return the spatial (WORLD) twists of all links, shape (..., n, 6)."""
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         return np.cumsum(dq[..., None] * columns, axis=-2)
 
@@ -164,7 +165,7 @@ class ExponentialsModel(OwnFormulation):
         momentum[..., 3:, :] = (
             rotations @ tensors @ np.swapaxes(rotations, -1, -2) @ jacobians[..., 3:, :]
         )
-        return symmetric(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
+        return symmetrized(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """
@@ -220,7 +221,7 @@ class ExponentialsModel(OwnFormulation):
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the kinetic energy of links (by spatial twists) and rotors, shape (...) [J]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        twists = self.space_twists_at(q, velocity)
+        twists = self.spatial_link_twists(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
 
@@ -234,7 +235,7 @@ class ExponentialsModel(OwnFormulation):
         """
         q, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
-        twists = self.space_twists_at(q, velocity)
+        twists = self.spatial_link_twists(q, velocity)
         steps = acceleration[..., None] * columns + bracket(twists, velocity[..., None] * columns)
         accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
         inertias = self._inertias(q)

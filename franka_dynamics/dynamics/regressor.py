@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import as_tree, BodyTree, wrench_matrix
+from .body_tree import as_tree, BodyTree, wrench_regressor
 from .derivatives import tree_motion
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
@@ -179,7 +179,7 @@ def torque_regressor(
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
     """Write the bodies' 10 n columns for N states into an `out` of zeros, (N, n, 10 n or more)."""
     motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
-    wrenches = wrench_matrix(motion.twists, motion.accelerations)
+    wrenches = wrench_regressor(motion.twists, motion.accelerations)
     own = np.zeros((len(q), tree.n, 6, tree.n))
     own[:, np.arange(tree.n), :, np.arange(tree.n)] = tree.twists[:, None, :]
     # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body i's

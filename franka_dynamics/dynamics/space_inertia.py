@@ -50,7 +50,7 @@ class SpaceInertia:
     about_space_origin: Array
 
     @classmethod
-    def of(cls, link: LinkInertia, pose: Array) -> SpaceInertia:
+    def from_link(cls, link: LinkInertia, pose: Array) -> SpaceInertia:
         """Return a link's inertia in {S}, given the pose (4, 4) of its frame in {S}."""
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
@@ -85,4 +85,6 @@ def space_inertias(
     """
     description = described(description)
     poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
-    return tuple(SpaceInertia.of(link, pose) for link, pose in zip(description.links, poses))
+    return tuple(
+        SpaceInertia.from_link(link, pose) for link, pose in zip(description.links, poses)
+    )

@@ -14,7 +14,7 @@ import pinocchio as pin
 from ..arm import ArmDescription, LinkInertia
 from ..arm_io import described
 from ..dynamics.model import broadcast_states, GRAVITY
-from ..dynamics.pinocchio_model import PinocchioModel, TO_PINOCCHIO
+from ..dynamics.pinocchio_model import PINOCCHIO_PARAMETER_ORDER, PinocchioModel
 from ..dynamics.regressor import PER_LINK
 from ..typing import Array
 
@@ -53,7 +53,7 @@ def energy_regressors(
         kinetic = pin.computeKineticEnergyRegressor(arm.model, arm.data, position, velocity)
         potential = pin.computePotentialEnergyRegressor(arm.model, arm.data, position)
         for energy, row in enumerate((kinetic, potential)):
-            found[(energy, *at)][:, TO_PINOCCHIO] = row.reshape(-1, PER_LINK)
+            found[(energy, *at)][:, PINOCCHIO_PARAMETER_ORDER] = row.reshape(-1, PER_LINK)
     # Pinocchio's columns are for parameters in the joints' frames. In the standard convention
     # these are not the DH frames.
     for i, (_, offset) in enumerate(description.joint_placements()):

@@ -56,24 +56,24 @@ class TriangleMesh:
         object.__setattr__(self, 'faces', faces)
 
     @property
-    def center(self) -> Array:
+    def bounding_box_center(self) -> Array:
         """Middle of the bounding box, shape (3,) [m]."""
         return 0.5 * (self.vertices.min(axis=0) + self.vertices.max(axis=0))
 
     @property
-    def extent(self) -> float:
+    def bounding_box_diagonal(self) -> float:
         """Diagonal of the bounding box [m]."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
-    def moved(self, transform: ArrayLike) -> TriangleMesh:
-        """Return the mesh in another frame, where its present frame has the pose `transform`."""
+    def expressed_in(self, transform: ArrayLike) -> TriangleMesh:
+        """Return the mesh in a frame in which its present frame has the pose `transform`."""
         matrix = np.asarray(transform, dtype=float)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)
 
 
 def mesh_volume(mesh: TriangleMesh) -> float:
     """Return the enclosed volume [m^3] (Kwon, (17)); negative if the normals point inwards."""
-    return float(_unit_density_parameters(mesh, mesh.center)[0])
+    return float(_unit_density_parameters(mesh, mesh.bounding_box_center)[0])
 
 
 def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
@@ -104,7 +104,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
     if not (np.isfinite(density) and density > 0.0):
         raise MeshError(f'The density is {density} kg/m^3; it must be a positive number.')
-    center = mesh.center
+    center = mesh.bounding_box_center
     values = _unit_density_parameters(mesh, center)
     if not values[0] > 0.0:
         raise MeshError(
@@ -210,7 +210,7 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     return terms
 
 
-def motion_derivative(inertia: LinkInertia) -> Array:
+def inertia_motion_derivative(inertia: LinkInertia) -> Array:
     """
     Return the derivative d phi/d eta of a body's ten parameters phi by a small rigid motion eta.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .mesh import TriangleMesh
-from .solid_check import connected_parts, find_defects
+from .solid_check import connected_components, find_defects
 from ..errors import MeshError, needing
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
@@ -154,7 +154,7 @@ def _flipped_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
     inverted = find_defects(mesh, self_intersection=False).inverted_parts
     if not inverted:
         return mesh, []
-    flip = np.isin(connected_parts(mesh), inverted)
+    flip = np.isin(connected_components(mesh), inverted)
     faces = np.where(flip[:, None], mesh.faces[:, ::-1], mesh.faces)
     return TriangleMesh(mesh.vertices, faces), [
         f'repair: all {int(flip.sum())} faces of {len(inverted)} part(s) pointed the wrong way '

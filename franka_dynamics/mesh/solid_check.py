@@ -25,16 +25,15 @@ _PROBE_DISTANCE = 1e-6
 @dataclass(frozen=True)
 class MeshDefects:
     """
-    The defects for which a mesh bounds no solid; all are zero, False or empty for a solid.
+    Defects that keep a mesh from bounding a solid; zero, False or empty for a solid.
 
     `open_edges` is the number of edges with an odd number of faces, `flipped_edges` the number of
     other edges whose faces are wound against each other: their normals point to different sides.
     `flat` says that the mesh encloses no volume. `inverted_parts` are the indices (of
-    `connected_parts`) of parts whose normals point the wrong way (inwards, for an outermost part),
-    `doubled_parts` of parts that lie inside another part, or repeat it, and are not wound as
-    cavities, so that their volume counts twice.
-    `intersecting_faces` is the number of pairs of faces that cross, or touch elsewhere than at
-    vertices they share.
+    `connected_components`) of parts whose normals point the wrong way (inwards, for an outermost
+    part), `doubled_parts` of parts that lie inside another part, or repeat it, and are not wound
+    as cavities, so that their volume counts twice. `intersecting_faces` is the number of pairs of
+    faces that cross, or touch elsewhere than at vertices they share.
     """
 
     open_edges: int
@@ -44,8 +43,8 @@ class MeshDefects:
     doubled_parts: tuple[int, ...] = ()
     intersecting_faces: int = 0
 
-    def sentences(self) -> tuple[str, ...]:
-        """Return one clause for each kind of defect."""
+    def descriptions(self) -> tuple[str, ...]:
+        """Return a text for each kind of defect."""
         found = []
         if self.open_edges:
             edges = f'{self.open_edges} edges belong to an odd number of faces'
@@ -74,7 +73,7 @@ class MeshDefects:
 
 def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshDefects:
     """
-    Return the defects for which a mesh bounds no solid.
+    Return the defects that keep a mesh from bounding a solid.
 
     Coinciding vertices must have been merged. Parts and crossing faces are examined only if edges
     and volume have no defect. With `self_intersection` libigl's exact predicates find pairs of
@@ -109,7 +108,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
         If libigl is not installed.
 
     """
-    sentences = find_defects(mesh, self_intersection=self_intersection).sentences()
+    sentences = find_defects(mesh, self_intersection=self_intersection).descriptions()
     if sentences:
         raise MeshError(
             f'{name} bounds no solid: {"; ".join(sentences)}. Fix it in the program '
@@ -122,11 +121,11 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
 def is_flat(mesh: TriangleMesh) -> bool:
     """Return whether the enclosed volume is a rounding error, as that of a folded sheet."""
     area = 0.5 * np.linalg.norm(_normals(mesh), axis=1).sum()
-    return bool(abs(mesh_volume(mesh)) <= _MAX_ROUNDING_VOLUME * area * mesh.extent)
+    return bool(abs(mesh_volume(mesh)) <= _MAX_ROUNDING_VOLUME * area * mesh.bounding_box_diagonal)
 
 
-def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
-    """Return for each of F faces the index of the connected part it belongs to, shape (F,)."""
+def connected_components(mesh: TriangleMesh) -> NDArray[np.int64]:
+    """Return the index of the connected component of each of F faces, shape (F,)."""
     labels = np.asarray(_libigl('igl').vertex_components(mesh.faces))
     return np.unique(labels[mesh.faces[:, 0]], return_inverse=True)[1]
 
@@ -149,7 +148,7 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
     On both sides of the largest face of every part, also of a cavity or of a part that touches
     another, the winding number of the whole mesh must be 0 or 1. Flat parts are not judged.
     """
-    labels, igl = connected_parts(mesh), _libigl('igl')
+    labels, igl = connected_components(mesh), _libigl('igl')
     parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]
     inverted, doubled = [], []
     for number, part in enumerate(parts):
@@ -177,7 +176,7 @@ def _points_beside(part: TriangleMesh) -> Array:
     normals = _normals(part)
     lengths = np.linalg.norm(normals, axis=1)
     largest = int(np.argmax(lengths))
-    step = _PROBE_DISTANCE * part.extent * normals[largest] / lengths[largest]
+    step = _PROBE_DISTANCE * part.bounding_box_diagonal * normals[largest] / lengths[largest]
     middle = part.vertices[part.faces[largest]].mean(axis=0)
     return np.stack((middle + step, middle - step))
 

@@ -14,7 +14,12 @@ from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..codegen.chain import build_chain
 from ..codegen.emit import operation_count
-from ..codegen.equations import outputs_of, Quantity, run_time_names, run_time_values
+from ..codegen.equations import (
+    outputs_of,
+    Quantity,
+    run_time_parameter_names,
+    run_time_parameter_values,
+)
 from ..codegen.expression import Graph
 from ..codegen.program import write_program
 from ..dynamics.model import require_reference_frame
@@ -122,7 +127,7 @@ def equations(description: ArmDescription) -> list[Section]:
             for output in outputs_of(quantity, graph, chain)
         )
     )
-    names = run_time_names(description.n)
+    names = run_time_parameter_names(description.n)
     program = write_program('equations', graph, outputs, ('q', 'dq'), '', (), names)
     before, lines = (
         tuple(Formula(*line.split(' = ')) for line in statements)
@@ -144,7 +149,7 @@ def equations(description: ArmDescription) -> list[Section]:
                 'X1_rotor: its rotor; gx, gy, gz: gravity in the space frame. C holds the '
                 'Christoffel symbols.',
             ),
-            numeric_assignments(dict(zip(names, run_time_values(description)))),
+            numeric_assignments(dict(zip(names, run_time_parameter_values(description)))),
         ),
         Section('terms that depend on these numbers alone', (), before),
         Section(

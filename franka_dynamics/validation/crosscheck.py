@@ -25,17 +25,17 @@ from ..arm_io import described
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..dynamics.product_of_exponentials import ExponentialsModel
+from ..dynamics.product_of_exponentials import ProductOfExponentialsModel
 from ..dynamics.sampling import JointStates, sample_states
 from ..errors import CrosscheckError, SettingsError
 from ..typing import Array
 
 # The node uses Pinocchio, with which the other formulations are compared.
-DynamicsModel = PinocchioModel | NewtonEulerModel | ExponentialsModel
+DynamicsModel = PinocchioModel | NewtonEulerModel | ProductOfExponentialsModel
 FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = {
     'Pinocchio': PinocchioModel,
     'Newton-Euler': NewtonEulerModel,
-    'exponentials': ExponentialsModel,
+    'exponentials': ProductOfExponentialsModel,
 }
 # Largest allowed difference of an arm without far DH frames (`Agreement.tolerance`), relative to
 # the quantity's largest entry at that state (at least 1): five times the largest difference at 20

@@ -23,9 +23,9 @@ from franka_dynamics.arm import (
 )
 from franka_dynamics.batch import batch_model, compiled
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.compiled import STATES_PER_THREAD
+from franka_dynamics.batch.compiled import MIN_STATES_PER_THREAD
 from franka_dynamics.batch.traced_model import KernelModel, TracedModel
-from franka_dynamics.codegen.equations import customised_equations, form, Quantity
+from franka_dynamics.codegen.equations import array_signature, customised_equations, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
@@ -118,7 +118,7 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
         assert_close(found, expected, bound)
 
 
-@pytest.mark.parametrize('count', [0, 1, 5, 1000, 2 * STATES_PER_THREAD + 3])
+@pytest.mark.parametrize('count', [0, 1, 5, 1000, 2 * MIN_STATES_PER_THREAD + 3])
 def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(engine, count):
     # Vectors hold 2 to 16 states; the last vector may hold fewer. Many states take two threads.
     arm = ARMS['fer']
@@ -250,7 +250,7 @@ SLOW_SLOPES = (Quantity.DERIVATIVES, Quantity.REGRESSOR, Quantity.CORIOLIS_MATRI
 SLOPES = [quantity for quantity in Quantity if quantity is not Quantity.DERIVATIVES]
 
 
-# The machine code of a regressor's slopes takes seconds to make.
+# The machine code of a regressor's derivatives takes seconds to make.
 @pytest.mark.parametrize(
     ('quantity', 'engine'),
     [
@@ -262,14 +262,14 @@ SLOPES = [quantity for quantity in Quantity if quantity is not Quantity.DERIVATI
 def test_slopes_are_central_differences(quantity, engine):
     description = with_rotors(load('rpr'))
     model = BatchModel(description, TILTED)
-    names = form(quantity, description.n).arrays
+    names = array_signature(quantity, description.n).arrays
     states = np.array(sample_states(description, 5, seed=16))[: len(names)]
 
     def moved(change):
         return model.evaluate(quantity, *states + change.reshape(len(names), 1, description.n))
 
     expected = differences(moved, len(names) * description.n, 1e-3)
-    found = model.evaluate(quantity, *states, slopes=True)
+    found = model.evaluate(quantity, *states, derivatives=True)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_SLOPES)
 
 
@@ -277,7 +277,7 @@ PAGE = (Path(__file__).parents[2] / 'docs' / 'howto' / 'gradients.md').read_text
 
 
 def float32_bounds(name):
-    """Return the page's bounds of a method's values and slopes, of the largest of all states."""
+    """Return the page's bounds of a method's values and derivatives."""
     row = 'accelerations' if name == 'forward_dynamics' else 'everything else'
     return [float(bound) for bound in re.search(rf'\| {row}.* \| (.+) \| (.+) \|', PAGE).groups()]
 
@@ -285,13 +285,13 @@ def float32_bounds(name):
 @pytest.mark.parametrize('quantity', Quantity)
 def test_float32_stays_float32_within_the_pages_bounds(quantity):
     arm = ARMS['fer']
-    arrays = sample_states(arm, 1003)[: len(form(quantity, arm.n).arrays)]
+    arrays = sample_states(arm, 1003)[: len(array_signature(quantity, arm.n).arrays)]
     given = [array.astype(np.float32) for array in arrays]
     bounds, model = float32_bounds(quantity.value), BatchModel(arm)
-    slopes = (False,) if quantity in SLOW_SLOPES else (False, True)
-    for bound, sloped in zip(bounds, slopes):
-        found = model.evaluate(quantity, *given, slopes=sloped)
-        expected = model.evaluate(quantity, *(x.astype(float) for x in given), slopes=sloped)
+    derivatives = (False,) if quantity in SLOW_SLOPES else (False, True)
+    for bound, sloped in zip(bounds, derivatives):
+        found = model.evaluate(quantity, *given, derivatives=sloped)
+        expected = model.evaluate(quantity, *(x.astype(float) for x in given), derivatives=sloped)
         error = np.abs(found - expected).max() / np.abs(expected).max()
         # At least half a unit in the last place: computed in float32, not rounded once.
         assert found.dtype == np.float32 and 6.1e-8 < error < bound

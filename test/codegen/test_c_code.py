@@ -15,7 +15,7 @@ import pytest
 from franka_dynamics.arm import JointKind, load
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.emit import c_header, python_module
-from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 
@@ -69,7 +69,7 @@ STRANGE = replace(load('rpr'), name='7*/ b', hand='"""\\', inertial_set='*/ */')
 
 
 @pytest.mark.parametrize('arm', [SLIDING, STRANGE], ids=['sliding', 'strange'])
-@pytest.mark.parametrize('parameters', Parameters)
+@pytest.mark.parametrize('parameters', ParameterMode)
 def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path):
     listed = [
         customised_equations(arm, quantity, parameters=parameters)

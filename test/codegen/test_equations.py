@@ -10,12 +10,12 @@ import pytest
 from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInertia, load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, python_module
-from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
-from franka_dynamics.dynamics.model import SINGULAR
+from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
@@ -34,10 +34,10 @@ FEW = ('fer', 'scemi (parallel axes)', 'skew twists', 'right angles, standard')
 FIRST = Quantity.INVERSE_DYNAMICS
 OTHERS = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX)
 CASES = [
-    *((name, FIRST, Parameters.BAKED) for name in ARMS),
-    *((name, quantity, Parameters.BAKED) for name in FEW for quantity in OTHERS),
-    *((name, FIRST, Parameters.RUN_TIME) for name in FEW),
-    *(('stanford (prismatic)', each, Parameters.RUN_TIME) for each in (FIRST, *OTHERS)),
+    *((name, FIRST, ParameterMode.BAKED) for name in ARMS),
+    *((name, quantity, ParameterMode.BAKED) for name in FEW for quantity in OTHERS),
+    *((name, FIRST, ParameterMode.RUN_TIME) for name in FEW),
+    *(('stanford (prismatic)', each, ParameterMode.RUN_TIME) for each in (FIRST, *OTHERS)),
 ]
 
 
@@ -47,7 +47,7 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
     equations = customised_equations(description, quantity, TILTED, parameters=parameters)
     functions = runnable(equations)
     prepared = ()
-    if parameters is Parameters.RUN_TIME:
+    if parameters is ParameterMode.RUN_TIME:
         prepared = (np.empty(len(equations.program.prepared)),)
         functions[f'prepare_{quantity.value}'](standard_parameters(description, TILTED), *prepared)
     model = PinocchioModel(description, TILTED)
@@ -81,7 +81,7 @@ def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
     still = np.zeros(arm.n)
     massless = LinkInertia.zero()
     joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
-    for kind in (PinocchioModel, NewtonEulerModel, ExponentialsModel, BatchModel):
+    for kind in (PinocchioModel, NewtonEulerModel, ProductOfExponentialsModel, BatchModel):
         for tip in (massless, point_mass_on_last_axis(arm)):
             # Without any mass, code is not even generated, and the joint is known.
             named = arm.joint_names[-1] if kind is BatchModel and tip is massless else ''
@@ -97,7 +97,9 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     arm = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
     mass = PinocchioModel(arm).mass_matrix(sample_states(arm, 1000).q)
     free = 1.0 / np.diagonal(np.linalg.inv(mass), axis1=-2, axis2=-1).max(axis=-1)
-    assert np.all(free > 1e6 * SINGULAR * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1))
+    assert np.all(
+        free > 1e6 * MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)
+    )
 
 
 @pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])

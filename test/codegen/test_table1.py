@@ -14,11 +14,11 @@ import pytest
 from franka_dynamics.arm import Convention, DHRow, JointKind, load
 from franka_dynamics.codegen.chain import build_chain
 from franka_dynamics.codegen.emit import operation_count, python_function
-from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
+from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import Output, write_program
 from franka_dynamics.codegen.recursion import Inputs, inverse_dynamics
-from franka_dynamics.codegen.regrouping import regroup, with_origins_at_normals
+from franka_dynamics.codegen.regrouping import regroup, with_origins_nearest_parent
 
 from .arms import with_rotors
 from ..arms import random_arm
@@ -62,7 +62,7 @@ def with_wrench_on_the_last_link(arm, classical):
     """Return inverse dynamics with a wrench as the table has it, about the last link's origin."""
     graph, chain = Graph(), build_chain(arm, None)
     if not classical:
-        moved = with_origins_at_normals(chain)
+        moved = with_origins_nearest_parent(chain)
         np.testing.assert_array_equal(moved.tip, chain.tip)  # it is that origin still
         chain = regroup(moved)
     q, dq, ddq, force, moment = (
@@ -96,10 +96,10 @@ COUNTED = (
 )
 
 
-@pytest.mark.parametrize('parameters', Parameters)
+@pytest.mark.parametrize('parameters', ParameterMode)
 def test_the_fer_takes_as_many_operations_as_documented(parameters):
     row = re.search(
-        rf'^\| fer: {"baked" if parameters is Parameters.BAKED else "param"}.*', PAGE, re.M
+        rf'^\| fer: {"baked" if parameters is ParameterMode.BAKED else "param"}.*', PAGE, re.M
     )
     documented = [(int(a), int(b)) for a, b in re.findall(r'(\d+)/(\d+)', row[0])]
     programs = (

@@ -62,7 +62,7 @@ def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
 @pytest.mark.parametrize('motors', [(0.75, 0.99), (-1.0, 0.8), (-0.72, 1.06), (0.31, 1.03)])
 def test_a_far_assembly_is_the_one_that_a_continuous_motion_reaches(motors):
     # A full Newton step leads to another assembly mode, or to other turns.
-    path = FIVE_BAR.follow(np.outer(np.linspace(0.0, 1.0, 41), motors), np.zeros(5))
+    path = FIVE_BAR.assemble_path(np.outer(np.linspace(0.0, 1.0, 41), motors), np.zeros(5))
     found = FIVE_BAR.assemble(motors, np.zeros(5))
     np.testing.assert_allclose(found, path[-1], rtol=0.0, atol=1e-12)
 
@@ -113,7 +113,7 @@ def test_five_bar_agrees_with_pinocchios_constrained_dynamics(seed):
 @pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
 def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
     path = np.linspace(np.radians(60.0), crank, 30)[:, None]
-    angles = planar_four_bar(*LENGTHS).follow(path, ELBOW_UP)[-1]
+    angles = planar_four_bar(*LENGTHS).assemble_path(path, ELBOW_UP)[-1]
     # In the complex plane, the coupler's end lies on two circles: of the coupler about the crank's
     # end, of the rocker about (ground, 0); the left intersection, seen along the diagonal.
     a, b, c, d = LENGTHS

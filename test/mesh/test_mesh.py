@@ -8,9 +8,9 @@ import pytest
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.errors import MeshError
 from franka_dynamics.mesh.mesh import (
+    inertia_motion_derivative,
     mesh_inertia,
     mesh_volume,
-    motion_derivative,
     TriangleMesh,
     vertex_derivatives,
 )
@@ -66,7 +66,7 @@ def test_many_faces_agree_with_trimesh():
 def test_a_mesh_far_away_keeps_its_central_inertias_digits():
     # Given a 6 cm part described 13 m from its frame's origin, as CAD exports sometimes are.
     near, offset = bumpy_cuboid(1), (3.0, 4.0, 12.0)
-    far = near.moved(pose_from_xyz_rpy(offset, np.zeros(3)))
+    far = near.expressed_in(pose_from_xyz_rpy(offset, np.zeros(3)))
     actual, expected = (mesh_inertia(mesh, DENSITY) for mesh in (far, near))
     center = expected.center_of_mass + offset
     np.testing.assert_allclose(actual.center_of_mass, center, rtol=0.0, atol=1e-13)
@@ -130,7 +130,7 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     def moved(change):
         return inertia.expressed_in(exp6(change)).parameters()
 
-    expected, actual = differences(moved, 6, 1e-3), motion_derivative(inertia)
+    expected, actual = differences(moved, 6, 1e-3), inertia_motion_derivative(inertia)
     # 6e-12 measured for entries up to 11.
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-10)
 
@@ -154,7 +154,7 @@ def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffi
     # STL stores single precision, PLY and OBJ eight decimals.
     atol = 1e-6 * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
-    assert find_defects(loaded).sentences() == ()
+    assert find_defects(loaded).descriptions() == ()
 
 
 def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
@@ -197,9 +197,9 @@ WINDING = np.where(np.isin(np.arange(12), (1, 6))[:, None], FACES[:, ::-1], FACE
 )
 def test_a_broken_mesh_is_repaired_and_the_repair_noted(tmp_path, faces, note):
     path = write(TriangleMesh(MILLIMETRES.vertices, faces), tmp_path / 'tool.stl')
-    assert find_defects(load_mesh(path).mesh).sentences() != ()
+    assert find_defects(load_mesh(path).mesh).descriptions() != ()
     repaired = load_mesh(path, repair=True)
-    assert find_defects(repaired.mesh).sentences() == ()
+    assert find_defects(repaired.mesh).descriptions() == ()
     np.testing.assert_allclose(mesh_volume(repaired.mesh), VOLUME, rtol=1e-6, atol=0.0)
     assert any('repair: ' in one and note in one for one in repaired.notes)
 
@@ -227,7 +227,7 @@ TOUCHING = cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))
 
 
 def test_a_solid_of_two_parts_with_a_cavity_has_no_defects():
-    assert find_defects(joined(BOX, SMALL, BESIDE, flip=(1,))).sentences() == ()
+    assert find_defects(joined(BOX, SMALL, BESIDE, flip=(1,))).descriptions() == ()
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_wrongly_wound_doubled_and_crossing_parts_are_named(mesh, inverted, doub
 
 def test_a_folded_sheet_encloses_no_volume():
     sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
-    (sentence,) = find_defects(sheet).sentences()
+    (sentence,) = find_defects(sheet).descriptions()
     assert 'volume' in sentence
 
 
