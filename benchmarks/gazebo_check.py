@@ -153,7 +153,7 @@ class Session:
         self._usual = self.factor = options.real_time_factor  # the requested real-time factor
         self._arm, self._seconds = load(options.robot_type), options.seconds
         self._factors = options.factors
-        self._home = self._arm.home_pose
+        self._home = self._arm.home_position
         self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION_NAMESPACE)
         # It needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = Executor()

@@ -52,7 +52,7 @@ def swinging(loop: Loop, ahead: float | Array = 0.0) -> Array:
     size = np.resize([0.30, 0.20, 0.25, 0.20, 0.30, 0.25, 0.40], n)
     blend = grows**3 * (10.0 - 15.0 * grows + 6.0 * grows**2)
     swing = np.sin(2.0 * np.pi * SWING_HZ * time + np.arange(n))
-    return np.asarray(loop.known.home_pose + blend * size * swing)
+    return np.asarray(loop.known.home_position + blend * size * swing)
 
 
 def policy(
@@ -96,7 +96,7 @@ def moves(loop: Loop, share: float, kind: str = 'random', at: int = BEGIN) -> It
         loop.ask(loop.core.follow, motion.positions, motion.times, motion.velocities)
         return
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=share, position_margin=0.2))
-    drawn = random_trajectory(problem, arm.home_pose, duration, loop.rng)
+    drawn = random_trajectory(problem, arm.home_position, duration, loop.rng)
     times = np.linspace(0.0, duration, round(50 * duration) + 1)
     q, dq, ddq = drawn.at(times)
     loop.ask(loop.core.follow, q, 1.0 + times, dq, ddq)

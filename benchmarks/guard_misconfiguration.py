@@ -56,8 +56,8 @@ def moves(loop: Loop) -> Iterator[None]:
         rng = np.random.default_rng(draw)
         ways = rng.uniform(0.25, 0.5, arm.n) * rng.choice([-1.0, 1.0], arm.n)
         low, high = arm.limit('lower') + 0.1, arm.limit('upper') - 0.1
-        ways = np.clip(arm.home_pose + ways, low, high) - arm.home_pose
-    loop.ask(loop.core.follow, arm.home_pose + np.outer(blend, ways), 1.2 * share)
+        ways = np.clip(arm.home_position + ways, low, high) - arm.home_position
+    loop.ask(loop.core.follow, arm.home_position + np.outer(blend, ways), 1.2 * share)
 
 
 def live(loop: Loop, **changes: Any) -> Iterator[None]:
@@ -308,7 +308,7 @@ def _contacts(arm: ArmDescription) -> Iterator[Case]:
         name = f'{target}, pushed by {force:g} N for {duration:g} s'
         yield Case(name, {'target': target}, {**carried, 'push': push})
     for pose, (turns, way) in POSES.items():
-        posed = replace(arm, home=tuple(arm.home_pose + np.array(turns)[: arm.n]))
+        posed = replace(arm, home=tuple(arm.home_position + np.array(turns)[: arm.n]))
         for force in (55.0, 65.0, 80.0):
             push = Push(tuple(force * np.array(way)), 0.8, 0.5)
             name = f'fci, pushed by {force:g} N for 0.5 s, {pose}'

@@ -218,7 +218,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'joint axes within {} m and {} rad of the DH rows',
                 (urdf_check._ROUNDED, urdf_check._ROUNDED),
             ),
-            ('The relative difference may be at most {}', (crosscheck.TOLERANCE,)),
+            ('The relative difference may be at most {}', (crosscheck.MAX_RELATIVE_DIFFERENCE,)),
             ('rounded within {}', (float(f'{published.PUBLISHED_ROUNDING:.1g}'),)),
         ],
         'docs/howto/watch.md': [

@@ -64,7 +64,7 @@ class InertialSet:
         return None if self.base_link is None else self.base_link.link_inertia(self.inertia_about)
 
 
-class Family(str, Enum):
+class ArmFamily(str, Enum):
     """Family of an arm: Franka arms have known link shapes and take the shipped hands."""
 
     FRANKA = 'franka'
@@ -76,7 +76,7 @@ class ArmFile(ArmFields):
     """The content of an arm file: an arm with one or more inertial sets."""
 
     title: str = ''
-    family: Family = Family.OTHER
+    family: ArmFamily = ArmFamily.OTHER
     source: str = ''
     base: Pose | None = None
     default_set: str
@@ -98,7 +98,7 @@ def available_arms() -> tuple[str, ...]:
 
 def is_franka(arm: str) -> bool:
     """Return whether a shipped arm has this name, and its file says `family: franka`."""
-    return arm in available_arms() and read_arm_file(arm).family is Family.FRANKA
+    return arm in available_arms() and read_arm_file(arm).family is ArmFamily.FRANKA
 
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:

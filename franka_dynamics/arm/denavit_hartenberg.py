@@ -45,7 +45,7 @@ class DHRow:
                 )
 
     @classmethod
-    def of_pose(cls, pose: Array, convention: Convention) -> DHRow:
+    def from_pose(cls, pose: Array, convention: Convention) -> DHRow:
         """
         Return the row whose frame has a given pose (4, 4) in the previous frame.
 

@@ -255,7 +255,7 @@ class ArmDescription(ArmFields):
         return np.array([getattr(joint.limits, field_name) for joint in self.joints], dtype=float)
 
     @property
-    def home_pose(self) -> Array:
+    def home_position(self) -> Array:
         """The home pose or, without one, the allowed position nearest to zero, shape (n,)."""
         if self.home is not None:
             return np.array(self.home, dtype=float)

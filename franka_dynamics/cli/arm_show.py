@@ -79,7 +79,7 @@ def _print_dynamics(
     json: Path | None,
 ) -> int:
     """Print M, C dq and g, or JSON instead."""
-    q = description.home_pose if q is None else q
+    q = description.home_position if q is None else q
     velocity = description.joint_vector(dq, '--dq') if dq else np.zeros(description.n)
     values = dynamics_at(description, q, velocity, gravity)
     if json:

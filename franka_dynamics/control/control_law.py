@@ -63,7 +63,9 @@ class ControlLaw:
         self._damping, rotors = (0.0, 0.0) if as_given else own
         if as_given and description.friction is not None:
             self._damping = ASSUMED_FRICTION_DAMPING_NMS_RAD
-        mass = self.terms.true.mass_matrix(description.home_pose) + rotors * np.eye(description.n)
+        mass = self.terms.true.mass_matrix(description.home_position) + rotors * np.eye(
+            description.n
+        )
         # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
         self.damping_rate = damping_rate(mass, self.kd) if self.kd.any() else 0.0
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains.

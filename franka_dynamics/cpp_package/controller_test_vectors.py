@@ -94,7 +94,7 @@ def _fits(settings: Settings, arm: ArmDescription) -> bool:
 
 
 def _amplitude(arm: ArmDescription) -> Array:
-    limits = arm.limit('upper') - arm.home_pose, arm.home_pose - arm.limit('lower')
+    limits = arm.limit('upper') - arm.home_position, arm.home_position - arm.limit('lower')
     amplitude = np.minimum(_AMPLITUDE, _SHARE * np.minimum(*limits))
     return amplitude * np.resize((1.0, -0.7, 0.5), arm.n)
 
@@ -105,7 +105,7 @@ def _followed(
     """Yield rows of the core: a start, a motion, changed settings, and states that are lost."""
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    home, amplitude = arm.home_pose, _amplitude(arm)
+    home, amplitude = arm.home_position, _amplitude(arm)
     limits = StateLimits(max_state_age=0.0, joint_factors=(1e9,))
     core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
     stamp, begun = 0.0, False
@@ -151,7 +151,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     settings = replace(settings, kd=tuple((0.1 * arm.limit('effort')).tolist()))
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    q, amplitude = np.round(arm.home_pose, _DIGITS), _amplitude(arm)
+    q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
     terms, brake, zero = TorqueTermModel(arm, settings), Brake(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
@@ -186,7 +186,11 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     """
     yield 'begin'
     yield _settings_row('total_torque', settings, arm)
-    q, amplitude, effort = np.round(arm.home_pose, _DIGITS), _amplitude(arm), arm.limit('effort')
+    q, amplitude, effort = (
+        np.round(arm.home_position, _DIGITS),
+        _amplitude(arm),
+        arm.limit('effort'),
+    )
     speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
     # The generated controller begins at the torque that holds the arm.
     carried = settings.profile.receiver_adds_gravity

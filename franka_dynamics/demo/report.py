@@ -17,7 +17,7 @@ from ..files import write_text
 from ..report.elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, RESIDUAL_COLOR, save
 from ..report.table import Cell, json_text, Table
 from ..typing import Array
-from ..validation.crosscheck import TOLERANCE
+from ..validation.crosscheck import MAX_RELATIVE_DIFFERENCE
 
 MAX_HOLDING_DRIFT_RAD = 1e-3
 # Bound on the tracking error with feedforward, relative to the error of the same weak PD with
@@ -82,7 +82,7 @@ def demo_report(
     bound = MAX_TRACKING_ERROR_RATIO * gravity
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     rows = (
-        _bounded('cross-check residual', residual, TOLERANCE, 'N m'),
+        _bounded('cross-check residual', residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded(
             'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
         ),

@@ -13,16 +13,16 @@ from .table import Cell, Table, TableColumn, to_json_types
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..urdf.plausibility import ImplausibleValue
-from ..validation.crosscheck import Agreement, QUANTITIES
+from ..validation.crosscheck import CrosscheckResult, QUANTITIES
 
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
 _MAX_CONDITION = 5000.0
-# Attributes of `Agreement` that JSON has under the same names.
+# Attributes of `CrosscheckResult` that JSON has under the same names.
 _COPIED = 'gravity states seed passed largest reference differences findings'.split()
 
 
-def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
+def agreement_as_data(agreement: CrosscheckResult) -> dict[str, Any]:
     """Return the cross-check in JSON's types; NaN and infinite differences become null."""
     arm = agreement.description
     data = {name: getattr(agreement, name) for name in _COPIED} | {
@@ -48,7 +48,7 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
     return result
 
 
-def agreement_sentence(agreement: Agreement) -> str:
+def agreement_sentence(agreement: CrosscheckResult) -> str:
     """Return a sentence with the largest difference between formulations and the states tested."""
     return (
         f'largest difference from Pinocchio {agreement.largest:.1e}, tolerance '
@@ -58,7 +58,7 @@ def agreement_sentence(agreement: Agreement) -> str:
 
 def condition_notes(arm: ArmDescription) -> list[str]:
     """Return a sentence if the mass matrix at home is badly conditioned, or none."""
-    mass = NewtonEulerModel(arm).mass_matrix(arm.home_pose)
+    mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
     if condition <= _MAX_CONDITION:
         return []
@@ -76,7 +76,7 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 
 
-def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
+def agreement_tables(agreement: CrosscheckResult) -> tuple[Table, ...]:
     """Return two tables: differences from the reference formulation, and unphysical links."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(

@@ -55,7 +55,7 @@ class SimulationSettings:
     `like_real` returns both as far as an arm has them; without them plant and model are equal.
     `elasticity`, which brings its own motors in place of the armature, puts elastic gears between
     motors and links; the measured velocity is then the motors', as in recordings of a real FER.
-    `start`, (n,), is the first position, by default the `home_pose`; `gravity` is in the space
+    `start`, (n,), is the first position, by default the `home_position`; `gravity` is in the space
     frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations
     [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm. `vibration` [N m]
     is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of
@@ -159,7 +159,7 @@ class ArmSimulation:
 
     def _start(self) -> Array:
         description, start = self.description, self.settings.start
-        start = description.home_pose if start is None else start
+        start = description.home_position if start is None else start
         start = description.joint_vector(start, 'start')
         lower, upper = description.limit('lower'), description.limit('upper')
         outside = (start < lower) | (start > upper)

@@ -83,7 +83,7 @@ class FrankaReach(gymnasium.Env):
         self.data = self._mujoco.MjData(self.model)
         terms = Terms(coriolis=feedforward, inertia=feedforward)
         self.controller = Feedforward(self.arm, 'mujoco', soft_gains=_MAX_DECAY_RATE, terms=terms)
-        self._home, self._goal = self.arm.home_pose, np.zeros(3)
+        self._home, self._goal = self.arm.home_position, np.zeros(3)
         self._target = self._home
         self._low, self._high = low, high = self.arm.limit('lower'), self.arm.limit('upper')
         self.action_space = spaces.Box(low, high, dtype=np.float64)

@@ -37,7 +37,7 @@ class GazeboStart:
 
 def gazebo_start(description: ArmDescription) -> GazeboStart:
     """Return the home pose, or without one the pose nearest to zero, and the gravity torques."""
-    position = description.home_pose
+    position = description.home_position
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 

@@ -73,7 +73,7 @@ def dh_rows_from_axes(
         # A standard row has d and theta along one line, a and alpha of the normal to the next.
         rows.append(DHRow(a, alpha, d, math.atan2(along_y, along_x), beta))
         pose = pose @ rows[-1].transform(Convention.STANDARD)
-    rest = DHRow.of_pose(inverse_transform(pose) @ flange, Convention.STANDARD)
+    rest = DHRow.from_pose(inverse_transform(pose) @ flange, Convention.STANDARD)
     modified = modified_rows([*rows, rest], Convention.STANDARD)[0][1:]
     return base, from_modified_rows([_tidy(row) for row in modified], convention, DHRow())
 

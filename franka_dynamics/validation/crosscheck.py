@@ -37,10 +37,10 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
     'Newton-Euler': NewtonEulerModel,
     'exponentials': ProductOfExponentialsModel,
 }
-# Largest allowed difference of an arm without far DH frames (`Agreement.tolerance`), relative to
-# the quantity's largest entry at that state (at least 1): five times the largest difference at 20
-# states of each of 1,000 random arms (1.9e-13).
-TOLERANCE = 1e-12
+# Largest allowed difference of an arm without far DH frames (`CrosscheckResult.tolerance`),
+# relative to the quantity's largest entry at that state (at least 1): five times the largest
+# difference at 20 states of each of 1,000 random arms (1.9e-13).
+MAX_RELATIVE_DIFFERENCE = 1e-12
 
 
 class ComparedQuantity(NamedTuple):
@@ -79,7 +79,7 @@ _OF_THE_NODE = tuple(
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class CrosscheckResult:
     """
     Differences of other formulations of one arm from a reference formulation.
 
@@ -127,21 +127,21 @@ class Agreement:
     @property
     def tolerance(self) -> float:
         """
-        Largest allowed difference between formulations, relative as `differences`.
+        Largest allowed relative difference between formulations, scaled as in `differences`.
 
-        It is TOLERANCE, times (l / r)^2 if the longest a or d of a DH row, l, is longer than the
-        largest distance r of the flange at home from a link's centre of mass (at least 1 m): DH
-        frames of nearly parallel axes can lie far from the arm, and inertias about their origins
-        cancel.
+        It is MAX_RELATIVE_DIFFERENCE, times (l / r)^2 if the longest a or d of a DH row, l, is
+        longer than the largest distance r of the flange at home from a link's centre of mass (at
+        least 1 m): DH frames of nearly parallel axes can lie far from the arm, and inertias about
+        their origins cancel.
         """
         arm = self.description
-        frames = arm.frames(arm.home_pose)
+        frames = arm.frames(arm.home_position)
         pairs = zip(frames, arm.links)
         centers = [one @ [*link.center_of_mass, 1.0] for one, link in pairs if link.mass]
         away = [float(np.linalg.norm(one[:3] - frames[-1, :3, 3])) for one in centers]
         rows = (arm.flange, *(joint.row for joint in arm.joints))
         longest = max(max(abs(row.a), abs(row.d)) for row in rows)
-        return TOLERANCE * max(1.0, (longest / max([*away, 1.0])) ** 2)
+        return MAX_RELATIVE_DIFFERENCE * max(1.0, (longest / max([*away, 1.0])) ** 2)
 
     @property
     def passed(self) -> bool:
@@ -186,7 +186,7 @@ def compare_formulations(
     gravity: ArrayLike = GRAVITY,
     count: int = 300,
     seed: int = 0,
-) -> Agreement:
+) -> CrosscheckResult:
     """
     Compare all formulations of an arm's dynamics at random states within its limits.
 
@@ -203,7 +203,7 @@ def compare_formulations(
 
     Returns
     -------
-    Agreement
+    CrosscheckResult
         The largest relative difference of each of QUANTITIES and each formulation; `findings`
         lists those above the tolerance, and `require()` raises a CrosscheckError if there are any.
 
@@ -224,11 +224,12 @@ def crosscheck(
     gravity: ArrayLike = GRAVITY,
     count: int = 300,
     seed: int = 0,
-) -> Agreement:
+) -> CrosscheckResult:
     """
-    Compare Pinocchio with the Newton-Euler recursion: frames, and terms of the node's torques.
+    Compare Pinocchio with the Newton-Euler recursion only: frames and torque terms.
 
-    Arguments, result and errors are those of `compare_formulations`.
+    The torque terms are those that `feedforward_node` sends, which compares them whenever it is
+    configured. Arguments, result and errors are those of `compare_formulations`.
     """
     names = ('Pinocchio', 'Newton-Euler')
     return _compare(described(description), gravity, count, seed, names, _OF_THE_NODE)
@@ -241,7 +242,7 @@ def _compare(
     seed: int,
     names: Sequence[str],
     quantities: Sequence[ComparedQuantity],
-) -> Agreement:
+) -> CrosscheckResult:
     """Compare some formulations, of which the first is the reference, in some quantities."""
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
@@ -259,7 +260,7 @@ def _compare(
         }
     fall = tuple(float(value) for value in np.asarray(gravity))
     urdf = compare_with_urdf(description, gravity, states)
-    return Agreement(description, fall, count, seed, names[0], differences, urdf)
+    return CrosscheckResult(description, fall, count, seed, names[0], differences, urdf)
 
 
 def _rows(

@@ -71,7 +71,7 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
     assert 0.0 < oldest < silent
     assert limits('franka_gazebo') == (oldest, silent)
     arm = load(name, hand=hand)
-    model, home, gains = NewtonEulerModel(arm), arm.home_pose, default_gains(arm)
+    model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for age in oldest * np.linspace(0.0, 0.8, 5):
         longest = silent * (1.0 - age / oldest)
@@ -95,7 +95,7 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 @pytest.mark.parametrize('held', [0.05, 0.1])
 def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):
     arm = load(name, hand=hand)
-    model, home, gains = NewtonEulerModel(arm), arm.home_pose, default_gains(arm, held)
+    model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm, held)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for share in (0.1, 0.5, 1.0):
         assert hold_radius(linear, *gains, share * held) < 1.0

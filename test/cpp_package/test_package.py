@@ -217,7 +217,11 @@ def test_a_held_arm_that_something_drives_is_held_no_more(built):
 
 def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     settings, arm = Settings(target='mujoco'), OTHERS['turned']
-    controller, still, q = Receiver(core('turned'), settings, 'motion'), np.zeros(7), arm.home_pose
+    controller, still, q = (
+        Receiver(core('turned'), settings, 'motion'),
+        np.zeros(7),
+        arm.home_position,
+    )
     assert controller.cycle(q, still)[1] == 'following'
     for _ in range(50):
         torque, state = controller.cycle(np.where(np.arange(7) == 6, np.inf, q), still)
