@@ -186,7 +186,7 @@ class JointStateError(FrankaDynamicsError, ValueError):
     """A joint state message cannot be read, or cannot be mapped to the arm's joints."""
 
 
-class NotStartedError(FrankaDynamicsError):
+class StartRefusedError(FrankaDynamicsError):
     """The controller cannot start or resume torques yet; the message says why."""
 
 
@@ -194,7 +194,7 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
     """A reference trajectory is malformed, or the arm cannot or must not follow it."""
 
 
-class BeyondLimitError(ReferenceRefusedError):
+class LimitExceededError(ReferenceRefusedError):
     """A motion leaves a limit of the arm; `what` says how, `time` how long after its start [s]."""
 
     def __init__(self, what: str, time: float) -> None:
@@ -202,7 +202,7 @@ class BeyondLimitError(ReferenceRefusedError):
         super().__init__(f'{time:.3f} s after its start the reference takes {what}.')
 
 
-class NotRunningError(ReferenceRefusedError):
+class NotActiveError(ReferenceRefusedError):
     """The controller sends no torques, so that the arm cannot follow a reference."""
 
 

@@ -46,7 +46,7 @@ from .terms import StateTerms, TorqueTermModel
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..arm_io import described
-from ..errors import NotRunningError, NotStartedError, SettingsError
+from ..errors import NotActiveError, SettingsError, StartRefusedError
 from ..typing import Array
 
 _LOG = logging.getLogger(__name__)
@@ -176,19 +176,19 @@ class Feedforward:
         """
         Clear a fault, and command torques from the next allowed state on; `status` says why not.
 
-        Raises NotStartedError while the arm is still braked after a fault, while a held arm's
+        Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
         states are too old or its torque is unexplained, and after a fault that only a new object
         clears.
         """
         with self._lock:
             if self._final:
-                raise NotStartedError(f'{self.why}; configure the controller again.')
+                raise StartRefusedError(f'{self.why}; configure the controller again.')
             if self.faulty and self.state is State.BRAKING:
-                raise NotStartedError('The arm is still being braked; try again.')
+                raise StartRefusedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
             blocker = self._start_up.blocker(self.law, held=True) if held else ''
             if blocker:
-                raise NotStartedError(f'Not started: {blocker}. Correct that, or stop.')
+                raise StartRefusedError(f'Not started: {blocker}. Correct that, or stop.')
             self._wanted = True
             self.faulty = self._hold = self._to_zero = self._let_go = False
             self.states.reset_losses()
@@ -306,7 +306,7 @@ class Feedforward:
         """
         with self._lock:
             if self.state is not State.RUNNING or self._trial is not None:
-                raise NotRunningError(f'Nothing would follow the reference ({self.status}).')
+                raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
             measured = None if self.law.kp.any() else self.states.q
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)

@@ -18,7 +18,7 @@ from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, require_on_time
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
-from ..errors import BeyondLimitError, ReferenceRefusedError
+from ..errors import LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
@@ -220,9 +220,9 @@ class Reference:
                         planned = self._setpoint_motion(points, present, stamp)
                     else:
                         planned = self._trajectory_motion(points, present, begin)
-                except BeyondLimitError as error:
+                except LimitExceededError as error:
                     since = present.zero + error.time - (begin if start is None else start)
-                    raise BeyondLimitError(error.what, since) from None
+                    raise LimitExceededError(error.what, since) from None
                 with self._lock:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription, JointKind
-from ..errors import BeyondLimitError, ReferenceRefusedError
+from ..errors import LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest [s].
@@ -111,8 +111,8 @@ class Trajectory:
         """
         Return the motion if it keeps to the arm's limits.
 
-        Raises BeyondLimitError that names the joint and the limit if a segment that begins earlier
-        than `until`, a time after `zero` [s], leaves the limits of position or velocity
+        Raises LimitExceededError that names the joint and the limit if a segment that begins
+        earlier than `until`, a time after `zero` [s], leaves the limits of position or velocity
         (at its position), or `share` times the limit of acceleration.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < until]
@@ -130,7 +130,7 @@ class Trajectory:
             for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= _SLACK)):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
-                raise BeyondLimitError(
+                raise LimitExceededError(
                     f'{arm.joint_names[i]} to a {name} of {values[k, s, i]:.4g} {unit}; its '
                     f'limits there are {low:.4g} to {high:.4g} {unit}',
                     self.times[k] + since[k, s],

@@ -44,7 +44,7 @@ from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
 from ..control.settings import DEFAULT_TARGET
-from ..errors import FrankaDynamicsError, JointStateError, NotStartedError, SettingsError
+from ..errors import FrankaDynamicsError, JointStateError, SettingsError, StartRefusedError
 from ..parameter_schema import specs
 from ..typing import Array
 
@@ -183,7 +183,7 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics.begin()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         self._listen()
-        with suppress(NotStartedError):  # a final fault stays
+        with suppress(StartRefusedError):  # a final fault stays
             self.controller.start()
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'

@@ -23,10 +23,10 @@ from ..control.reference import Reference
 from ..control.trajectory import Trajectory
 from ..errors import (
     FrankaDynamicsError,
-    NotRunningError,
-    NotStartedError,
+    NotActiveError,
     ReferenceRefusedError,
     shortened,
+    StartRefusedError,
 )
 
 _NODE = 'feedforward'
@@ -71,7 +71,7 @@ class RequestHandler:
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
             reason = str(error)
-            if isinstance(error, NotRunningError):
+            if isinstance(error, NotActiveError):
                 reason = f'Nothing would follow the reference ({self._diagnostics.present()}).'
             self._diagnostics.refused = reason
             stamp = 0.0 if controller.latest is None else controller.latest.stamp
@@ -108,7 +108,7 @@ class RequestHandler:
                 sentence = (
                     'cleared; torques are commanded again once states and receivers allow it'
                 )
-            except NotStartedError as error:
+            except StartRefusedError as error:
                 sentence = str(error)
             self._node.get_logger().info(f'~/clear_fault: {sentence}')
         answer.success, answer.message = done, sentence

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm's dynamics by Pinocchio's own reading of the URDF that the arm was read from.
+Dynamics from Pinocchio's URDF parser, to check an arm imported from the same URDF.
 
 Shared with the import are the names of the arm's joints and flange, and the positions of held
 joints, but no code: neither the parser nor DH rows, merged links or removed joints. Pinocchio's

@@ -15,7 +15,7 @@ from franka_dynamics.control.residual_replay import learn_joint_factors, replay_
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
+from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
@@ -198,7 +198,7 @@ def test_an_arm_whose_states_become_too_old_for_the_gains_is_held_until_they_are
     assert loop.core.state is State.RUNNING
     loop.give(100, age=0.04)
     assert loop.core.state is State.HOLDING
-    with pytest.raises(NotStartedError):
+    with pytest.raises(StartRefusedError):
         loop.core.start()
     loop.give(30, age=0.0).core.start()
     loop.give(100, age=0.0)

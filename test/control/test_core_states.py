@@ -23,9 +23,9 @@ from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MEDI
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
-    NotStartedError,
     ReferenceRefusedError,
     SettingsError,
+    StartRefusedError,
 )
 
 from .closed_loop import (
@@ -240,7 +240,7 @@ def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script.give().give(3, MOVING)
     assert script.core.state is State.RUNNING
     script.core.stop('test', Stop.HOLD)
-    with pytest.raises(NotStartedError):  # while the arm is braked
+    with pytest.raises(StartRefusedError):  # while the arm is braked
         script.core.start()
     script.give(60)
     assert script.core.status.faulty
@@ -250,7 +250,7 @@ def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
-        with refuses(NotStartedError, 'the model has changed'):
+        with refuses(StartRefusedError, 'the model has changed'):
             script.core.start()
         script.core.reset()
 
@@ -564,7 +564,7 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
         script.core.stop('the user ends')
         assert script.core.faulty and script.core.why.startswith('test')
         if script.core.state is State.BRAKING:
-            with pytest.raises(NotStartedError):
+            with pytest.raises(StartRefusedError):
                 script.core.start()
         script.give(300)
         assert script.core.ended

@@ -17,7 +17,7 @@ from franka_dynamics.control.reference import (
 )
 from franka_dynamics.control.request import MAX_POINTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import BeyondLimitError, ReferenceRefusedError
+from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
 
 from .closed_loop import limited, require_continuous
 
@@ -410,7 +410,7 @@ def test_a_point_beyond_a_limit_is_told_by_its_time_since_the_start(times, start
     reference = held()
     q = np.repeat(HOME[None], len(times), axis=0)
     q[-1, 3] = ARM.limit('upper')[3] + 0.4
-    with pytest.raises(BeyondLimitError, match='rad; its limits') as caught:
+    with pytest.raises(LimitExceededError, match='rad; its limits') as caught:
         reference.follow(q, times, start=start)
     # Points at the start's seconds: the first has none beyond, a spline to the last one has.
     assert beyond_s[0] - 1e-6 <= caught.value.time <= beyond_s[1] + 1e-6

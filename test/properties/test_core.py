@@ -9,7 +9,7 @@ import numpy as np
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
-from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
+from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
 
 from .examples import examples
 
@@ -149,7 +149,7 @@ class HostileWorld(RuleBasedStateMachine):
     def start(self):
         try:
             self.core.start()
-        except NotStartedError:
+        except StartRefusedError:
             pass
 
     @rule(then=st.sampled_from([Stop.LET_GO, Stop.HOLD, Stop.TO_ZERO]))

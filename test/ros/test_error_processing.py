@@ -16,7 +16,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import State, Stop
-from franka_dynamics.errors import NotStartedError
+from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
@@ -196,7 +196,7 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     node.run_background_tasks()
     assert node.controller.status.faulty
     assert 'cross-check' in node.controller.status.why
-    with pytest.raises(NotStartedError):
+    with pytest.raises(StartRefusedError):
         node.controller.start()
     node.trigger_deactivate()
     assert_stopped_in_steps(node.published)
