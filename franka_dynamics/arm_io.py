@@ -23,7 +23,7 @@ from .files import write_text
 from .names import AS_LISTED
 from .urdf.writer import mjcf_text, urdf_text
 
-_MOST_WARNINGS = 5
+_MAX_WARNING_COUNT = 5
 
 
 def load_arm(
@@ -105,7 +105,7 @@ def load_arm(
         imported = import_urdf(arm, joint_names=joints, held=held, prefix=prefix)
         description = with_hand(imported, hand)
         notes = description.torque_notes
-        if (more := len(notes) - _MOST_WARNINGS) > 0:
+        if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
             notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
         for sentence in notes:
             warnings.warn(sentence, UrdfWarning, stacklevel=2)

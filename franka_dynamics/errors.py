@@ -13,9 +13,9 @@ _MAX_LISTED = 12
 _Member = TypeVar('_Member', bound=Enum)
 
 
-def shortened(text: str, most: int = _MAX_SHOWN_CHARACTERS) -> str:
-    """Return a string unchanged if it has at most `most` characters, else its start and length."""
-    return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
+def shortened(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
+    """Return a string of at most `max_length` characters unchanged, else its start and length."""
+    return text if len(text) <= max_length else f'{text[:max_length]}... ({len(text)} characters)'
 
 
 def nearest(text: str, names: Iterable[str]) -> str:

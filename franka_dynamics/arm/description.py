@@ -22,9 +22,11 @@ from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
-# A link heavier than _POINT_MASS and denser than osmium, the densest metal, counts as impossible:
-# its mass is probably in grams. A lighter link may be a point mass, or carry one as payload.
-_POINT_MASS, _MOST_DENSITY = 1000.0, 22_600.0  # [kg], [kg/m^3]
+# A link heavier than _POINT_MASS_KG and denser than osmium, the densest metal, counts as
+# impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
+# payload.
+_POINT_MASS_KG = 1000.0
+_MAX_DENSITY = 22_600.0  # [kg/m^3]
 
 
 @dataclass(frozen=True)
@@ -398,7 +400,7 @@ class ArmDescription(ArmFields):
         behind = [f'the link behind {joint.name}' for joint in self.joints]
         for name, link in zip([f'link {one!r}' for one in self.link_names] or behind, self.links):
             if link.is_physical():
-                if link.mass > _POINT_MASS and link.equivalent_ball_density() > _MOST_DENSITY:
+                if link.mass > _POINT_MASS_KG and link.equivalent_ball_density() > _MAX_DENSITY:
                     sentences.append(
                         f'{name} is denser than any metal, as if its mass were in grams: '
                         f'{link.mass:g} kg with {link.equivalent_ball_density():.3g} kg/m^3'

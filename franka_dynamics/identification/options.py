@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from ..arm import ArmDescription
     from ..typing import Array
 
-MAXWELL_SLIP, VISCOUS_COULOMB = 'maxwell_slip', 'viscous_coulomb'
+MAXWELL_SLIP = 'maxwell_slip'
+VISCOUS_COULOMB = 'viscous_coulomb'
 FRICTION_MODELS = (MAXWELL_SLIP, VISCOUS_COULOMB)
 # Range of a motion's repetitions if their number is not given.
-MIN_REPETITIONS, MAX_REPETITIONS = 10, 200
+MIN_REPETITIONS = 10
+MAX_REPETITIONS = 200
 # Default precision: the starting set's masses have a prior standard deviation of 32 %. Precision
 # 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
 # masses where this gives 0.79 to 1.23 times.

@@ -33,7 +33,7 @@ from ..typing import Array
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
-_LEAST_GYRATION_M = 1e-3
+_MIN_GYRATION_M = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
     shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
     body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
     if shown:
-        body = with_minimum_gyration(LinkInertia.from_parameters(vector), _LEAST_GYRATION_M)
+        body = with_minimum_gyration(LinkInertia.from_parameters(vector), _MIN_GYRATION_M)
     return PayloadEstimate(values, deviations, shown, payload_array(body), noise)
 
 

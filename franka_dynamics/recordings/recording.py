@@ -159,7 +159,7 @@ def read_recording(
 def read_pieces(
     path: str | Path,
     joints: ArmDescription | str | Path | Sequence[str],
-    most: int | None = None,
+    max_count: int | None = None,
     *,
     topic: str | None = None,
     stamps: str = HEADER_STAMP,
@@ -172,7 +172,7 @@ def read_pieces(
     ----------
     path, joints, topic, stamps, progress
         As for `read_recording`, which also lists the errors raised.
-    most : int, optional
+    max_count : int, optional
         Approximate number of messages per piece; by default the whole bag is one piece.
 
     Yields
@@ -191,7 +191,7 @@ def read_pieces(
         chosen = choose_topic(reader, bag, topic)
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
-        pieces, number = 1 if most is None else max(1, ceil(expected / most)), 1
+        pieces, number = 1 if max_count is None else max(1, ceil(expected / max_count)), 1
         messages = _Messages(str(bag), chosen, names, stamps)
         for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)

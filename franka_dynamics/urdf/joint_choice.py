@@ -20,7 +20,7 @@ _GRIPPER = re.compile(
     r'(l|r|left|right|inner|outer)?(finger|fingertip|gripper|grip|knuckle|jaw|thumb|claw)s?'
 )
 _WRIST = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
-_MOST_CHOICES = 12  # chains that an error message shows
+_MAX_LISTED_CHAINS = 12  # chains that an error message shows
 
 
 def choose_joints(
@@ -45,7 +45,7 @@ def choose_joints(
         (arm,) = chains
         carried = [one for one in gripper if arm[-1] in document.moving_joints_to(one)]
         return arm, tuple(carried)
-    words = [f'--joints {",".join(chain)}' for chain in chains[:_MOST_CHOICES]]
+    words = [f'--joints {",".join(chain)}' for chain in chains[:_MAX_LISTED_CHAINS]]
     if len(chains) > len(words):
         words.append(f'{len(chains) - len(words)} more')
     beginning = f' with the prefix {prefix!r}' if prefix else ''

@@ -30,19 +30,22 @@ from ..arm.inertia import LinkInertia
 from ..typing import Array
 
 # Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
-_DENSEST, _LIGHTEST = 11_340.0, 20.0
+_MAX_DENSITY = 11_340.0
+_MIN_DENSITY = 20.0
 # Parts that shapes leave out (screws, cables, half a motor) reach beyond the shape by a length [m]
 # and by a share of the shape's largest extent.
-_BEYOND_M, _BEYOND_SHARE = 0.01, 0.1
-_LEAST_SPAN = 0.1  # of joints near a link, relative to the length of the arm
+_MAX_OVERHANG_M = 0.01
+_MAX_OVERHANG_RATIO = 0.1
+_MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
 _FAR_M = 1e6  # [m] instead of the length of an arm without lengths
-_HEAVIEST = 2.0  # a link's largest mass, relative to all other moving links together
+_MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
 # Twins' largest relative difference of mass and moments, and difference of centres of mass [m].
-_ALIKE, _ALIKE_M = 0.05, 5e-3
+_MAX_TWIN_RATIO = 0.05
+_MAX_TWIN_DISTANCE_M = 5e-3
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS = (-4, -6, -7, -9)
 _ENTRY_POWERS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
-_LEAST_SPREAD = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
+_MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
 _CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
 _SIDES = (('left', 'right'), ('Left', 'Right'), ('LEFT', 'RIGHT'), ('l', 'r'), ('L', 'R'))
 
@@ -122,7 +125,7 @@ def find_implausible_values(
                 for j in model.children[k]
             ]
             span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
-            span = max(span, *np.linalg.norm(places, axis=1), _LEAST_SPAN * sum(lengths))
+            span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
             enclosing = _CUBE * (span or _FAR_M)
         group = []
         for one in (one for one in frames if document.links[one.name].mass):
@@ -139,7 +142,7 @@ def find_implausible_values(
             found += _density(group, [np.vstack(shapes[name]) for name in shown])
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
-        if body.mass > _HEAVIEST * (total - body.mass):
+        if body.mass > _MAX_MASS_RATIO * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving links together '
             reason = f'{weighs}{total - body.mass:.3g} kg'
             found.append(ImplausibleValue('link', (body.name,), '<mass>', reason))
@@ -215,7 +218,7 @@ def _density(group: list[_Body], points: list[Array]) -> Iterator[ImplausibleVal
         size = sum(float(ConvexHull(one).volume) for one in points)
     except QhullError:  # a flat mesh
         return
-    if _LIGHTEST <= mass / size <= _DENSEST:
+    if _MIN_DENSITY <= mass / size <= _MAX_DENSITY:
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
@@ -258,7 +261,7 @@ def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
     if length := float(np.linalg.norm(middle)):
         axes = np.vstack((axes, middle / length))
     along = body.points @ axes.T
-    beyond = _BEYOND_M + _BEYOND_SHARE * np.ptp(along, axis=0).max()
+    beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_RATIO * np.ptp(along, axis=0).max()
     low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
     most = np.sqrt((-low * high).clip(1e-12))
@@ -297,7 +300,7 @@ def _question(body: _Body) -> str:
     for power, (name, which) in product(powers, entries):
         changed = body.tensor * 10.0 ** (power * which)
         _, spread, most, _ = _extent(body, changed)
-        least = _LEAST_SPREAD * most if physical else 0.0
+        least = _MIN_SPREAD_RATIO * most if physical else 0.0
         if _is_physical(body, changed) and least <= spread <= most:
             return f'; is {name} to be multiplied by 1e{power}?'
     return ''
@@ -328,10 +331,14 @@ def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[Implausible
         moments = np.linalg.eigvalsh([one.tensor, two.tensor])
         for entry, pair, least in (
             ('<mass> [kg]', np.array([[one.mass], [two.mass]]), 0.0),
-            ('<origin>, distance [m]', np.array([[one.distance], [two.distance]]), _ALIKE_M),
+            (
+                '<origin>, distance [m]',
+                np.array([[one.distance], [two.distance]]),
+                _MAX_TWIN_DISTANCE_M,
+            ),
             ('<inertia>, principal moments [kg m^2]', moments, 0.0),
         ):
-            if np.abs(pair[0] - pair[1]).max() > max(least, _ALIKE * np.abs(pair).max()):
+            if np.abs(pair[0] - pair[1]).max() > max(least, _MAX_TWIN_RATIO * np.abs(pair).max()):
                 words = (', '.join(f'{value:.4g}' for value in each) for each in pair)
                 yield ImplausibleValue(
                     'links', (name, two.name), entry, f'differ: {" and ".join(words)}'

@@ -36,7 +36,7 @@ from ..typing import Array
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
 _DECIMALS = 15
-_LEAST_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
+_MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
@@ -300,7 +300,7 @@ def _require_movable(description: ArmDescription) -> None:
     empty = [
         f'{name} ({link.mass:g} kg)'
         for name, link in zip(names, description.links)
-        if min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _LEAST_INERTIA
+        if min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
     ]
     if empty:
         raise InertiaError(
