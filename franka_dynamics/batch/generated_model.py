@@ -15,7 +15,7 @@ from ..arrays import broadcast_state_shape
 from ..codegen.equations import array_signature, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
-from ..dynamics.regressor import chosen_columns, PER_LINK
+from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import FrameError, JointVectorError
 
 
@@ -137,7 +137,7 @@ class GeneratedModel(ABC):
             If a column is not one of the 10 n, or is named twice.
 
         """
-        chosen = chosen_columns(columns, PER_LINK * self.description.n)
+        chosen = chosen_columns(columns, LINK_PARAMETERS * self.description.n)
         return self._run(Quantity.REGRESSOR, q, dq, ddq, columns=chosen)
 
     def flange_pose(self, q: Any) -> Any:

@@ -119,7 +119,7 @@ def rotation_about_z(cosine: Number, sine: Number) -> Values:
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
-def is_signed_permutation(rotation: Values) -> bool:
+def is_axis_permutation(rotation: Values) -> bool:
     """Return whether a constant rotation is a signed permutation of the axes."""
     return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
@@ -160,7 +160,7 @@ def build_chain(
         origin = np.where(np.abs(placement[:3, 3]) > _ROUNDING * reach, placement[:3, 3], 0.0)
         body = _parameters(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
         back = inverse_transform(moves[i])
-        body = transformed_pseudo_inertia(body, back[:3, :3], back[:3, 3])
+        body = transformed_inertia(body, back[:3, :3], back[:3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
         if parent == BASE:
             gravity_at[i] = _gravity_in(axes, gravity, graph)
@@ -180,7 +180,7 @@ def build_chain(
     return replace(chain, root=roots[chain.path()[0]])
 
 
-def transformed_pseudo_inertia(body: Values, rotation: Values, origin: Values) -> Values:
+def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Values:
     """Return a pseudo-inertia in the frame in which its own has this rotation and origin."""
     S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin

@@ -171,21 +171,19 @@ moment at a joint; the digit is the link, the last letter the axis, in the link'
 last link, before its joint turns). m_x holds -x."""
 
 
-def python_module(equation_sets: Sequence[Equations]) -> str:
+def python_module(sets: Sequence[Equations]) -> str:
     """
     Return the text of a module of functions that plain Python runs and numba.njit compiles.
 
     Raises
     ------
     OutputError
-        If `equation_sets` is no list of equations, no quantity is listed, or one twice, or if the
+        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    comment = heading(equation_sets)
-    functions = [
-        python_function(equations.program, summary(equations)) for equations in equation_sets
-    ]
+    comment = heading(sets)
+    functions = [python_function(equations.program, summary(equations)) for equations in sets]
     return '\n'.join(
         [
             *(f'# {line}'.rstrip() for line in comment),
@@ -198,7 +196,7 @@ def python_module(equation_sets: Sequence[Equations]) -> str:
     )
 
 
-def c_header(equation_sets: Sequence[Equations]) -> str:
+def c_header(sets: Sequence[Equations]) -> str:
     """
     Return a C99 header with one arm's equations as functions; the header includes math.h only.
 
@@ -210,16 +208,16 @@ def c_header(equation_sets: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If `equation_sets` is no list of equations, no quantity is listed, or one twice, or if the
+        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    comment = heading(equation_sets)
-    prefix = identifier(equation_sets[0].arm_name)
+    comment = heading(sets)
+    prefix = identifier(sets[0].arm_name)
     guard = f'{prefix.upper()}_DYNAMICS_H'
     functions = [
         f'/* {summary(equations)} */\n{c_functions(equations.program, prefix, equations.n)}'
-        for equations in equation_sets
+        for equations in sets
     ]
     return '\n'.join(
         [
@@ -243,33 +241,31 @@ _WITHOUT_MASS = (Quantity.FLANGE_POSE, Quantity.JACOBIAN)
 _WITHOUT_GRAVITY = (Quantity.MASS_MATRIX, Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX)
 
 
-def heading(equation_sets: Sequence[Equations]) -> list[str]:
+def heading(sets: Sequence[Equations]) -> list[str]:
     """
     Return the comment at the top of a generated file: arm, parameters, meaning of the names.
 
     Raises
     ------
     OutputError
-        If `equation_sets` is no list of equations, no quantity is listed, or one twice, or if the
+        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    if not isinstance(equation_sets, Sequence) or not all(
-        isinstance(x, Equations) for x in equation_sets
-    ):
+    if not isinstance(sets, Sequence) or not all(isinstance(x, Equations) for x in sets):
         raise OutputError(
             'A file takes a list of equations, such as [customised_equations(arm, "gravity")]; '
-            f'got {type(equation_sets).__name__}.'
+            f'got {type(sets).__name__}.'
         )
-    require_each_once([each.quantity.value for each in equation_sets])
-    with_mass = [each for each in equation_sets if each.quantity not in _WITHOUT_MASS]
+    require_each_once([each.quantity.value for each in sets])
+    with_mass = [each for each in sets if each.quantity not in _WITHOUT_MASS]
     with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
     baked = [each for each in with_mass if not each.parameters]
     kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
     # The properties that must be the same in all listed equations, each with the values found and
     # their names in the error message.
     for of, found in (
-        ('arm', {each.arm_name: each.arm_name for each in equation_sets}),
+        ('arm', {each.arm_name: each.arm_name for each in sets}),
         ('kind of parameters', {kind: kind for kind in kinds}),
         ('set of inertias', {one.description: f'that of {one.quantity.value}' for one in baked}),
         ('gravity', {each.gravity: each.gravity for each in with_gravity if not each.parameters}),
@@ -280,7 +276,7 @@ def heading(equation_sets: Sequence[Equations]) -> list[str]:
                 f'The equations have more than one {of}: {first} and {second}; write a file for '
                 'each.'
             )
-    equations = (with_gravity or with_mass or equation_sets)[0]
+    equations = (with_gravity or with_mass or sets)[0]
     arm = equations.description
     if equations.parameters:
         known = (

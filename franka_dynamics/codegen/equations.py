@@ -25,7 +25,7 @@ from ..arm_io import described
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.regressor import chosen_columns, PER_LINK
+from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import as_enum, InertiaError, SettingsError
 
 
@@ -158,7 +158,7 @@ def customised_equations(
     """
     if not isinstance(description, BodyTree):
         description = described(description)
-    columns = chosen_columns(columns, PER_LINK * description.n)
+    columns = chosen_columns(columns, LINK_PARAMETERS * description.n)
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME

@@ -25,9 +25,9 @@ import numpy as np
 from .chain import (
     GeneratorChain,
     GeneratorJoint,
-    is_signed_permutation,
+    is_axis_permutation,
     pseudo_inertia,
-    transformed_pseudo_inertia,
+    transformed_inertia,
     Values,
 )
 from .expression import Expression, Graph, Number
@@ -105,13 +105,13 @@ def _behind(
 
     omega, spin = into(last.omega), into(last.spin)
     if not joint.revolute:  # omega does not change
-        straight = is_signed_permutation(joint.axes) and is_signed_permutation(turn)
+        straight = is_axis_permutation(joint.axes) and is_axis_permutation(turn)
         U = into(into(last.U).T).T if straight else _matrix(omega, spin)
         twice = 2.0 * rate
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return Motion(omega, spin, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + rate
-    if not is_signed_permutation(joint.axes):
+    if not is_axis_permutation(joint.axes):
         spin = spin + np.array([y * rate, -(x * rate), ddq])
         return Motion(np.array([x, y, z]), spin, _matrix((x, y, z), spin), acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
@@ -225,9 +225,8 @@ def mass_matrix(
             outer, i = i, parents[i]
         if parents[j] != BASE:
             turned = _turned(composite, turns[j])
-            composites[parents[j]] = composites[parents[j]] + transformed_pseudo_inertia(
-                turned, joint.axes, arms[j]
-            )
+            added = transformed_inertia(turned, joint.axes, arms[j])
+            composites[parents[j]] = composites[parents[j]] + added
     return elements
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .chain import GeneratorChain, GeneratorJoint, rotation_about_z, transformed_pseudo_inertia
+from .chain import GeneratorChain, GeneratorJoint, rotation_about_z, transformed_inertia
 from ..dynamics.body_tree import BASE
 from ..spatial import cos_sin
 
@@ -43,7 +43,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
             if joint.revolute:
                 shifts[j, 2] = -float(origin @ axis)
         origin = origin + shifts[j, 2] * axis
-        body = transformed_pseudo_inertia(joint.body, np.eye(3), -shifts[j])
+        body = transformed_inertia(joint.body, np.eye(3), -shifts[j])
         joints.append(replace(joint, origin=origin, body=body))
     tip = chain.tip.copy()
     tip[:3, 3] -= shifts[chain.tip_body]
@@ -59,10 +59,10 @@ def regroup(chain: GeneratorChain) -> GeneratorChain:
         if parent != BASE:
             arrived = np.where(shared, joint.body, 0.0)
             if joint.revolute:
-                arrived = transformed_pseudo_inertia(arrived, joint.axes, joint.origin)
+                arrived = transformed_inertia(arrived, joint.axes, joint.origin)
             else:
                 rotation = joint.axes @ rotation_about_z(*cos_sin(joint.theta))
-                arrived = transformed_pseudo_inertia(arrived, rotation, np.zeros(3))
+                arrived = transformed_inertia(arrived, rotation, np.zeros(3))
             joints[parent] = replace(joints[parent], body=joints[parent].body + arrived)
         joints[j] = replace(joint, body=np.where(shared, 0.0, joint.body))
     return replace(chain, joints=tuple(joints))

@@ -28,7 +28,7 @@ from .model import (
     TorqueDerivatives,
     total_mass,
 )
-from .regressor import chosen_columns, PER_LINK
+from .regressor import chosen_columns, LINK_PARAMETERS
 from ..arm import ArmDescription, JointKind, LinkInertia
 from ..arm_io import described
 from ..typing import Array
@@ -325,7 +325,7 @@ class PinocchioModel:
             If a column is not one of the 10 n, or is named twice.
 
         """
-        chosen = chosen_columns(columns, PER_LINK * self.description.n)
+        chosen = chosen_columns(columns, LINK_PARAMETERS * self.description.n)
         whole = self._regressor(q, dq, ddq)
         return whole if chosen is None else whole[..., list(chosen)]
 
@@ -333,13 +333,15 @@ class PinocchioModel:
     def _regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         n = self.description.n
         whole = pin.computeJointTorqueRegressor(self.model, self.data, q, dq, ddq)
-        links = np.einsum('ika,kab->ikb', whole.reshape(n, n, PER_LINK), self._to_joint_frames)
-        return links.reshape(n, PER_LINK * n)
+        links = np.einsum(
+            'ika,kab->ikb', whole.reshape(n, n, LINK_PARAMETERS), self._to_joint_frames
+        )
+        return links.reshape(n, LINK_PARAMETERS * n)
 
     @functools.cached_property
     def _to_joint_frames(self) -> Array:
         """Matrices (10, 10) from a link's parameters to Pinocchio's, in its joint's frame."""
-        units = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
+        units = [LinkInertia.from_parameters(unit) for unit in np.eye(LINK_PARAMETERS)]
         return np.array(
             [
                 np.stack([unit.expressed_in(offset).parameters() for unit in units], axis=-1)[

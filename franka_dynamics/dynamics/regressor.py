@@ -30,7 +30,7 @@ from ..spatial import adjoint_inverse
 from ..typing import Array
 
 ROTOR_SYMBOL = 'Ia'
-PER_LINK = len(PARAMETER_SYMBOLS)
+LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
 # States in a block of the regressor: enough that NumPy's cost per call does not matter, and few
 # enough that a block's arrays stay small (about 20 MB at seven joints).
 _STATES_PER_BLOCK = 2048
@@ -98,14 +98,14 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     n = description.n
     words = f'The parameters of {description.name}, ten per link ({", ".join(PARAMETER_SYMBOLS)}),'
     words += ' then rotor inertias or none,'
-    count = (PER_LINK + (np.size(vector) == (PER_LINK + 1) * n)) * n
+    count = (LINK_PARAMETERS + (np.size(vector) == (LINK_PARAMETERS + 1) * n)) * n
     values = checked(vector, (count,), words, InertiaError)
-    links = values[: PER_LINK * n].reshape(n, PER_LINK)
+    links = values[: LINK_PARAMETERS * n].reshape(n, LINK_PARAMETERS)
     joints = description.joints
-    if len(values) > PER_LINK * n:
+    if len(values) > LINK_PARAMETERS * n:
         joints = tuple(
             replace(joint, rotor_inertia=float(rotor))
-            for joint, rotor in zip(joints, values[PER_LINK * n :])
+            for joint, rotor in zip(joints, values[LINK_PARAMETERS * n :])
         )
     return replace(
         description,
@@ -160,7 +160,7 @@ def torque_regressor(
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
     g = gravity_vector(gravity)
     n = tree.n
-    width = (PER_LINK + int(rotor_inertia)) * n
+    width = (LINK_PARAMETERS + int(rotor_inertia)) * n
     chosen = chosen_columns(columns, width)
     flat = [values.reshape(-1, n) for values in states]
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
@@ -170,7 +170,7 @@ def torque_regressor(
         _fill(part, tree, flat[0][block], flat[1][block], flat[2][block], g)
         if rotor_inertia:
             joints = np.arange(n)
-            part[:, joints, PER_LINK * n + joints] = flat[2][block]
+            part[:, joints, LINK_PARAMETERS * n + joints] = flat[2][block]
         if chosen is not None:
             out[block] = part[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
@@ -185,8 +185,8 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
     # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body i's
     # frame, times body i's wrench.
     seen = np.swapaxes(tree.sweep_outward(adjoint_inverse(motion.transforms), own), -1, -2)
-    out[..., : PER_LINK * tree.n] = np.moveaxis(seen @ wrenches, 1, 2).reshape(
-        len(q), tree.n, PER_LINK * tree.n
+    out[..., : LINK_PARAMETERS * tree.n] = np.moveaxis(seen @ wrenches, 1, 2).reshape(
+        len(q), tree.n, LINK_PARAMETERS * tree.n
     )
 
 

@@ -34,9 +34,9 @@ from ..arm_io import described
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
+    LINK_PARAMETERS,
     parameter_names,
     parameter_vector,
-    PER_LINK,
     torque_regressor,
     with_parameter_vector,
 )
@@ -121,7 +121,7 @@ class BaseParameters:
     @cached_property
     def standard_names(self) -> tuple[str, ...]:
         """Names of the standard parameters, in the order of the matrix's columns."""
-        n = self.matrix.shape[1] // (PER_LINK + int(self.rotor_inertia))
+        n = self.matrix.shape[1] // (LINK_PARAMETERS + int(self.rotor_inertia))
         return parameter_names(n, rotor_inertia=self.rotor_inertia)
 
     @cached_property
@@ -292,7 +292,7 @@ def base_parameters(
         description = described(description)
     vectors = gravity_vectors(gravity)
     vectors.setflags(write=False)
-    rotors = parameter_vector(description, rotor_inertia=True)[PER_LINK * description.n :]
+    rotors = parameter_vector(description, rotor_inertia=True)[LINK_PARAMETERS * description.n :]
     with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
     tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
     columns, shares, gap = independent_columns(
@@ -386,7 +386,9 @@ def _column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
         kind = JointKind.REVOLUTE if turns else JointKind.PRISMATIC
         axis_along_y = bool(abs(axis[1]) > abs(axis[2]))
         for k in column_order(kind, rotor_inertia=rotor_inertia, axis_along_y=axis_along_y):
-            indices.append(PER_LINK * i + k if k < PER_LINK else PER_LINK * tree.n + i)
+            indices.append(
+                LINK_PARAMETERS * i + k if k < LINK_PARAMETERS else LINK_PARAMETERS * tree.n + i
+            )
     return indices
 
 
@@ -400,7 +402,7 @@ def column_order(kind: JointKind, *, rotor_inertia: bool, axis_along_y: bool = F
     """
     symbols = reversed(_ELIMINATION_ORDER[kind])
     named = [_Y_FOR_Z.get(symbol, symbol) if axis_along_y else symbol for symbol in symbols]
-    return [PARAMETER_SYMBOLS.index(name) for name in named] + [PER_LINK] * rotor_inertia
+    return [PARAMETER_SYMBOLS.index(name) for name in named] + [LINK_PARAMETERS] * rotor_inertia
 
 
 def gravity_vectors(gravity: ArrayLike) -> Array:

@@ -22,11 +22,11 @@ import numpy as np
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
-from ..dynamics.regressor import parameter_vector, PER_LINK, with_parameter_vector
+from ..dynamics.regressor import LINK_PARAMETERS, parameter_vector, with_parameter_vector
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-_MASS = PER_LINK - 1
+_MASS = LINK_PARAMETERS - 1
 # Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
 # stay within it; without it the solver fails on torques that no arm has.
 MAX_MASS_RATIO = 3.0
@@ -114,7 +114,7 @@ def _links(
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     for i, (link, own) in enumerate(zip(prior.reference.links, start.links)):
-        block = slice(PER_LINK * i, PER_LINK * (i + 1))
+        block = slice(LINK_PARAMETERS * i, LINK_PARAMETERS * (i + 1))
         # The pseudo-inertia P is divided by the reference's P0 = L L^T: L^-1 P L^-T.
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
         scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
@@ -128,14 +128,16 @@ def _links(
     if start.hand != NO_HAND:
         hand = load_hand(start.hand).expressed_in(start.flange_transform())
         least = _MIN_REST_RATIO * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
-        last = slice(PER_LINK * (start.n - 1), PER_LINK * start.n)
+        last = slice(LINK_PARAMETERS * (start.n - 1), LINK_PARAMETERS * start.n)
         moved = np.einsum('ka,kij->ija', root[last, last], basis).reshape(16, -1) @ change[last]
         rest = cp.Variable((4, 4), PSD=True)
         before = prior.reference.links[-1].pseudo_inertia() - hand.pseudo_inertia() - least
         constraints.append(rest == before + cp.reshape(moved, (4, 4), order='C'))
-    rotors = change[PER_LINK * prior.model.n :]
+    rotors = change[LINK_PARAMETERS * prior.model.n :]
     if rotors.size:
         before = np.array([joint.rotor_inertia for joint in prior.reference.joints])
-        constraints.append(before / np.diag(root)[PER_LINK * prior.model.n :] + rotors >= 0.0)
+        constraints.append(
+            before / np.diag(root)[LINK_PARAMETERS * prior.model.n :] + rotors >= 0.0
+        )
         total += 0.5 * cp.sum_squares(rotors)
     return total, constraints

@@ -15,7 +15,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm_io import described
 from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_model import PINOCCHIO_PARAMETER_ORDER, PinocchioModel
-from ..dynamics.regressor import PER_LINK
+from ..dynamics.regressor import LINK_PARAMETERS
 from ..typing import Array
 
 
@@ -47,19 +47,19 @@ def energy_regressors(
     arm = PinocchioModel(replace(description, links=links), gravity)
     stacks = broadcast_states(description, q=q, dq=dq)
     shape = stacks[0].shape[:-1]
-    found = np.zeros((2, *shape, description.n, PER_LINK))
+    found = np.zeros((2, *shape, description.n, LINK_PARAMETERS))
     for at in np.ndindex(shape):
         position, velocity = (stack[at] for stack in stacks)
         kinetic = pin.computeKineticEnergyRegressor(arm.model, arm.data, position, velocity)
         potential = pin.computePotentialEnergyRegressor(arm.model, arm.data, position)
         for energy, row in enumerate((kinetic, potential)):
-            found[(energy, *at)][:, PINOCCHIO_PARAMETER_ORDER] = row.reshape(-1, PER_LINK)
+            found[(energy, *at)][:, PINOCCHIO_PARAMETER_ORDER] = row.reshape(-1, LINK_PARAMETERS)
     # Pinocchio's columns are for parameters in the joints' frames. In the standard convention
     # these are not the DH frames.
     for i, (_, offset) in enumerate(description.joint_placements()):
         moved = [
             LinkInertia.from_parameters(one).expressed_in(offset).parameters()
-            for one in np.eye(PER_LINK)
+            for one in np.eye(LINK_PARAMETERS)
         ]
         found[..., i, :] = found[..., i, :] @ np.transpose(moved)
     DE, DU = found.reshape(2, *shape, -1)

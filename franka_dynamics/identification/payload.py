@@ -23,7 +23,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import described
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import PER_LINK
+from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -71,7 +71,7 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
             f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
             'or is the motion too small?'
         )
-    steps = _STEP * np.eye(PER_LINK)
+    steps = _STEP * np.eye(LINK_PARAMETERS)
     slopes = [(_about_center(vector + one) - _about_center(vector - one)) for one in steps]
     jacobian = np.transpose(slopes) / (2.0 * _STEP)
     values = _about_center(vector)
@@ -125,14 +125,14 @@ def identify_payload(
     rows, loads = [], model.load_matrix(arm)
     for k, motion in enumerate(both):
         base, friction = model.regressor_blocks(motion)
-        held = base @ loads if k >= len(without) else np.zeros((*base.shape[:2], PER_LINK))
+        held = base @ loads if k >= len(without) else np.zeros((*base.shape[:2], LINK_PARAMETERS))
         rows.append(np.concatenate([model.regressor(base, friction), held], axis=-1))
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
     known, right = prior.least_squares_rows(1.0)
     p = len(right)
     information = np.diag(np.append(np.zeros(p), _PRIOR**-2.0))
     information[:p, :p] = known.T @ known
-    pull = np.append(known.T @ right, np.zeros(PER_LINK))
+    pull = np.append(known.T @ right, np.zeros(LINK_PARAMETERS))
     noise = prior.expected_residual
     for _ in range(2):  # the second time with the residuals of the first
         scaled = columns / noise[:, None]
@@ -143,14 +143,16 @@ def identify_payload(
     scores = np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise)
     inverse = np.linalg.inv(matrix)
     count = len(np.unique(blocks := _blocks(both)))
-    if count <= PER_LINK:
+    if count <= LINK_PARAMETERS:
         raise IdentificationError(
-            f'The recordings hold {count} independent samples, too few for {PER_LINK} parameters '
-            'of a load; record longer, or more poses.'
+            f'The recordings hold {count} independent samples, too few for '
+            f'{LINK_PARAMETERS} parameters of a load; record longer, or more poses.'
         )
     each = np.zeros((count, len(theta)))
     np.add.at(each, blocks, scores)
-    covariance = inverse @ (each.T @ each * count / (count - PER_LINK) + information) @ inverse
+    covariance = (
+        inverse @ (each.T @ each * count / (count - LINK_PARAMETERS) + information) @ inverse
+    )
     mass = sum(link.mass for link in arm.links)
     return _estimate(theta[p:], covariance[p:, p:], noise, mass)
 

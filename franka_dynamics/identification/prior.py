@@ -38,7 +38,7 @@ import numpy as np
 from .torque_model import expected_residual, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
-from ..dynamics.regressor import PER_LINK
+from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..typing import Array
 
@@ -58,7 +58,7 @@ _LIMIT_PER_EFFORT = 5.0
 
 def pseudo_inertia_basis() -> Array:
     """Return the pseudo-inertia of a unit of each of a link's ten parameters, (10, 4, 4)."""
-    units = np.eye(PER_LINK)
+    units = np.eye(LINK_PARAMETERS)
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
 
@@ -144,9 +144,9 @@ class Prior:
         for i, link in enumerate(self.reference.links):
             relative = np.linalg.solve(link.pseudo_inertia(), basis)
             metric = np.einsum('aij,bji->ab', relative, relative)
-            block = slice(PER_LINK * i, PER_LINK * (i + 1))
+            block = slice(LINK_PARAMETERS * i, LINK_PARAMETERS * (i + 1))
             total[block, block] = np.linalg.inv(metric)
-        rotors = np.arange(PER_LINK * self.model.n, width)
+        rotors = np.arange(LINK_PARAMETERS * self.model.n, width)
         if len(rotors):
             total[rotors, rotors] = (self.effort / _ROTOR_ACCELERATION) ** 2
         return total
@@ -303,7 +303,7 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
     masses: list[Array] = []
     inertias: list[Array] = []
     for i, link in enumerate(prior.reference.links):
-        block = base.matrix[:, PER_LINK * i : PER_LINK * (i + 1)]
+        block = base.matrix[:, LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)]
         root = _upper_root(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
         for row in range(4):
             for column in range(row, 4):
@@ -311,7 +311,7 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
                 unit[row, column] = unit[column, row] = 1.0 if row == column else np.sqrt(0.5)
                 change = block @ _parameters(root @ unit @ root.T)
                 (masses if column == 3 else inertias).append(change)
-    rotors = np.arange(PER_LINK * prior.model.n, base.matrix.shape[1])
+    rotors = np.arange(LINK_PARAMETERS * prior.model.n, base.matrix.shape[1])
     deviations = np.sqrt(np.diag(prior.covariance)[rotors])
     inertias.extend((base.matrix[:, rotors] * deviations).T)
     return np.array(masses).T, np.array(inertias).T

@@ -14,7 +14,7 @@ from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import PER_LINK
+from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -205,9 +205,11 @@ class TorqueModel:
     def load_matrix(self, arm: ArmDescription) -> Array:
         """Return the matrix from a flange load's ten parameters to base parameters, (b, 10)."""
         n, flange = self.n, arm.flange_transform()
-        bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
+        bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(LINK_PARAMETERS)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]
-        return self.base.matrix[:, PER_LINK * (n - 1) : PER_LINK * n] @ np.transpose(columns)
+        return self.base.matrix[:, LINK_PARAMETERS * (n - 1) : LINK_PARAMETERS * n] @ np.transpose(
+            columns
+        )
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
         """Return the regressor Y of all parameters, (..., n, p), from `regressor_blocks`."""
