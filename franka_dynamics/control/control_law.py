@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The torque law of one set of live parameters: model terms and gains.
+Computes the torque of a control law: model terms and PD, for one set of live parameters.
 
 Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore the node
 creates each ControlLaw outside the control cycle.
@@ -38,7 +38,7 @@ _NO_ACCELERATION = 1e-6  # tolerance for an acceleration of zero [rad/s^2]
 
 class ControlLaw:
     """
-    The torque desired at a state, for one set of settings.
+    Computes the torque at a joint state from model terms and PD gains.
 
     `description` is the arm without the settings' payload. With `as_given`
     its joints have no other rotor inertia and friction than it says, as in a simulation; else at
@@ -111,7 +111,7 @@ class ControlLaw:
 
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """
-        Return the torque desired at a state, (n,) [N m].
+        Return the desired torque at a joint state, (n,) [N m].
 
         It is the sum of `feedforward` and the PD torque. Without a reference, friction and inertia
         torque are zero, and the PD torque only damps.
@@ -129,7 +129,7 @@ class ControlLaw:
 
     def feedforward(self, state: StateTerms, friction: Array) -> Array:
         """
-        Return the torque of the model, (n,) [N m].
+        Return the feedforward torque, the model's share of the desired one, (n,) [N m].
 
         It is the gravity torque that the target does not add, plus `scale` times the enabled
         Coriolis and inertia torques and `friction`, (n,) [N m].

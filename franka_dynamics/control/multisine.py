@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A motion of all joints about a pose, at rest at both ends, within an arm's limits."""
+"""Plans a multisine motion of all joints about the home pose, within an arm's limits."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ..typing import Array
 @dataclass(frozen=True)
 class ReceiverProfile:
     """
-    A receiver of torques: which torques it adds itself, and the rotor inertia of its joints.
+    A receiver of torques: the torques that the receiver adds, and the joints' rotor inertia.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -71,7 +71,7 @@ _MAX_DIRECTION_ERROR_RAD = 5e-3
 
 
 def is_tilted(description: ArmDescription) -> bool:
-    """Return whether the URDF that an arm was read from mounts it tilted."""
+    """Return whether the URDF of an arm mounts the arm tilted."""
     return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > MIN_ROTATION_RAD)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The torque terms of one cycle, payload included, and friction that is safe to command."""
+"""Computes torque terms with payload, and the friction torque that is safe to command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FRICTION_MARGIN_STD_COUNT = 2.0
 
 class FrictionFeedforward(FrictionState):
     """
-    Friction torque to be commanded for a reference velocity.
+    Computes the friction torque to command for a reference velocity.
 
     The torque has the direction of the reference velocity, and is zero at rest. The torque should
     not exceed the arm's friction, because too much torque may cause a limit cycle, too little
