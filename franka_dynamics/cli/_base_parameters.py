@@ -54,7 +54,7 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
     say_each(report.base_parameter_sentences(data))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     say(
-        report.base_parameter_count_sentence(arm, parameters, rank, lost),
+        report.rank_sentence(arm, parameters, rank, lost),
         '' if agree else 'MISMATCH',
     )
     say_each(report.doubt_about_rank(parameters), 'note')

@@ -18,7 +18,7 @@ from ..recordings.log_import import DEFAULT_JOINT_STATE_TOPIC, import_log, requi
 from ..recordings.options import ColumnMap, LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.recording import write_recording
-from ..report.table import Table, TableColumn
+from ..report.table import Header, Table
 
 
 def run(
@@ -71,6 +71,6 @@ def _contents(log: LogColumns) -> Table:
             rows.append(
                 [shown, column[0], column[-1], np.fmin.reduce(column), np.fmax.reduce(column)]
             )
-    heads = [TableColumn(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
+    heads = [Header(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.arrays.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)

@@ -295,9 +295,8 @@ def base_parameters(
     rotors = parameter_vector(description, rotor_inertia=True)[LINK_PARAMETERS * description.n :]
     with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
     tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
-    columns, shares, gap = independent_columns(
-        stacked, _column_order(tree, rotor_inertia=with_rotors)
-    )
+    order = _column_order(tree, rotor_inertia=with_rotors)
+    columns, shares, gap = independent_columns(stacked, order)
     units = _scales(description, rotor_inertia=with_rotors)
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))

@@ -247,9 +247,8 @@ def regroupable_combinations(
         combinations[eliminated, range(len(eliminated))] = 1.0
         scale = np.array(units)
         combinations[kept] = 0.0 - shares[:, eliminated] * scale[kept][:, None] / scale[eliminated]
-        steps.append(
-            RegroupableCombinations(indices, [indices[k] for k in eliminated], combinations)
-        )
+        gone = [indices[k] for k in eliminated]
+        steps.append(RegroupableCombinations(indices, gone, combinations))
         gaps.append(gap)
     return steps, RankGap(
         min(gap.smallest_kept for gap in gaps), max(gap.largest_dropped for gap in gaps)

@@ -72,9 +72,8 @@ def rms_residuals(sums: GramSums, theta: Array) -> Array:
 
 def joint_noise(sums: GramSums, theta: Array) -> Array:
     """Return each joint's noise, its rms residual or a part of its largest effort, (n,) [N m]."""
-    return np.maximum(
-        rms_residuals(sums, theta), np.maximum(MIN_NOISE_RATIO * sums.max_torque, 1e-12)
-    )
+    smallest = np.maximum(MIN_NOISE_RATIO * sums.max_torque, 1e-12)
+    return np.maximum(rms_residuals(sums, theta), smallest)
 
 
 def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Array) -> Array:

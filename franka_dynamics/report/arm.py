@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Table, TableColumn, to_json_types
+from .table import Header, Table, to_json_types
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -105,7 +105,7 @@ def arm_tables(
         tables.append(
             Table(
                 f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})',
-                ['frame', *(TableColumn(axis, 'm', '.6f') for axis in 'xyz')],
+                ['frame', *(Header(axis, 'm', '.6f') for axis in 'xyz')],
                 [[name, *_clean(place)] for name, place in zip(names, origins(description, q))],
             )
         )
@@ -113,17 +113,13 @@ def arm_tables(
         *tables,
         Table(
             f'mass and centre of mass {place}',
-            [
-                'link',
-                TableColumn('m', 'kg', '.6g'),
-                *(TableColumn(f'c {a}', 'm', '.6g') for a in 'xyz'),
-            ],
+            ['link', Header('m', 'kg', '.6g'), *(Header(f'c {a}', 'm', '.6g') for a in 'xyz')],
             [[row.link, row.mass, *_clean(row.center_of_mass)] for row in rows],
         ),
         *(
             Table(
                 f'inertia [kg m^2] {place}, {about}',
-                ['link', *(TableColumn(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
+                ['link', *(Header(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
                 [[row.link, *_clean(tensor)] for row, tensor in zip(rows, tensors)],
             )
             for about, tensors in (
@@ -164,17 +160,17 @@ def dynamics_tables(
     return [
         Table(
             f'mass matrix M(q) [{unit}], by the numbers of the joints',
-            ['', *(TableColumn(f'{k + 1}', form='.3g') for k in range(description.n))],
+            ['', *(Header(f'{k + 1}', form='.3g') for k in range(description.n))],
             [[f'{k}', *_clean(row)] for k, row in enumerate(values['mass_matrix'], start=1)],
         ),
         Table(
             f'torques with gravity ({", ".join(f"{one:g}" for one in values["gravity"])}) m/s^2',
             [
                 'joint',
-                TableColumn('q', angle, '.6g'),
-                TableColumn('dq', f'{angle}/s' if all(turns) else 'rad/s or m/s', '.6g'),
-                TableColumn('C dq', torque, '.6g'),
-                TableColumn('g', torque, '.6g'),
+                Header('q', angle, '.6g'),
+                Header('dq', f'{angle}/s' if all(turns) else 'rad/s or m/s', '.6g'),
+                Header('C dq', torque, '.6g'),
+                Header('g', torque, '.6g'),
             ],
             [
                 [f'{k} {name}', *row]

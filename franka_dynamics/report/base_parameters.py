@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .table import Table, TableColumn
+from .table import Header, Table
 from ..arm import ArmDescription
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
 
@@ -45,7 +45,7 @@ def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[s
 
 def base_parameter_table(data: dict[str, Any], title: str) -> Table:
     """Return the table of the parameters of `base_parameters_as_data`."""
-    heads = ('parameter', TableColumn('value', form='.6f'), 'unit', 'regrouped from')
+    heads = ('parameter', Header('value', form='.6f'), 'unit', 'regrouped from')
     rows = [
         (name, value, unit, '' if relation == name else relation)
         for name, value, unit, relation in (one.values() for one in data['base_parameters'])
@@ -59,9 +59,7 @@ def base_parameter_sentences(data: dict[str, Any]) -> Iterator[str]:
     yield f'only in combination with others: {", ".join(data["regrouped"]) or "none"}'
 
 
-def base_parameter_count_sentence(
-    arm: ArmDescription, base: BaseParameters, rank: int, error: float
-) -> str:
+def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: float) -> str:
     """Return a sentence with the number of base parameters and the rank at random states."""
     bound = (
         ''

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import Cell, Table, TableColumn, to_json_types
+from .table import Cell, Header, Table, to_json_types
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..urdf.plausibility import ImplausibleValue
@@ -82,7 +82,7 @@ def agreement_tables(agreement: CrosscheckResult) -> tuple[Table, ...]:
     quantities = Table(
         f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '
         'the state)',
-        ['quantity', *(TableColumn(name, form='.1e') for name in agreement.formulations)],
+        ['quantity', *(Header(name, form='.1e') for name in agreement.formulations)],
         [
             [
                 f'{quantity} [{units[quantity]}]',
@@ -108,9 +108,9 @@ def consistency_table(arm: ArmDescription) -> Table:
         'physical consistency (negative: no such body exists)',
         [
             'link behind',
-            TableColumn('mass', 'kg', '.4f'),
-            TableColumn('eigenvalue of the pseudo-inertia', form='.3g'),
-            TableColumn('A + B - C', 'kg m^2', '.3g'),
+            Header('mass', 'kg', '.4f'),
+            Header('eigenvalue of the pseudo-inertia', form='.3g'),
+            Header('A + B - C', 'kg m^2', '.3g'),
         ],
         [
             [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import yaml
 
 from .elements import rounded
-from .table import Table, TableColumn
+from .table import Header, Table
 from ..identification.excitation import Excitation
 from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
 
@@ -45,8 +45,8 @@ def unidentified_table(
         for k in np.flatnonzero(excitation.std_ratios > MAX_IDENTIFIABLE_RATIO)
     ]
     heads = (
-        *('parameter', 'start', 'deviation', TableColumn("of the prior's", form='.0%')),
-        *(TableColumn('torque, of the noise', form='.2g'), ''),
+        *('parameter', 'start', 'deviation', Header("of the prior's", form='.0%')),
+        *(Header('torque, of the noise', form='.2g'), ''),
     )
     return [Table('predicted standard deviations', heads, rows)] if rows else []
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .elements import heading, page, paragraph, picture, torque_figure
-from .table import Cell, Table, TableColumn, to_json_types
+from .table import Cell, Header, Table, to_json_types
 from .verdict import headline, verdict_lines
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
@@ -145,31 +145,28 @@ def _poorly_known(result: Identification) -> list[str]:
 
 def tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, left-out part and recording, and of the links."""
-    arm_errors, unit, names = result.arm_errors, result.unit, result.start.joint_names
+    sets, unit, names = result.torque_errors, result.unit, result.start.joint_names
     best = min(result.published_errors, key=lambda one: one.test.E)
 
-    def heads(*names: str, form: str = '.3f') -> list[TableColumn]:
-        return [TableColumn(name, form=form) for name in names]
+    def heads(*names: str, form: str = '.3f') -> list[Header]:
+        return [Header(name, form=form) for name in names]
 
     found = [
         Table(
             f'E over all joints [{unit}], friction of published sets fitted to the same data; '
             'rigid alone: without friction and offset',
             ['parameters', *heads('all data', 'unseen', 'rigid alone')],
-            [
-                (one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E)
-                for one in result.torque_errors
-            ],
+            [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in sets],
         ),
         Table(
             f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
             ['parameters', *heads(*map(str, range(1, len(names) + 1)), form='.2f')],
-            [(one.name, *one.test.joints) for one in result.torque_errors],
+            [(one.name, *one.test.joints) for one in sets],
         ),
         Table(
             f'E on each left-out part [{unit}]',
             ['left out', *heads('identified', best.name)],
-            [(f'{k}', *each) for k, each in enumerate(zip(arm_errors.folds, best.folds), 1)],
+            [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)],
         ),
         Table(
             f'E of the identified arm on each recording [{unit}]',
@@ -180,8 +177,8 @@ def tables(result: Identification) -> list[Table]:
             'links',
             [
                 'link',
-                *(TableColumn(name, 'kg', '.3f') for name in ('mass at the start', 'identified')),
-                *(TableColumn(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz'),
+                *(Header(name, 'kg', '.3f') for name in ('mass at the start', 'identified')),
+                *(Header(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz'),
             ],
             [
                 (f'{k}', start.mass, own.mass, *(own.center_of_mass - start.center_of_mass))
@@ -194,9 +191,7 @@ def tables(result: Identification) -> list[Table]:
 
 def parameter_table(result: Identification) -> Table:
     """Return the table of all parameters, with standard deviations."""
-    heads = [
-        TableColumn(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')
-    ]
+    heads = [Header(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
     return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
 
 

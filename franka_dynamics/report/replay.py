@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .elements import save, torque_figure
-from .table import Cell, Table, TableColumn, to_json_types
+from .table import Cell, Header, Table, to_json_types
 from ..control.residual_replay import (
     learn_joint_factors,
     LEARNING_MARGIN_RATIO,
@@ -106,7 +106,7 @@ def replay_table(fits: Sequence[ReplayFit]) -> Table:
     return Table(
         f'E over all joints [{fits[0].unit.name}]'
         + (", the arm file's friction included" if friction else ''),
-        ['inertial set', 'hand', *(TableColumn(name, form='.3f') for name in heads)],
+        ['inertial set', 'hand', *(Header(name, form='.3f') for name in heads)],
         [
             [
                 one.arm.inertial_set,
@@ -125,7 +125,7 @@ def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
-        ['set, hand', *(TableColumn(str(i), form='.2f') for i in range(1, len(joint_names) + 1))],
+        ['set, hand', *(Header(str(i), form='.2f') for i in range(1, len(joint_names) + 1))],
         [
             row
             for one in fits

@@ -26,9 +26,9 @@ _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold',
 _COLUMN_PADDING = 3  # width beside a column's text: two blanks and a line
 
 
-class TableColumn(NamedTuple):
+class Header(NamedTuple):
     """
-    A column's name, the unit of its numbers and their format.
+    The header of a table's column: its name, and the unit and the format of its numbers.
 
     `form` is a format specification such as '.3f'; if it is empty, numbers are shown as str()
     writes them.
@@ -69,7 +69,7 @@ class Table:
     """
 
     title: str
-    heads: Sequence[TableColumn | str]
+    heads: Sequence[Header | str]
     rows: Sequence[Sequence[Any]]
 
     def cell_texts(self) -> list[list[str]]:
@@ -122,8 +122,8 @@ class Table:
             )
         yield table
 
-    def _heads(self) -> list[TableColumn]:
-        return [TableColumn(head) if isinstance(head, str) else head for head in self.heads]
+    def _heads(self) -> list[Header]:
+        return [Header(head) if isinstance(head, str) else head for head in self.heads]
 
     def _cells(self) -> list[list[Cell]]:
         return [
@@ -131,7 +131,7 @@ class Table:
         ]
 
 
-def _text(value: Any, head: TableColumn) -> str:
+def _text(value: Any, head: Header) -> str:
     if value is None:
         return ''
     if isinstance(value, (bool, np.bool_)):

@@ -101,9 +101,8 @@ def import_urdf(
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED_SET_NAME)
     questions = implausible_effort_limits(arm)
     bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
-    doubts = [
-        one for one in find_implausible_values(document)[0] if bodies.intersection(one.names)
-    ]
+    values, _ = find_implausible_values(document)
+    doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
     torque_notes = (*chain.torque_notes, *impossible)

@@ -14,7 +14,7 @@ import numpy as np
 from .meshes import ArmMeshes, shape_meshes
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..report.table import Cell, Mark, Table, TableColumn
+from ..report.table import Cell, Header, Mark, Table
 from ..typing import Array
 
 
@@ -87,8 +87,8 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
         share = np.nan if shares is None else float(shares[i])
         percent = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
         rows.append((i + 1, q, *torques, percent))
-    columns = [TableColumn(name, form='.1f') for name in Column]
-    heads: list[TableColumn | str] = ['', TableColumn('q', form='.2f'), *columns, 'limit']
+    columns = [Header(name, form='.1f') for name in Column]
+    heads: list[Header | str] = ['', Header('q', form='.2f'), *columns, 'limit']
     about = (
         f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
         'the torque limit'

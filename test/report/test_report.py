@@ -23,7 +23,7 @@ from franka_dynamics.report.elements import (
 )
 from franka_dynamics.report.frames import frames_figure
 from franka_dynamics.report.payload_drawing import ellipsoid_axes
-from franka_dynamics.report.table import Cell, Table, TableColumn, to_json_types
+from franka_dynamics.report.table import Cell, Header, Table, to_json_types
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.transpose(
@@ -103,7 +103,7 @@ def shown(table, width):
 
 
 def test_foreign_text_is_shown_as_it_is():
-    table = Table(MARKUP, [MARKUP, TableColumn('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
+    table = Table(MARKUP, [MARKUP, Header('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
     assert shown(table, 300).count(MARKUP) == 4
 
 
@@ -112,7 +112,7 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
         'kind': JointKind.REVOLUTE,
         'array': np.array([[1.0, np.nan], [3.0, 4.0]]),
         'numbers': (np.False_, np.float64('inf'), np.int64(3)),
-        'head': TableColumn('q', 'rad'),
+        'head': Header('q', 'rad'),
         'others': (Path('a/b'), None, True),
     }
     assert to_json_types(given) == {
