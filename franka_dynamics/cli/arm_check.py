@@ -17,7 +17,7 @@ from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
 from ..arm_io import load_arm
 from ..errors import listed, UrdfWarning
-from ..report import cross_check as report
+from ..report import crosscheck as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
 from ..urdf.plausibility import find_implausible_values, ImplausibleValue
@@ -51,13 +51,13 @@ def run(
         return _descriptions(arm, other, prefix, gravity, json)
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
-        agreement = compare_formulations(description, gravity=gravity, count=states, seed=seed)
-    sentence = f'{arm.title(description)}: {report.agreement_sentence(agreement)}'
-    say(sentence, 'pass' if agreement.passed else 'MISMATCH')
-    say_each(agreement.findings, style='red')
+        result = compare_formulations(description, gravity=gravity, count=states, seed=seed)
+    sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
+    say(sentence, 'pass' if result.passed else 'MISMATCH')
+    say_each(result.findings, style='red')
     doubts, shown = list[ImplausibleValue](), set[str]()
     if is_urdf(arm.arm):
-        found = ', '.join(f'{one}' for one in agreement.urdf)
+        found = ', '.join(f'{one}' for one in result.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
         say(
             "Compared were three formulations of the arm's dynamics and Pinocchio's own reading "
@@ -73,10 +73,10 @@ def run(
     say_each(description.inconsistencies(), 'warning')
     say_each(report.condition_notes(description), 'note')
     if all:
-        show(*report.agreement_tables(agreement))
+        show(*report.crosscheck_tables(result))
     if json:
-        write_json(json, {**report.agreement_as_data(agreement), 'doubts': doubts})
-    return 0 if agreement.passed else 1
+        write_json(json, {**report.crosscheck_as_data(result), 'doubts': doubts})
+    return 0 if result.passed else 1
 
 
 def _is_unknown(other: str, prefix: str | None) -> bool:

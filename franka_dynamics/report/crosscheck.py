@@ -22,16 +22,16 @@ _MAX_CONDITION = 5000.0
 _COPIED = 'gravity states seed passed largest reference differences findings'.split()
 
 
-def agreement_as_data(agreement: CrosscheckResult) -> dict[str, Any]:
+def crosscheck_as_data(result: CrosscheckResult) -> dict[str, Any]:
     """Return the cross-check in JSON's types; NaN and infinite differences become null."""
-    arm = agreement.description
-    data = {name: getattr(agreement, name) for name in _COPIED} | {
+    arm = result.description
+    data = {name: getattr(result, name) for name in _COPIED} | {
         'arm': arm.name,
         'inertial_set': arm.inertial_set,
         'hand': arm.hand,
-        'tolerance': agreement.tolerance,
+        'tolerance': result.tolerance,
         'warnings': arm.inconsistencies(),
-        'urdf': [one._asdict() for one in agreement.urdf],
+        'urdf': [one._asdict() for one in result.urdf],
         'difference': 'largest |a - b| / max(1, largest |b| of the state), b the reference',
         'consistency': [
             {
@@ -44,15 +44,15 @@ def agreement_as_data(agreement: CrosscheckResult) -> dict[str, Any]:
             for joint, link in zip(arm.joint_names, arm.links)
         ],
     }
-    result: dict[str, Any] = to_json_types(data)
-    return result
+    plain: dict[str, Any] = to_json_types(data)
+    return plain
 
 
-def agreement_sentence(agreement: CrosscheckResult) -> str:
+def crosscheck_sentence(result: CrosscheckResult) -> str:
     """Return a sentence with the largest difference between formulations and the states tested."""
     return (
-        f'largest difference from Pinocchio {agreement.largest:.1e}, tolerance '
-        f'{agreement.tolerance:.0e} ({agreement.states} states, seed {agreement.seed})'
+        f'largest difference from Pinocchio {result.largest:.1e}, tolerance '
+        f'{result.tolerance:.0e} ({result.states} states, seed {result.seed})'
     )
 
 
@@ -76,25 +76,25 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 
 
-def agreement_tables(agreement: CrosscheckResult) -> tuple[Table, ...]:
+def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
     """Return two tables: differences from the reference formulation, and unphysical links."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
-        f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '
+        f'largest difference from {result.reference}, relative to max(1, largest |value| of '
         'the state)',
-        ['quantity', *(Header(name, form='.1e') for name in agreement.formulations)],
+        ['quantity', *(Header(name, form='.1e') for name in result.formulations)],
         [
             [
                 f'{quantity} [{units[quantity]}]',
                 *(
-                    Cell(value, '' if value <= agreement.tolerance else 'bad')
+                    Cell(value, '' if value <= result.tolerance else 'bad')
                     for value in row.values()
                 ),
             ]
-            for quantity, row in agreement.differences.items()
+            for quantity, row in result.differences.items()
         ],
     )
-    return quantities, consistency_table(agreement.description)
+    return quantities, consistency_table(result.description)
 
 
 def consistency_table(arm: ArmDescription) -> Table:
