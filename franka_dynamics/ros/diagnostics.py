@@ -302,9 +302,5 @@ class FeedforwardDiagnostics(StatusPublisher):
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._by_joint('{}', arm.limit('effort'))
-        return (Subject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}), (
-            Subject.TORQUE_LIMITS,
-            'OK',
-            arm.name,
-            limits,
-        )
+        model = Subject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}
+        return model, (Subject.TORQUE_LIMITS, 'OK', arm.name, limits)

@@ -65,12 +65,12 @@ def told():
 
 
 def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told):
-    for k in range(2999):
+    for k in range(1499):
         told.take(k, PUSHED)
-    told.cycle(2999, PUSHED)
+    told.cycle(1499, PUSHED)
     command = told.messages('feedforward')[-1]
     assert (tuple(command.name), command.header.frame_id) == (FER.joint_names, 'fer_link0')
-    assert command.header.stamp.nanosec == 2999 and list(command.effort) == told.torque.tolist()
+    assert command.header.stamp.nanosec == 1499 and list(command.effort) == told.torque.tolist()
     # The arm exerts the opposite of the force that acts on it, in the axes of its base.
     torque = told.messages('external_torque')[-1].effort
     np.testing.assert_allclose(torque, PUSHED - FER_GRAVITY, rtol=0, atol=0.02)
@@ -87,7 +87,7 @@ def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told)
     values = told.diagnostics._wrench()[3]
     assert not values['singular'] and values['fz [N]'] > 7.0
     count = len(told.messages('external_torque'))
-    told.cycle(3000, None)
+    told.cycle(1500, None)
     for name in ('external_torque', 'external_wrench', 'external_wrench_covariance'):
         assert len(told.messages(name)) == count
     assert not told.diagnostics._wrench()[3]
