@@ -125,7 +125,7 @@ def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, 
         request = SetParameters.Request(
             parameters=[Parameter(name, value=value).to_parameter_msg()]
         )
-        (result,) = client.ask(SetParameters, 'set_parameters', request).results
+        (result,) = client.call_service(SetParameters, 'set_parameters', request).results
         assert not result.successful and reason in result.reason
     world.arm.send(100)
     np.testing.assert_allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=ATOL_NM)

@@ -60,7 +60,7 @@ class Stack:
 
     def ask(self, kind, service, **fields):
         with NodeClient('/controller_manager', TIMEOUT_S, self.probe.spin) as client:
-            assert client.ask(kind, service, kind.Request(**fields)).ok, (service, fields)
+            assert client.call_service(kind, service, kind.Request(**fields)).ok, (service, fields)
 
     def activate(self, name):
         self.ask(LoadController, 'load_controller', name=name)
