@@ -122,7 +122,7 @@ def load_arm(
     return replace(description.with_payload(body), carried=description.carried + body.mass)
 
 
-def described(arm: ArmDescription | str | Path) -> ArmDescription:
+def as_description(arm: ArmDescription | str | Path) -> ArmDescription:
     """
     Return an arm's description, loaded if its name or file is given.
 
@@ -169,7 +169,7 @@ def save(description: ArmDescription | str | Path, path: str | Path, **words: st
         If the file cannot be written.
 
     """
-    write_text(path, arm_file_text(described(description), **words))
+    write_text(path, arm_file_text(as_description(description), **words))
 
 
 def write_urdf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
@@ -184,7 +184,7 @@ def write_urdf(description: ArmDescription | str | Path, path: str | Path, **opt
         If the file cannot be written.
 
     """
-    write_text(path, urdf_text(described(description), **options))
+    write_text(path, urdf_text(as_description(description), **options))
 
 
 def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
@@ -199,4 +199,4 @@ def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **opt
         If the file cannot be written.
 
     """
-    write_text(path, mjcf_text(described(description), **options))
+    write_text(path, mjcf_text(as_description(description), **options))

@@ -66,12 +66,12 @@ def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) ->
     """
     for name, shape in shapes.items():
         words = f'The {name.replace("_", " ")} of {what}'
-        array = checked(getattr(owner, name), shape, words, error)
+        array = as_array(getattr(owner, name), shape, words, error)
         array.setflags(write=False)
         object.__setattr__(owner, name, array)
 
 
-def checked(
+def as_array(
     given: object, shape: Shape, words: str, error: type[Exception], *, finite: bool = True
 ) -> Array:
     """

@@ -163,7 +163,7 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
 
 
 @contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
+def require_extra(what: str, extra: str) -> Iterator[None]:
     """Raise MissingDependencyError, with the pip command, if an import in the block fails."""
     try:
         yield

@@ -43,7 +43,7 @@ def cross(first: Array, second: Array) -> Array:
     return out
 
 
-def apply(matrix: Array, vector: Array) -> Array:
+def matvec(matrix: Array, vector: Array) -> Array:
     """Return the products of matrices (..., m, k) and vectors (..., k), shape (..., m)."""
     return np.asarray((matrix @ vector[..., None])[..., 0])
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .description import ArmDescription
 from .inertia import LinkInertia
-from ..errors import InertiaError, needing
+from ..errors import InertiaError, require_extra
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
@@ -42,7 +42,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     """
     if link.is_physical():
         return link
-    with needing('The nearest physically consistent parameters need cvxpy', 'identify'):
+    with require_extra('The nearest physically consistent parameters need cvxpy', 'identify'):
         import cvxpy
     # Changes of the ten parameters, in units of the rounding.
     moves = cvxpy.Variable(10)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import checked, freeze
+from ..arrays import as_array, freeze
 from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
@@ -30,7 +30,7 @@ def tensor_from_six(six: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
     tensor = np.empty((3, 3))
-    tensor[_ROWS, _COLUMNS] = tensor[_COLUMNS, _ROWS] = checked(six, (6,), words, InertiaError)
+    tensor[_ROWS, _COLUMNS] = tensor[_COLUMNS, _ROWS] = as_array(six, (6,), words, InertiaError)
     return tensor
 
 
@@ -106,9 +106,9 @@ class LinkInertia:
             read as xx, xy, xz, yy, yz, zz.
 
         """
-        center = checked(center_of_mass, (3,), 'A centre of mass', InertiaError)
+        center = as_array(center_of_mass, (3,), 'A centre of mass', InertiaError)
         tensor = tensor_from_six(inertia) if np.ndim(inertia) == 1 else inertia
-        tensor = checked(tensor, (3, 3), 'An inertia tensor', InertiaError)
+        tensor = as_array(tensor, (3, 3), 'An inertia tensor', InertiaError)
         return cls(mass, mass * center, tensor + parallel_axis_term(mass, center))
 
     @property
@@ -188,7 +188,7 @@ class LinkInertia:
     def from_parameters(cls, parameters: Sequence[float] | Array) -> LinkInertia:
         """Return the link whose `parameters()` are given, shape (10,)."""
         words = f'The ten inertial parameters of a link, {", ".join(PARAMETER_SYMBOLS)},'
-        values = checked(parameters, (10,), words, InertiaError)
+        values = as_array(parameters, (10,), words, InertiaError)
         return cls(values[9], values[6:9], tensor_from_six(values[:6]))
 
     def pseudo_inertia(self) -> Array:

@@ -16,7 +16,7 @@ import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import decode, FieldError, length_rule, read_typed, Vector
-from ..arrays import checked
+from ..arrays import as_array
 from ..errors import DescriptionError, InertiaError, unreadable_file_message
 from ..names import parse_float
 from ..typing import Array
@@ -189,7 +189,7 @@ def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
         return given
     count = 4 if np.size(given) == 4 else len(PAYLOAD_ORDER)
     words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
-    numbers = checked(given, (count,), words, InertiaError)
+    numbers = as_array(given, (count,), words, InertiaError)
     return payload_from_array(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..arrays import broadcast_state_shape
 from ..codegen.equations import array_signature, Quantity
 from ..dynamics.body_tree import BodyTree
@@ -23,7 +23,7 @@ def description_or_tree(
     robot: ArmDescription | BodyTree | str | Path,
 ) -> ArmDescription | BodyTree:
     """Return a tree of bodies or an arm's description, loaded if a name or file is given."""
-    return robot if isinstance(robot, BodyTree) else described(robot)
+    return robot if isinstance(robot, BodyTree) else as_description(robot)
 
 
 class GeneratedModel(ABC):

@@ -13,9 +13,9 @@ import numpy as np
 from .batch_model import BatchModel
 from .traced_model import KernelModel
 from ..codegen.equations import array_signature, Quantity
-from ..errors import needing
+from ..errors import require_extra
 
-with needing('JAX arrays need JAX', 'jax'):
+with require_extra('JAX arrays need JAX', 'jax'):
     import jax
     import jax.numpy as jnp
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from .traced_model import KernelModel
 from ..codegen.equations import Quantity
-from ..errors import JointVectorError, needing
+from ..errors import JointVectorError, require_extra
 
-with needing('Tensors need PyTorch', 'torch'):
+with require_extra('Tensors need PyTorch', 'torch'):
     import torch
 
 

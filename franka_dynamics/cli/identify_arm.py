@@ -13,7 +13,7 @@ from ._console import ProgressBar, say, say_each, show, suggest, write_json
 from ._next_command import next_command
 from ._options import ArmChoice, BagReader, require_not_existing
 from ..arm import available_sets
-from ..errors import ClusterError, needing
+from ..errors import ClusterError, require_extra
 from ..files import write_text
 from ..identification.identify import identify
 from ..identification.options import IdentificationOptions
@@ -129,7 +129,7 @@ def _executor(processes: int, dask: str | None) -> Iterator[Executor | None]:
         with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
             yield pool
         return
-    with needing('Identifying on a cluster needs dask', 'cluster'):
+    with require_extra('Identifying on a cluster needs dask', 'cluster'):
         from distributed import Client
     try:
         client = Client(dask, timeout=_DASK_TIMEOUT_S)

@@ -21,7 +21,7 @@ from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup, with_origins_nearest_parent
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
@@ -157,7 +157,7 @@ def customised_equations(
 
     """
     if not isinstance(description, BodyTree):
-        description = described(description)
+        description = as_description(description)
     columns = chosen_columns(columns, LINK_PARAMETERS * description.n)
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)

@@ -45,7 +45,7 @@ from .state_check import MIN_CLOCK_SET_BACK_S, seconds, StateCheck, StateLimits
 from .terms import StateTerms, TorqueTermModel
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..errors import NotActiveError, SettingsError, StartRefusedError
 from ..typing import Array
 
@@ -99,7 +99,7 @@ class Feedforward:
         soft_gains: float | None = None,
         **settings: Any,
     ) -> None:
-        self.description = arm = described(arm)
+        self.description = arm = as_description(arm)
         if soft_gains is not None:
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         self.limits, self._applied_when_silent = limits or StateLimits(), applied_when_silent

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arrays import checked
+from ..arrays import as_array
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
 
@@ -121,7 +121,7 @@ def checked_points(
 
     def array(name: str, rows: Any, shape: tuple[int | None, ...]) -> Any:
         what = f"The reference's {name}"
-        return None if rows is None else checked(rows, shape, what, ReferenceRefusedError)
+        return None if rows is None else as_array(rows, shape, what, ReferenceRefusedError)
 
     if q is None:
         raise ReferenceRefusedError('The reference has no positions.')

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
-from ..arrays import checked
+from ..arrays import as_array
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError, shortened
 from ..parameter_schema import check, specs
@@ -134,7 +134,7 @@ class Settings:
                 raise SettingsError(f'{name} must be True or False; got {value!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
         numbers = payload_array(given) if isinstance(given, LinkInertia) else given
-        numbers = checked(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
+        numbers = as_array(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
         if len(numbers) == 4:
             numbers = np.append(numbers, np.zeros(6))
         object.__setattr__(self, 'payload', tuple(numbers.tolist()))
@@ -159,7 +159,7 @@ class Settings:
         `payload_from_array` accepts them: a physical body (or zeros), neither too heavy nor too
         far from the flange.
         """
-        return payload_from_array(checked(self.payload, (10,), _PAYLOAD, SettingsError))
+        return payload_from_array(as_array(self.payload, (10,), _PAYLOAD, SettingsError))
 
     def gravity_in_space(self, description: ArmDescription) -> Array:
         """
@@ -174,7 +174,7 @@ class Settings:
             If gravity_vector has another direction than the URDF's mount.
 
         """
-        given = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
+        given = as_array(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
         mount = description.mount[:3, :3]
         if not is_tilted(description):
             return mount @ given
@@ -206,7 +206,7 @@ class Settings:
             description.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:
             raise SettingsError(str(error)) from error
-        gravity = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
+        gravity = as_array(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
         low, high = MIN_EARTH_GRAVITY_M_S2, MAX_EARTH_GRAVITY_M_S2
         off_earth = profile.receiver_adds_gravity and not low <= np.linalg.norm(gravity) <= high
         if off_earth or np.abs(gravity).max() > MAX_GRAVITY_M_S2:
@@ -242,7 +242,7 @@ class Settings:
         self._require_gains(description)
         for spec in (*specs('torque'), *specs('motion')):
             if spec.kind == 'double':
-                value = checked(getattr(self, spec.name), (), spec.name, SettingsError)
+                value = as_array(getattr(self, spec.name), (), spec.name, SettingsError)
                 check(spec, float(value))
         if self.terms.friction and description.friction is None:
             raise SettingsError(
@@ -271,5 +271,5 @@ class Settings:
 def per_joint(name: str, values: Any, n: int) -> Array:
     """Return one value per joint, (n,); raise SettingsError unless given 1 or n finite numbers."""
     words = f'{name} (one number for all joints, or one for each of {n})'
-    gain = checked([values] if np.isscalar(values) else values, (None,), words, SettingsError)
-    return checked(np.resize(gain, n) if len(gain) == 1 else gain, (n,), words, SettingsError)
+    gain = as_array([values] if np.isscalar(values) else values, (None,), words, SettingsError)
+    return as_array(np.resize(gain, n) if len(gain) == 1 else gain, (n,), words, SettingsError)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arrays import checked
+from ..arrays import as_array
 from ..errors import JointVectorError, SettingsError
 from ..typing import Array
 
@@ -219,11 +219,11 @@ class StateCheck:
     ) -> tuple[Array, Array, Array | None]:
         """Return a state as arrays (n,); effort is None if all NaN. Raises JointVectorError."""
         shape, error = self._zero.shape, JointVectorError
-        q = checked(q, shape, 'q', error, finite=False)
-        dq = checked(dq, shape, 'dq', error, finite=False)
+        q = as_array(q, shape, 'q', error, finite=False)
+        dq = as_array(dq, shape, 'dq', error, finite=False)
         if effort is None:
             return q, dq, None
-        measured = checked(effort, shape, 'effort', error, finite=False)
+        measured = as_array(effort, shape, 'effort', error, finite=False)
         return q, dq, None if np.isnan(measured).all() else measured
 
     def stamp_error(self, stamp: float) -> str:
@@ -376,7 +376,7 @@ def seconds(name: str, value: Any, *, finite: bool = True) -> float:
     if type(value) is float and (not finite or math.isfinite(value)):
         return value
     nan = isinstance(value, (float, np.floating)) and not finite  # or infinite
-    return float(checked(value, (), name, JointVectorError, finite=not nan))
+    return float(as_array(value, (), name, JointVectorError, finite=not nan))
 
 
 def _median(values: deque[float]) -> float:

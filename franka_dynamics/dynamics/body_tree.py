@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
-from ..arm_io import described
+from ..arm_io import as_description
 from ..arrays import ComparedByValue, freeze
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
@@ -109,7 +109,7 @@ class BodyTree(ComparedByValue):
 
         Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange.
         """
-        description = described(description)
+        description = as_description(description)
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]
         return cls(

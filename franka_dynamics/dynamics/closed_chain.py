@@ -27,7 +27,7 @@ from .sampling import JointStates
 from ..arm import ArmDescription
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
-from ..spatial import adjoint, apply, inverse_transform, log3
+from ..spatial import adjoint, inverse_transform, log3, matvec
 from ..typing import Array
 
 # Names of `Loop.directions`: the components of the relative twist (v, omega) in the space frame
@@ -284,7 +284,7 @@ class ClosedChain:
         J_p = -_solve(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
-        dq = self._join(dq_a, apply(J_p, dq_a))
+        dq = self._join(dq_a, matvec(J_p, dq_a))
         # The spatial accelerations of a loop's two bodies differ by g ddq + dg/dt dq, with g the
         # loop Jacobian; gravity cancels.
         without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
@@ -301,7 +301,7 @@ class ClosedChain:
         (`tree_dynamics`), where tau_p need not be zero, although passive joints have no motors.
         """
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
-        return apply(reduction, self.tree_dynamics(motion).tau)
+        return matvec(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
         """Return the twists, accelerations, wrenches and joint torques of the cut tree."""

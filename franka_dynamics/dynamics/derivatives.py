@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike
 from .body_tree import as_tree, BASE, BodyTree
 from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
 from ..arm import ArmDescription
-from ..arrays import checked, joint_values
+from ..arrays import as_array, joint_values
 from ..errors import JointVectorError
-from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
+from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
 from ..typing import Array
 
 
@@ -199,20 +199,20 @@ class _Recursion:
         self.ad_rates = ad(rates)
         self.V = tree.sweep_outward(self.inverse, rates[..., None])[..., 0]  # (2)
         # (3), with ad_V (A dq) = -ad_{A dq} V
-        driven = self.ddq[..., None] * tree.twists - apply(self.ad_rates, self.V)
+        driven = self.ddq[..., None] * tree.twists - matvec(self.ad_rates, self.V)
         self.dV = tree.sweep_outward(self.inverse, driven[..., None], upwards[:, None])[..., 0]
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
-            apply(zero_inverse, tree.parent_values(values, base))
+            matvec(zero_inverse, tree.parent_values(values, base))
             for values, base in ((self.V, np.zeros(6)), (self.dV, upwards))
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
         # that the surroundings exert on the tool.
         self.inertias = tree.spatial_inertias()
-        momentum = apply(self.inertias, self.V)
+        momentum = matvec(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
-        needed = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
+        needed = matvec(self.inertias, self.dV) - matvec(np.swapaxes(self.ad_V, -1, -2), momentum)
         self.tool_load = -exerted @ adjoint_inverse(tree.tool)
         needed[..., tree.tool_body, :] += self.tool_load
         self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
@@ -251,8 +251,8 @@ class _Recursion:
     def _outwards(self) -> tuple[Array, Array, Array]:
         """Return displacement, twist and acceleration derivatives (Algorithm 1, lines 5 to 20)."""
         own, A, ad_A = self.own_inverse, self.tree.twists, ad(self.tree.twists)
-        turned = apply(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
-        carried = apply(own, self.dV_before)
+        turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
+        carried = matvec(own, self.dV_before)
         # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
         # ad_{A dq} = ad_{V_i}.
         by_eta = own @ ad(self.V_before) - self.ad_V
@@ -269,7 +269,7 @@ class _Recursion:
             P[..., i, :, eta], P[..., i, :, q] = by_eta[..., i, :, :], turned[..., i, :]
             P[..., i, :, dq] = A[i]
             Q[..., i, :, eta] = again[..., i, :, :]
-            Q[..., i, :, q] = -apply(ad_A[i], carried[..., i, :])  # line 11
+            Q[..., i, :, q] = -matvec(ad_A[i], carried[..., i, :])  # line 11
             Q[..., i, :, dq], Q[..., i, :, ddq] = turned[..., i, :], A[i]  # line 13
         D, P = (self.tree.sweep_outward(self.inverse, one) for one in (D, P))
         return D, P, self.tree.sweep_outward(self.inverse, Q - self.ad_rates @ P)  # line 19
@@ -284,7 +284,7 @@ class _Recursion:
         # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
         # body i's frame.
         displaced = moved - moved @ self.own_inverse
-        turned = apply(moved, self.tree.twists)  # line 26
+        turned = matvec(moved, self.tree.twists)  # line 26
         for i, parent in enumerate(self.tree.parents):
             if parent != BASE:
                 eta, q, *_ = self._columns_of(i)
@@ -354,7 +354,7 @@ def linearize(
     )
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
-        tool_wrench = checked(tool_wrench, (6,), words, JointVectorError)
+        tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)
     at_rest = differentiate(tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench)
     mass = at_rest.tau.by_ddq
     ddq = solve_acceleration(mass, tau - at_rest.motion.tau)

@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm.link_names import link_names
-from ..arm_io import described
-from ..arrays import broadcast_leading, checked, joint_values
+from ..arm_io import as_description
+from ..arrays import as_array, broadcast_leading, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
 from ..names import GRAVITY
 from ..typing import Array
@@ -76,7 +76,7 @@ class DynamicsFormulation(ABC):
     def __init__(
         self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
     ) -> None:
-        self.description = described(description)
+        self.description = as_description(description)
         self._gravity = gravity_vector(gravity)
 
     @abstractmethod
@@ -131,7 +131,7 @@ def gravity_vector(gravity: ArrayLike) -> Array:
 
     """
     words = f'The gravity vector [m/s^2] in the space frame, such as {GRAVITY},'
-    return checked(gravity, (3,), words, JointVectorError)
+    return as_array(gravity, (3,), words, JointVectorError)
 
 
 def frame_index(frame: int | str, robot: HasJoints) -> int:
@@ -207,7 +207,7 @@ def broadcast_states(
     wrench = values.get('wrench')
     if wrench is not None:
         words = 'A wrench, force [N] then moment [N m],'
-        arrays['wrench'] = checked(wrench, (..., 6), words, JointVectorError, finite=finite)
+        arrays['wrench'] = as_array(wrench, (..., 6), words, JointVectorError, finite=finite)
     shape = broadcast_leading({name: array.shape for name, array in arrays.items()})
     return [
         np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()

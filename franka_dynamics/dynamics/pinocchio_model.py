@@ -30,7 +30,7 @@ from .model import (
 )
 from .regressor import chosen_columns, LINK_PARAMETERS
 from ..arm import ArmDescription, JointKind, LinkInertia
-from ..arm_io import described
+from ..arm_io import as_description
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
@@ -178,7 +178,7 @@ class PinocchioModel:
     def __init__(
         self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
     ) -> None:
-        description = self.description = described(description)
+        description = self.description = as_description(description)
         self.model = build_pinocchio(description)
         self.model.gravity.linear = gravity_vector(gravity)
         self._own = threading.local()

@@ -24,7 +24,7 @@ from .derivatives import tree_motion
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
-from ..arrays import checked
+from ..arrays import as_array
 from ..errors import BaseParameterError, InertiaError
 from ..spatial import adjoint_inverse
 from ..typing import Array
@@ -99,7 +99,7 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     words = f'The parameters of {description.name}, ten per link ({", ".join(PARAMETER_SYMBOLS)}),'
     words += ' then rotor inertias or none,'
     count = (LINK_PARAMETERS + (np.size(vector) == (LINK_PARAMETERS + 1) * n)) * n
-    values = checked(vector, (count,), words, InertiaError)
+    values = as_array(vector, (count,), words, InertiaError)
     links = values[: LINK_PARAMETERS * n].reshape(n, LINK_PARAMETERS)
     joints = description.joints
     if len(values) > LINK_PARAMETERS * n:

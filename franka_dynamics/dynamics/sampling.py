@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..errors import SettingsError
 from ..typing import Array
 
@@ -58,7 +58,7 @@ def sample_states(
     """
     if not isinstance(count, (int, np.integer)) or count < 0:
         raise SettingsError(f'The number of states is {count!r}; give a whole number, 0 or more.')
-    description = described(description)
+    description = as_description(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
     lower = np.where(lower < -_MAX_LIMIT, -np.inf, lower)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from .newton_euler import NewtonEulerModel
 from ..arm import ArmDescription, LinkInertia
-from ..arm_io import described
+from ..arm_io import as_description
 from ..typing import Array
 
 
@@ -83,7 +83,7 @@ def space_inertias(
         If q does not have shape (n,) or is not finite.
 
     """
-    description = described(description)
+    description = as_description(description)
     poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
     return tuple(
         SpaceInertia.from_link(link, pose) for link, pose in zip(description.links, poses)

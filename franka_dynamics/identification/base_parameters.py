@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import (
@@ -289,7 +289,7 @@ def base_parameters(
 
     """
     if not isinstance(description, BodyTree):
-        description = described(description)
+        description = as_description(description)
     vectors = gravity_vectors(gravity)
     vectors.setflags(write=False)
     rotors = parameter_vector(description, rotor_inertia=True)[LINK_PARAMETERS * description.n :]

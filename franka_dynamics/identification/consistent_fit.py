@@ -23,7 +23,7 @@ from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
 from ..dynamics.regressor import LINK_PARAMETERS, parameter_vector, with_parameter_vector
-from ..errors import IdentificationError, needing
+from ..errors import IdentificationError, require_extra
 from ..typing import Array
 
 _MASS = LINK_PARAMETERS - 1
@@ -59,7 +59,7 @@ def fit_consistent(
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if cvxpy is
     not installed.
     """
-    with needing('The physically consistent fit needs cvxpy', 'identify'):
+    with require_extra('The physically consistent fit needs cvxpy', 'identify'):
         import cvxpy
     cp: Any = cvxpy
     applied = max(regularization, _MIN_REGULARIZATION)

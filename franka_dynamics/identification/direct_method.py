@@ -38,7 +38,7 @@ from .base_parameters import (
 )
 from ..arm import ArmDescription, Convention, JointKind
 from ..arm.dh_conversion import in_modified_convention
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import BaseParameterError
@@ -157,7 +157,7 @@ def direct_base_parameters(
 
     Raises BaseParameterError if gravity has another shape or is not finite.
     """
-    arm = in_modified_convention(described(arm))
+    arm = in_modified_convention(as_description(arm))
     steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     columns, found = regroup_parameters(arm, modified_dh_rows(arm), steps)
     matrix = found.astype(float)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from ..arm import ArmDescription, LinkInertia
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_model import PINOCCHIO_PARAMETER_ORDER, PinocchioModel
 from ..dynamics.regressor import LINK_PARAMETERS
@@ -42,7 +42,7 @@ def energy_regressors(
     Rotors are not included; they would add 1/2 Ia_i dq_i^2 to E and nothing to U. Raises
     JointVectorError if a vector has the wrong shape or a value is not finite.
     """
-    description = described(description)
+    description = as_description(description)
     links = (LinkInertia.zero(),) * description.n
     arm = PinocchioModel(replace(description, links=links), gravity)
     stacks = broadcast_states(description, q=q, dq=dq)

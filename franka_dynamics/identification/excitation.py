@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .excitation_problem import ExcitationProblem, soft_min
-from ..errors import IdentificationError, needing
+from ..errors import IdentificationError, require_extra
 from ..typing import Array
 
 HARMONICS = 5  # number of sines, and of cosines, of each joint
@@ -250,7 +250,7 @@ def _improve(
     report: Callable[[int], None],
 ) -> FourierTrajectory:
     """Return the motion at which SLSQP ends; `report` is called with the iteration's number."""
-    with needing('Optimising a trajectory needs scipy', 'identify'):
+    with require_extra('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
     shapes = np.array(basis(start.period, _times(_SAMPLES, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.

@@ -48,7 +48,7 @@ from .sources import (
 )
 from .verdict import judge
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
@@ -143,7 +143,7 @@ def identify(
 
     """
     asked = IdentificationOptions() if options is None else options
-    start = described(start)
+    start = as_description(start)
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
@@ -161,7 +161,7 @@ def identify(
     if len(learnt) >= _RUNS_AS_FOLDS:
         learnt = [one.as_fold(k % FOLDS) for k, one in enumerate(learnt)]
     every = reduce(add, [*learnt, *tested])
-    sets = [described(one) for one in published] or [start]
+    sets = [as_description(one) for one in published] or [start]
     prior, *held = (Prior.centered_at(one, model, every.max_torque) for one in (start, *sets))
     fitting = partial(_fit, prior, held, start, asked.regularization, unit)
     whole = reduce(add, learnt)

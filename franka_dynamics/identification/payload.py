@@ -21,7 +21,7 @@ from .prior import Prior, with_minimum_gyration
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import IdentificationError
@@ -117,7 +117,7 @@ def identify_payload(
     """
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
-    arm = described(arm)
+    arm = as_description(arm)
     model = TorqueModel.of(arm, gravity=gravity)
     both = [*without, *loaded]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)

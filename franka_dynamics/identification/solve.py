@@ -14,7 +14,7 @@ import numpy as np
 
 from .gram_sums import GramSums
 from .prior import Prior, prior_error_covariance, starting_set_precision, StartingSetPrecision
-from ..errors import needing
+from ..errors import require_extra
 from ..typing import Array
 
 # Filtered samples per independent sample. The filter alone makes it 5 at 30 Hz and 3 Hz; errors of
@@ -50,7 +50,7 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     Friction dissipates, as in the consistent fit. Raises MissingDependencyError if scipy is not
     installed.
     """
-    with needing('Fitting friction needs scipy', 'identify'):
+    with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(prior.sqrt_precision)
     triangle, effort = equations(sums, prior, noise)

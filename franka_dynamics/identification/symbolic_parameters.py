@@ -31,11 +31,11 @@ from .direct_method import (
     regroupable_combinations,
 )
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
-from ..errors import needing
+from ..errors import require_extra
 
-with needing('Base parameters in symbols need sympy', 'symbolic'):
+with require_extra('Base parameters in symbols need sympy', 'symbolic'):
     import sympy as sp
 
 # Lengths equal within _SAME, relative, share one symbol. A coefficient within _SAME, absolute, of
@@ -107,7 +107,7 @@ def symbolic_base_parameters(
 
     Arguments and errors are those of `direct_base_parameters`.
     """
-    arm = described(arm)
+    arm = as_description(arm)
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     rows, values = _symbols(modified_dh_rows(arm))

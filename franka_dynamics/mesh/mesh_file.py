@@ -12,7 +12,7 @@ import numpy as np
 
 from .mesh import TriangleMesh
 from .solid_check import connected_components, find_defects
-from ..errors import MeshError, needing
+from ..errors import MeshError, require_extra
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 SUFFIXES = ('.stl', '.obj', '.ply')
@@ -76,7 +76,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
 
 def _read(path: Path) -> tuple[Any, list[str]]:
     """Return trimesh's mesh in the file's unit with coinciding vertices merged, and notes."""
-    with needing('Reading a mesh file needs trimesh', 'mesh'):
+    with require_extra('Reading a mesh file needs trimesh', 'mesh'):
         import trimesh
     if path.suffix.lower() not in SUFFIXES:
         raise MeshError(
@@ -137,7 +137,7 @@ def _repaired(raw: Any) -> list[str]:
         raw.update_faces(unique)
         notes.append(f'repair: {int((~unique).sum())} repeated faces were removed')
     before = np.array(raw.faces)
-    with needing('Repairing a mesh needs networkx', 'mesh'):  # trimesh imports it here
+    with require_extra('Repairing a mesh needs networkx', 'mesh'):  # trimesh imports it here
         repair.fix_winding(raw)
         flipped = int((np.asarray(raw.faces) != before).any(axis=1).sum())
         repair.fill_holes(raw, use_fan=True)

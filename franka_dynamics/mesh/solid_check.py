@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .mesh import mesh_volume, TriangleMesh
-from ..errors import MeshError, needing
+from ..errors import MeshError, require_extra
 from ..spatial import cross
 from ..typing import Array
 
@@ -193,7 +193,7 @@ def _crossing_pairs(mesh: TriangleMesh) -> int:
 
 
 def _libigl(module: str) -> Any:
-    with needing('Checking whether a mesh bounds a solid needs libigl', 'mesh'):
+    with require_extra('Checking whether a mesh bounds a solid needs libigl', 'mesh'):
         return importlib.import_module(module)
 
 

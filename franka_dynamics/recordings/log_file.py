@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MissingDependencyError, needing, RecordingError
+from ..errors import MissingDependencyError, RecordingError, require_extra
 from ..typing import Array
 
 _MAX_LISTED_NAMES = 24  # largest number of names listed in a message
@@ -226,7 +226,7 @@ def _read_file(path: str | Path) -> LogColumns:
 
 def import_library(name: str, file: Path) -> Any:
     """Import and return an optional library; MissingDependencyError names the pip extra."""
-    with needing(f'{file}: reading or writing {file.suffix} takes {name}', 'logs'):
+    with require_extra(f'{file}: reading or writing {file.suffix} takes {name}', 'logs'):
         return import_module(name)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .options import SignalOptions
 from .recording import Recording, require_effort
-from ..errors import needing, RecordingError
+from ..errors import RecordingError, require_extra
 from ..typing import Array
 
 # Order of the Butterworth filter, in effect 4: it is applied forwards and backwards.
@@ -313,6 +313,6 @@ def _sample(known_at: Array, values: Array, time: Array) -> Array:
 
 
 def _scipy_signal() -> Any:
-    with needing('Filtering recordings needs scipy', 'replay'):
+    with require_extra('Filtering recordings needs scipy', 'replay'):
         from scipy import signal
     return signal

@@ -19,8 +19,8 @@ from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
 from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, UNCLOSED_BAG_HINT
 from .unclosed import is_unclosed, mcap_in_folder, RECOVERED_REMARK
 from ..arm import ArmDescription
-from ..arm_io import described
-from ..errors import needing, RecordingError
+from ..arm_io import as_description
+from ..errors import RecordingError, require_extra
 from ..files import naming_output_file
 from ..typing import Array
 
@@ -184,7 +184,7 @@ def read_pieces(
     """
     if stamps not in STAMP_KINDS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMP_KINDS)}.')
-    given = described(joints) if isinstance(joints, (str, Path)) else joints
+    given = as_description(joints) if isinstance(joints, (str, Path)) else joints
     names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
     bag = Path(path).expanduser()
     with open_bag(bag) as (reader, deserialize):
@@ -434,7 +434,7 @@ def write_bag(
         raise RecordingError(
             f'{bag} exists already; a bag is never overwritten. Remove it or choose another name.'
         )
-    with needing('Writing bags needs rosbags', 'replay'):
+    with require_extra('Writing bags needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
     types = get_typestore(Stores.ROS2_JAZZY)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .unclosed import closed_copy, is_unclosed, mcap_in_folder
-from ..errors import MissingDependencyError, needing, RecordingError
+from ..errors import MissingDependencyError, RecordingError, require_extra
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
@@ -39,7 +39,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     bag is missing or damaged, also while the caller reads messages; MissingDependencyError if
     rosbags is not installed.
     """
-    with needing('Reading bags needs rosbags', 'replay'):
+    with require_extra('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
     inside = list(bag.iterdir()) if bag.is_dir() else [bag] if bag.exists() else []

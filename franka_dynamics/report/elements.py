@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .table import Table
-from ..errors import needing
+from ..errors import require_extra
 from ..files import atomic_write
 from ..typing import Array
 
@@ -60,7 +60,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 def figure_of_size(size: tuple[float, float]) -> Any:
     """Return an empty figure of (width, height) [inches]; no window system is needed."""
-    with needing('Plots need matplotlib', 'replay'):
+    with require_extra('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
     return Figure(figsize=size, layout='constrained')
 

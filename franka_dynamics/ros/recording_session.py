@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointStateReader
 from .topic_listener import TopicListener
-from ..errors import JointStateError, needing
+from ..errors import JointStateError, require_extra
 from ..files import naming_output_file
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
@@ -141,7 +141,7 @@ def record(
     without their namespace. `keep_running` is called with the progress ten times a second. Raises
     MissingDependencyError if rosbags is not installed, OutputError if the disk is full.
     """
-    with needing('Recording needs rosbags', 'replay'):
+    with require_extra('Recording needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP

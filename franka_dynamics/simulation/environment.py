@@ -15,14 +15,14 @@ import numpy as np
 
 from .mujoco_model import import_mujoco, TIMESTEP_S
 from ..arm.shapes import load_shapes
-from ..arm_io import described
+from ..arm_io import as_description
 from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
-from ..errors import needing, ReferenceRefusedError
+from ..errors import ReferenceRefusedError, require_extra
 from ..typing import Array
 from ..urdf.writer import mjcf_text
 
-with needing('The environment needs gymnasium', 'gym'):
+with require_extra('The environment needs gymnasium', 'gym'):
     import gymnasium
     from gymnasium import spaces
 
@@ -72,7 +72,7 @@ class FrankaReach(gymnasium.Env):
         self, arm: Any = 'fr3', *, feedforward: bool = True, render_mode: str | None = None
     ) -> None:
         self._mujoco = import_mujoco()
-        self.arm, self.render_mode = described(arm), render_mode
+        self.arm, self.render_mode = as_description(arm), render_mode
         self._renderer: Any = None
         shapes = load_shapes(self.arm.name)
         self.model = self._mujoco.MjModel.from_xml_string(

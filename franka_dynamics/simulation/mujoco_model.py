@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
-from ..errors import needing
+from ..errors import require_extra
 from ..urdf.writer import mjcf_text
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _STOP_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 def import_mujoco() -> Any:
     """Return the mujoco module; raise MissingDependencyError if it is not installed."""
-    with needing('The simulated arm needs MuJoCo', 'sim'):
+    with require_extra('The simulated arm needs MuJoCo', 'sim'):
         import mujoco
     return mujoco
 

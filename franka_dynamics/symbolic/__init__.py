@@ -8,7 +8,7 @@ equations of dynamics/ or codegen/, so that their models can be compared with bo
 other arms are the program of codegen/, which takes its bodies from dynamics.body_tree.
 """
 
-from ..errors import needing
+from ..errors import require_extra
 
-with needing('Derivations in symbols need sympy', 'symbolic'):
+with require_extra('Derivations in symbols need sympy', 'symbolic'):
     import sympy as _sympy  # noqa: F401

@@ -14,7 +14,7 @@ from .comparison import compare_descriptions, Comparison
 from .published import nearest_set, published_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf
@@ -90,9 +90,9 @@ def read_pair(
         if is_urdf(first):
             # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
             return read_pair(second, first, prefix=prefix)
-        return described(first), described(second)
+        return as_description(first), as_description(second)
     if first is not None:
-        first = described(first)
+        first = as_description(first)
     document = (
         parse_urdf(f'{second}'.strip())
         if is_urdf_text(second)

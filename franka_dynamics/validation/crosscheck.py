@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from .pinocchio_urdf_model import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
-from ..arm_io import described
+from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -215,7 +215,9 @@ def compare_formulations(
         If there are no states.
 
     """
-    return _compare(described(description), gravity, count, seed, tuple(FORMULATIONS), QUANTITIES)
+    return _compare(
+        as_description(description), gravity, count, seed, tuple(FORMULATIONS), QUANTITIES
+    )
 
 
 def crosscheck(
@@ -232,7 +234,7 @@ def crosscheck(
     configured. Arguments, result and errors are those of `compare_formulations`.
     """
     names = ('Pinocchio', 'Newton-Euler')
-    return _compare(described(description), gravity, count, seed, names, _OF_THE_NODE)
+    return _compare(as_description(description), gravity, count, seed, names, _OF_THE_NODE)
 
 
 def _compare(

@@ -20,7 +20,7 @@ import numpy as np
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import needing, RobotError
+from ..errors import require_extra, RobotError
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
 # over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by
@@ -76,7 +76,7 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
         If pylibfranka is not installed.
 
     """
-    with needing("the robot's control interface", 'fci'):
+    with require_extra("the robot's control interface", 'fci'):
         import pylibfranka
     try:
         answer = subprocess.run(

@@ -15,7 +15,7 @@ from .meshes import ArmMeshes
 from .scene import ArmScene, Column, torque_table, ViewState
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..errors import needing, OutputError
+from ..errors import OutputError, require_extra
 from ..recordings.preprocessing import Motion
 
 
@@ -43,7 +43,7 @@ class Window:
     def __init__(
         self, description: ArmDescription, host: str = '127.0.0.1', port: int = 8080
     ) -> None:
-        with needing('The live view needs viser', 'view'):
+        with require_extra('The live view needs viser', 'view'):
             import viser
         try:
             # viser opens its port in a thread, and waits for ever if that fails, so some port of
