@@ -71,7 +71,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'changes by at most {} N m/s: {} N m from one message',
                 (limits.MAX_TORQUE_RATE, 1e-3 * limits.MAX_TORQUE_RATE),
             ),
-            ('until the joint moves by {} mrad', (1e3 * joint_trial.MOVED,)),
+            ('until the joint moves by {} mrad', (1e3 * joint_trial.MIN_MOTION,)),
             ('the torque ramps up within {} s', (control_law.RAMP_S,)),
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
@@ -150,7 +150,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('At most {} points', (request.MAX_POINTS,)),
             ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE_RAD,)),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
-            ('for {} s or until the next', (reference.SETPOINT_TIMEOUT_CANDIDATES_S[0],)),
+            ('for {} s or until the next', (reference.SETPOINT_TIMEOUT_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_AVERAGED,)),
             (
                 'starts {} ms after its arrival',

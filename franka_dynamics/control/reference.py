@@ -24,21 +24,19 @@ from ..typing import Array
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
 # takes longer, the next lead time is tried.
 PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
-# A set-point with velocity that is not replaced within the first time-out is braked to rest;
-# within a later one if the limits demand it.
-SETPOINT_TIMEOUT_CANDIDATES_S = (0.1, 0.025, 0.001)
+# A set-point with velocity that is not replaced within the time-out is braked to rest; at once, if
+# the limits demand it.
+SETPOINT_TIMEOUT_S = 0.1
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE_RAD = 0.1
-# A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MAX_MISSING periods.
-STREAM_TIMEOUT_S = 0.5
-_MAX_MISSING = 4.0
+STREAM_TIMEOUT_S = 0.5  # a stream ends if no point came for this time
 # Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
-# Chunks of points at least _SLOW_S [s] apart that replace another motion are asked about when
-# _MAX_SLOW come in a row: at 10 to 100 Hz points are 10 to 100 ms apart.
-_SLOW_S, _MAX_SLOW = 10.0, 3
+# Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
+# to 100 Hz points are 10 to 100 ms apart.
+_MIN_DOUBTFUL_GAP_S = 10.0
 _MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
 # How to correct a motion that begins too far away.
@@ -103,7 +101,7 @@ class Reference:
         self._arm, self.motion = arm, motion
         self.events: deque[ReferenceEvent] = deque(maxlen=_MAX_EVENTS)
         self.counts = dict.fromkeys(ReferenceState, 0)
-        self._numbers = self._slow = 0  # references; slow chunks in a row
+        self._numbers, self._doubted = 0, False  # references; whether their times were doubted
         self._stamp: float | None = None  # of the latest joint state
         self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
         self._stream: list[_Point] = []
@@ -193,7 +191,7 @@ class Reference:
 
         """
         points = checked_points(self._arm, q, times, dq, ddq, start)
-        single, streamed = times is None, times is None and dq is None
+        single = times is None
         self._warn_of_milliseconds(points.times)
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
@@ -211,23 +209,24 @@ class Reference:
                     self._require_near(
                         measured_q, desired, 'The arm stands where it is not desired'
                     )
-                stream = _continued(self._stream, stamp, points.q) if streamed else []
-                begin = stamp if single else stamp + lead
+                stream: list[_Point] = []
                 try:
-                    if streamed:
-                        planned = self._stream_motion(stream, present, stamp, lead)
-                    elif single:
+                    if not single:
+                        planned = self._trajectory_motion(points, present, stamp + lead)
+                    elif dq is not None:
                         planned = self._setpoint_motion(points, present, stamp)
                     else:
-                        planned = self._trajectory_motion(points, present, begin)
+                        stream = _continued(self._stream, stamp, points.q)
+                        planned = self._stream_motion(stream, present, stamp, lead)
                 except LimitExceededError as error:
+                    begin = stamp if single else stamp + lead
                     since = present.zero + error.time - (begin if start is None else start)
                     raise LimitExceededError(error.what, since) from None
                 with self._lock:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     # A set-point with velocity begins at its stamp, however late.
-                    if (single and not streamed) or (self._stamp or stamp) <= planned.begin:
+                    if (single and not stream) or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
                         self._begin(planned, present, goal_id, single)
                         return planned
@@ -255,13 +254,13 @@ class Reference:
     # Planning ----------------------------------------------------------------------------------
     def _warn_of_milliseconds(self, times: Array | None) -> None:
         gaps = np.diff([] if times is None else times)
-        slow = self.active and len(gaps) and gaps.min() >= _SLOW_S
-        self._slow = self._slow + 1 if slow else 0
-        if self._slow == _MAX_SLOW:
+        slow = self.active and len(gaps) and gaps.min() >= _MIN_DOUBTFUL_GAP_S
+        if slow and not self._doubted:
+            self._doubted = True
             _LOG.warning(
-                'Chunks of points %g s or more apart replace each other: are their times '
-                'milliseconds? Give seconds.',
-                _SLOW_S,
+                'Points %g s or more apart replace a motion: are their times milliseconds? Give '
+                'seconds.',
+                _MIN_DOUBTFUL_GAP_S,
             )
 
     def _require_near(self, q: Array, other: Array, what: str) -> None:
@@ -285,7 +284,7 @@ class Reference:
         self._require_near(q, present.at(stamp).q, _AWAY)
         state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
         motion = Trajectory(np.array([stamp - present.zero]), state, present.zero)
-        return motion.coasting(self._arm, SETPOINT_TIMEOUT_CANDIDATES_S)
+        return motion.coasting(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S))
 
     def _stream_motion(
         self, stream: list[_Point], present: Trajectory, stamp: float, lead: float
@@ -386,7 +385,7 @@ def _continued(points: list[_Point], stamp: float, q: Array) -> list[_Point]:
     """Return a stream after one more point, or a new one if the last point is too old."""
     period = _line(points)[1] if points else 0.0
     since = stamp - points[-1][1] if points else np.inf
-    if since > max(STREAM_TIMEOUT_S, _MAX_MISSING * period):
+    if since > STREAM_TIMEOUT_S:
         return [(0, stamp, q)]
     steps = max(1, round(since / period)) if period else 1
     return [*points[1 - _KEPT :], (points[-1][0] + steps, stamp, q)]

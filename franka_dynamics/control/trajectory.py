@@ -24,9 +24,8 @@ BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 # at most _AVERAGED times. Those of a chunk or a trajectory move by at most MAX_AVERAGED in all
 # [rad or m].
 _AVERAGED, MAX_AVERAGED = 6, 0.02
-# A stream that is joined slowly falls behind: before its points are averaged, only the first
-# _STREAM_FADES durations are tried, and it may use _STREAM_SHARE times the limit of acceleration.
-_STREAM_FADES, _STREAM_SHARE = 5, 2.0
+# A stream that is joined slowly falls behind: only the first _STREAM_FADES durations are tried.
+_STREAM_FADES = 5
 _SLACK = 1e-6  # for motions that just reach a limit, with rounding [rad, rad/s, rad/s^2]
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLES, _MIN_PER_SEGMENT = 400, 12
@@ -105,22 +104,20 @@ class Trajectory:
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
-    def require_within(
-        self, arm: ArmDescription, share: float = 1.0, until: float = np.inf
-    ) -> Trajectory:
+    def require_within(self, arm: ArmDescription, until: float = np.inf) -> Trajectory:
         """
         Return the motion if it keeps to the arm's limits.
 
         Raises LimitExceededError that names the joint and the limit if a segment that begins
-        earlier than `until`, a time after `zero` [s], leaves the limits of position or velocity
-        (at its position), or `share` times the limit of acceleration.
+        earlier than `until`, a time after `zero` [s], leaves the limits of position, of velocity
+        (at its position) or of acceleration.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < until]
         samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_PER_SEGMENT))
         since = np.outer(h, samples)
         states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
         q, dq, ddq = np.moveaxis(states, 2, 0)
-        most = share * arm.limit('acceleration')
+        most = arm.limit('acceleration')
         for name, per, values, low, high in (
             ('position', '', q, arm.limit('lower'), arm.limit('upper')),
             ('velocity', '/s', dq, *arm.velocity_bounds(q)),
@@ -137,13 +134,9 @@ class Trajectory:
                 )
         return self
 
-    def braked(self, arm: ArmDescription, share: float = 1.0) -> Trajectory:
-        """
-        Return the motion, brought to rest if it moves at its last state.
-
-        It may use `share` times the limits of acceleration, the braking the limits themselves.
-        """
-        self.require_within(arm, share)
+    def braked(self, arm: ArmDescription) -> Trajectory:
+        """Return the motion, within the arm's limits brought to rest if it moves at its end."""
+        self.require_within(arm)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
         if np.abs(dq).max() <= _SLACK:
@@ -176,7 +169,6 @@ class Trajectory:
         arm: ArmDescription,
         present: Trajectory,
         begin: float,
-        share: float = 1.0,
         fades: Iterable[float] = BLEND_DURATIONS_S,
     ) -> Trajectory:
         """
@@ -184,7 +176,7 @@ class Trajectory:
 
         If its first point comes late enough, the arm moves there from its present state. Otherwise
         the distance between the present motion and this one, with its rates, is added to this one
-        and fades to zero. This motion is within `share` times the limits.
+        and fades to zero.
         """
         motion, now, early = self, present.at_times(begin), self.times[0] - begin
         if early > 0.0:
@@ -203,7 +195,7 @@ class Trajectory:
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
             faded = Trajectory(times, states, self.zero)
-            return faded.require_within(arm, share, max(ends[1], self.times[0]))
+            return faded.require_within(arm, max(ends[1], self.times[0]))
 
         return _first_allowed(faded, fades)
 
@@ -221,29 +213,24 @@ def through_points(
     """
     before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
 
-    def attempt(option: tuple[Array, bool, float]) -> Trajectory:
-        points, stops, share = option
+    def attempt(option: tuple[Array, bool]) -> Trajectory:
+        points, stops = option
         at = times[-len(points) :]
-        motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm, share)
-        fades = (
-            BLEND_DURATIONS_S[:_STREAM_FADES]
-            if streamed and len(points) > 1
-            else BLEND_DURATIONS_S
-        )
-        return motion.joined(arm, present, begin, share, fades)
+        motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm)
+        fades = _STREAM_FADES if streamed and len(points) > 1 else None
+        return motion.joined(arm, present, begin, BLEND_DURATIONS_S[:fades])
 
-    def attempts() -> Iterator[tuple[Array, bool, float]]:
-        for share in (1.0, _STREAM_SHARE) if streamed else (1.0,):
-            points = q.copy()
-            for _ in range(_AVERAGED + 1):
-                if streamed or np.abs(points - q).max() <= MAX_AVERAGED:
-                    for stops in (False,) if streamed else (True, False):
-                        yield points.copy(), stops, share
-                # Each point comes halfway to the line of its neighbours.
-                lines = (after * points[:-2] + before * points[2:]) / (before + after)
-                points[1:-1] = (points[1:-1] + lines) / 2.0
+    def attempts() -> Iterator[tuple[Array, bool]]:
+        points = q.copy()
+        for _ in range(_AVERAGED + 1):
+            if streamed or np.abs(points - q).max() <= MAX_AVERAGED:
+                for stops in (False,) if streamed else (True, False):
+                    yield points.copy(), stops
+            # Each point comes halfway to the line of its neighbours.
+            lines = (after * points[:-2] + before * points[2:]) / (before + after)
+            points[1:-1] = (points[1:-1] + lines) / 2.0
         if streamed:
-            yield q[-1:], True, _STREAM_SHARE
+            yield q[-1:], True
 
     return _first_allowed(attempt, attempts())
 
