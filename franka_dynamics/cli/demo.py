@@ -76,7 +76,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
         else:
             bag = folder / 'plant_bag'
             write_recording(recording, bag)
-            second = inexact_model_report({name: error for name, (_, error) in errors.items()})
+            second = inexact_model_report(errors)
             plot_inexact_model(errors, folder / 'inexact_model.png')
         write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'

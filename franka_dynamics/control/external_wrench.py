@@ -35,9 +35,6 @@ CHARACTERISTIC_LENGTH_M = 0.2
 # corresponds to a force above this, or to a moment above this times CHARACTERISTIC_LENGTH_M.
 MAX_FORCE_STD_N = 20.0
 _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
-# Smaller singular values of the weighted J^T [1/N] count as this one in the covariance. A standard
-# deviation of a million newtons means that the direction is not observable.
-_MIN_SINGULAR_VALUE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +125,8 @@ class WrenchEstimator:
         damped = np.maximum(squares, MAX_FORCE_STD_N**-2)
         seen = directions.T @ (weighed.T @ (torque / self.torque_std))
         wrench = directions @ (seen / damped) / self._scale
-        known = np.maximum(squares, _MIN_SINGULAR_VALUE**2) ** -0.5
+        # The eigenvalue of an unobservable direction is zero but for rounding.
+        known = np.maximum(squares, np.finfo(float).eps * squares[-1]) ** -0.5
         spread = directions * known / self._scale[:, None]
         return ExternalWrench(
             wrench,

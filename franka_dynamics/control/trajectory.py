@@ -26,11 +26,11 @@ BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 _AVERAGED, MAX_AVERAGED = 6, 0.02
 # A stream that is joined slowly falls behind: only the first _STREAM_FADES durations are tried.
 _STREAM_FADES = 5
-_SLACK = 1e-6  # for motions that just reach a limit, with rounding [rad, rad/s, rad/s^2]
+# Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
+_SLACK = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLES, _MIN_PER_SEGMENT = 400, 12
 _MIN_SEGMENT_S = 1e-4
-_JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s]
 # Factors and exponents of the powers of t in position, velocity and acceleration.
 _FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
 _EXPONENTS = np.maximum(0, np.arange(6) - np.arange(3)[:, None])
@@ -186,7 +186,7 @@ class Trajectory:
             before = Trajectory(np.array([begin]), first[None], self.zero)
             motion = before.then(self.times, self.states)
         distance = now - motion.at_times(begin)
-        distance *= np.abs(distance[:2]).max() > _JOINED  # accelerations may step
+        distance *= np.abs(distance[:2]).max() > _SLACK  # accelerations may step
 
         def faded(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])

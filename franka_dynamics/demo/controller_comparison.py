@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .metrics import TrackingError
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
@@ -124,7 +125,6 @@ _SETTLE_S = 1.0
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
 Progress = Callable[[str, float], None]
-Error = tuple[Array, Array]
 
 
 def compare_controllers(
@@ -132,7 +132,7 @@ def compare_controllers(
     motion: float = 10.0,
     amplitude: float = 0.5,
     progress: Progress = lambda *_: None,
-) -> tuple[Recording, dict[str, Error]]:
+) -> tuple[Recording, dict[str, TrackingError]]:
     """
     Identify a random plant from a recording, and compare three controllers on one motion.
 
@@ -193,7 +193,7 @@ def _follow(
     gains: tuple[Array, Array],
     request: TrajectoryRequest,
     terms: Terms,
-) -> tuple[Recording, Error]:
+) -> tuple[Recording, TrackingError]:
     """Follow a motion on the plant with one controller; return recording and tracking error."""
     simulation = ArmSimulation(plant.arm, plant.settings)
     kp, kd = (tuple(gain) for gain in gains)

@@ -17,23 +17,8 @@ from ..typing import Array
 _STEPS_PER_POINT = 10  # simulation steps per point of the picture: a hundred points per second
 
 
-@dataclass(frozen=True, eq=False)
-class Tracking:
-    """Desired and measured positions (t, n) [rad] of a motion, at times since its start (t,)."""
-
-    time: Array
-    desired: Array
-    measured: Array
-
-    @property
-    def error(self) -> Array:
-        """Desired minus measured position, shape (t, n) [rad]."""
-        return self.desired - self.measured
-
-    @property
-    def rms(self) -> float:
-        """Root mean square of the error over time and joints [rad]."""
-        return float(np.sqrt(np.mean(self.error**2)))
+# Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
+TrackingError = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +27,14 @@ class DemoMetrics:
     Results of a demonstration: angles [rad], times [s] and the whole run's effort [N m].
 
     `held` is how long the arm was held, `drift` the largest deviation of any joint from its
-    position at the start of that.
+    position at the start of that. `errors` are the tracking errors by the name of the terms that
+    were commanded, those with feedforward last; `desired`, (k, n), is what that motion followed.
     """
 
     held: float
     drift: float
-    with_feedforward: Tracking
-    gravity_only: Tracking
+    errors: dict[str, TrackingError]
+    desired: Array
     effort_time: Array
     effort: Array
 
@@ -65,14 +51,18 @@ def demo_metrics(
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.
     """
-    during = _during(steps.time, *hold)
-    positions, first, second = steps.q[during], *(_tracking(steps, one) for one in motions)
+    during, stamps = _during(steps.time, *hold), np.asarray(1e-9 * steps.stamp_ns, dtype=float)
+    positions, errors = steps.q[during], {}
+    for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
+        followed = _during(stamps, motion.begin, motion.end)
+        desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
+        errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
     every = slice(None, None, _STEPS_PER_POINT)
     return DemoMetrics(
         float(np.ptp(steps.time[during])),
         float(np.abs(positions - positions[0]).max()),
-        first,
-        second,
+        errors,
+        desired,
         steps.time[every],
         steps.effort[every],
     )
@@ -83,13 +73,6 @@ def _during(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
     if not during.any():
         raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')
     return during
-
-
-def _tracking(steps: Recording, motion: Trajectory) -> Tracking:
-    stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
-    during = _during(stamps, motion.begin, motion.end)
-    desired = motion.at_times(stamps[during] - motion.zero)[:, 0]
-    return Tracking(stamps[during] - motion.begin, desired, steps.q[during])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .metrics import DemoMetrics, DemoRates
+from .metrics import DemoMetrics, DemoRates, TrackingError
 from ..files import write_text
 from ..report.elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, RESIDUAL_COLOR, save
 from ..report.table import Cell, json_text, Table
@@ -78,16 +78,13 @@ def demo_report(
     relative above 1 N m], `errors` are the error messages of this node and of the simulated arm,
     and `failed` says whether the simulated arm reported an error or a node ended with one.
     """
-    feedforward, gravity = metrics.with_feedforward.rms, metrics.gravity_only.rms
-    bound = MAX_TRACKING_ERROR_RATIO * gravity
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     rows = (
         _bounded('cross-check residual', residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded(
             'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
         ),
-        _tracking('g + PD', gravity),
-        _tracking('M ddq + C dq + g + PD', feedforward, bound),
+        *_tracking_rows(metrics.errors, MAX_TRACKING_ERROR_RATIO),
         Row('update rate', new, f'{new:.0f} Hz'),
         Row('cycles without a new command', rates.missed, f'{rates.missed} of {rates.steps}'),
         Row('stop sequences before the end', rates.stops, f'{rates.stops}'),
@@ -117,38 +114,35 @@ def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: P
 MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
 
 
-def inexact_model_report(errors: Mapping[str, Array]) -> DemoReport:
+def inexact_model_report(errors: Mapping[str, TrackingError]) -> DemoReport:
     """
     Return the report of the second part: tracking errors with an inexact model.
 
-    `errors` has desired minus true positions, (k, n) [rad], of k samples with each controller, in
-    this order: PD with gravity, PD with the published model, PD with the identified model.
+    `errors` are those of each controller, in this order: PD with gravity, PD with the published
+    model, PD with the identified model.
     """
-    rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in errors.items()}
-    _, published, identified = rms
-    bounds = {identified: MAX_IDENTIFIED_ERROR_RATIO * rms[published]}
-    return DemoReport(tuple(_tracking(name, rms[name], bounds.get(name)) for name in rms))
+    return DemoReport(_tracking_rows(errors, MAX_IDENTIFIED_ERROR_RATIO))
 
 
 def _plot_errors(
-    axes: Any, errors: Mapping[str, tuple[Array, Array]], title: str, colours: Sequence[str]
+    axes: Any, errors: Mapping[str, TrackingError], title: str, colours: Sequence[str]
 ) -> None:
-    """Plot the rms over joints of position errors (k, n) [rad] against time (k,) [s]."""
+    """Plot the rms over joints of tracking errors against time."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
         axes.plot(
             time,
             1e3 * np.sqrt(np.mean(error**2, axis=1)),
             color=colour,
             lw=1.2,
-            label=f'{name}: {1e3 * np.sqrt(np.mean(error**2)):.2f} mrad rms',
+            label=f'{name}: {1e3 * _rms(error):.2f} mrad rms',
         )
     axes.set(title=title, xlabel='time [s]', ylabel='rms over the joints [mrad]', yscale='log')
     axes.legend()
     axes.grid(alpha=0.3)
 
 
-def plot_inexact_model(errors: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Plot each controller's rms error to a file, from times (k,) [s] and errors (k, n) [rad]."""
+def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
+    """Plot each controller's rms error to a file."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
     _plot_errors(
@@ -162,20 +156,16 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
     figure = figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
-    tracked = {
-        'g + PD': metrics.gravity_only,
-        'M ddq + C dq + g + PD': metrics.with_feedforward,
-    }
     _plot_errors(
         error,
-        {name: (one.time, one.error) for name, one in tracked.items()},
+        metrics.errors,
         f'Held without feedback for {metrics.held:.0f} s: drift '
         f'{metrics.drift:.0e} rad. Then one motion under one weak PD:',
         (MEASURED_COLOR, PREDICTED_COLOR),
     )
     error.set(ylim=(1e-3, None))
-    tracking = metrics.with_feedforward
-    lines = motion.plot(tracking.time, tracking.desired, linewidth=0.8)
+    *_, (time, _) = metrics.errors.values()
+    lines = motion.plot(time, metrics.desired, linewidth=0.8)
     torque.plot(metrics.effort_time, metrics.effort, linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
@@ -190,12 +180,22 @@ def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
     return Row(name, value, f'{value:.1e} {unit}', f'{bound:.0e} {unit}', _within(value, bound))
 
 
-def _tracking(name: str, value: float, bound: float | None = None) -> Row:
-    """Return the row of a tracking error [rad]; without `bound` [rad], its `good` is None."""
-    row = Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
-    if bound is None:
-        return row
-    return replace(row, bound=f'{1e3 * bound:.2f} mrad', good=_within(value, bound))
+def _tracking_rows(errors: Mapping[str, TrackingError], ratio: float) -> tuple[Row, ...]:
+    """Return the rows of tracking errors; the last is at most `ratio` times the one before."""
+    rms = {name: _rms(error) for name, (_, error) in errors.items()}
+    rows = [
+        Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
+        for name, value in rms.items()
+    ]
+    *_, before, last = rms.values()
+    bound = ratio * before
+    rows[-1] = replace(rows[-1], bound=f'{1e3 * bound:.2f} mrad', good=_within(last, bound))
+    return tuple(rows)
+
+
+def _rms(error: Array) -> float:
+    """Return the root mean square of an error over time and joints."""
+    return float(np.sqrt(np.mean(error**2)))
 
 
 def _within(value: float, bound: float) -> bool:

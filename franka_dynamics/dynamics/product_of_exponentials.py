@@ -33,7 +33,16 @@ from .model import (
     symmetrized,
 )
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
-from ..spatial import adjoint, adjoint_inverse, bracket, exp6, inverse_transform, joint_twist, rpy
+from ..spatial import (
+    adjoint,
+    adjoint_inverse,
+    bracket,
+    exp6,
+    hat,
+    inverse_transform,
+    joint_twist,
+    rpy,
+)
 from ..typing import Array
 
 
@@ -305,6 +314,5 @@ def spatial_inertia(link: LinkInertia) -> Array:
     The spatial inertia is [[m 1, -[h]], [[h], J]], with mass m, first moment h and inertia J about
     the origin.
     """
-    x, y, z = link.first_moment
-    moment = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    moment = hat(link.first_moment)
     return np.block([[link.mass * np.eye(3), -moment], [moment, link.inertia]])
