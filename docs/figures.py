@@ -71,7 +71,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'changes by at most {} N m/s: {} N m from one message',
                 (limits.MAX_TORQUE_RATE, 1e-3 * limits.MAX_TORQUE_RATE),
             ),
-            ('until the joint moves by {} mrad', (1e3 * joint_trial.MIN_MOTION,)),
+            ('until the joint moves by {} mrad', (1e3 * joint_trial.MIN_MOTION_RAD,)),
             ('the torque ramps up within {} s', (control_law.RAMP_S,)),
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
@@ -151,7 +151,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE_RAD,)),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
             ('for {} s or until the next', (reference.SETPOINT_TIMEOUT_S,)),
-            ('by at most {} mrad', (1e3 * trajectory.MAX_AVERAGED,)),
+            ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
             (
                 'starts {} ms after its arrival',
                 (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),

@@ -169,9 +169,9 @@ class ControlLaw:
         if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
-        efforts = self.trajectory_efforts(motion.then(end + MAX_STEP_S, rest))
+        efforts = self.trajectory_efforts(motion.extended(end + MAX_STEP_S, rest))
         lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE
-        return motion.then(end + max(MAX_STEP_S, lasts), rest), efforts
+        return motion.extended(end + max(MAX_STEP_S, lasts), rest), efforts
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:

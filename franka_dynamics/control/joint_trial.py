@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Pushes one joint after the other a little, and sees whether this joint moves, and which way.
+Pushes one joint after the other a little, and checks whether and which way this joint moves.
 
 Where joints are swapped or turned round between arm, driver and torques, feedback drives the arm
 and braking does too. A push tells them apart before the first motion, at low speed.
@@ -16,29 +16,30 @@ from .terms import StateTerms, TorqueTermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# A joint is pushed until it has moved by MIN_MOTION [rad or m]: far more than noise of encoders,
-# and more than elastic gears yield. If another joint has moved MAX_RATIO_OF_OTHERS times as far
-# before, joints are swapped: of a sound Franka arm, whose joints have rotor inertia, another joint
-# moves at most 2.5 times as far, without friction.
-MIN_MOTION, MAX_RATIO_OF_OTHERS = 2e-3, 3.0
-# The push grows by PUSH_RATE of the joint's torque limit in a second, until it is MAX_TRIAL_SHARE
-# times the bound on unexplained torque; a joint that stands still then is clamped, or another one
-# is pushed.
-PUSH_RATE, MAX_TRIAL_SHARE = 0.15, 0.9
-# The arm is held where it is with this stiffness per inertia, as the gains may be zero [1/s^2].
-HOLDING_STIFFNESS = 400.0
-# Joints that are as they should be stay slower than MAX_SPEED [rad/s]; holding a reversed one with
-# feedback drives it.
-MAX_SPEED = 0.4
-BEGIN_S = 0.3  # time after the first torque in which brakes open and the torque settles [s]
+# A joint is pushed until it has moved so far [rad or m]: far more than noise of encoders, and more
+# than elastic gears yield. If another joint has moved MAX_OTHER_MOTION_RATIO times as far before,
+# joints are swapped: of a sound Franka arm, whose joints have rotor inertia, another joint moves
+# at most 2.5 times as far, without friction.
+MIN_MOTION_RAD = 2e-3
+MAX_OTHER_MOTION_RATIO = 3.0
+# The push grows by PUSH_RATE_RATIO_PER_S of the joint's torque limit in a second, until it is
+# MAX_PUSH_RATIO times the bound on unexplained torque; a joint that stands still then is clamped,
+# or another one is pushed.
+PUSH_RATE_RATIO_PER_S = 0.15
+MAX_PUSH_RATIO = 0.9
+# The arm is held where it is with this stiffness per inertia, as the gains may be zero.
+HOLDING_STIFFNESS_PER_INERTIA_S2 = 400.0
+# Joints that are as they should be stay slower; holding a reversed one with feedback drives it.
+MAX_TRIAL_SPEED_RAD_S = 0.4
+INITIAL_HOLD_TIME_S = 0.3  # in which brakes open and the first torque settles
 _CHECK = '; check the order and the signs of joints in states and torques'
 
 
 class JointTrial:
     """
-    The trial of one arm's joints, from the first torque on.
+    Pushes each joint of an arm with a growing torque, and judges its motion.
 
-    `bound`, shape (n,), is the largest push [N m] divided by MAX_TRIAL_SHARE.
+    `bound`, shape (n,), is the largest push [N m] divided by MAX_PUSH_RATIO.
 
     Attributes
     ----------
@@ -51,9 +52,12 @@ class JointTrial:
 
     def __init__(self, arm: ArmDescription, bound: Array) -> None:
         self._names, self._zero = arm.joint_names, np.zeros(arm.n)
-        self._max_push, self._rise = MAX_TRIAL_SHARE * bound, PUSH_RATE * arm.limit('effort')
+        self._max_push, self._rise = (
+            MAX_PUSH_RATIO * bound,
+            PUSH_RATE_RATIO_PER_S * arm.limit('effort'),
+        )
         self._middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
-        self._brake, self._waited = Brake(arm), -BEGIN_S
+        self._brake, self._waited = Brake(arm), -INITIAL_HOLD_TIME_S
         self._held: Array | None = None  # the first position, (n,)
         self._begin: Array | None = None  # where the push began, (n,)
         self._push, self._way = 0.0, self._zero  # size [N m], and its signed unit vector (n,)
@@ -63,17 +67,18 @@ class JointTrial:
         self, state: StateTerms, terms: TorqueTermModel, elapsed: float, age: float
     ) -> Array:
         """
-        Return the push and the torque that holds the arm, (n,) [N m], both beside the model's.
+        Return the torque that pushes a joint and holds the others, (n,) [N m].
 
+        The caller adds the model's torque.
         `elapsed` is the time since the state before, `age` the age of `state` [s].
         """
         self._held = state.q if self._held is None else self._held
         holding = self._brake.torque(state, terms, self._zero, elapsed, age)
-        restoring = HOLDING_STIFFNESS * (self._held - state.q)
+        restoring = HOLDING_STIFFNESS_PER_INERTIA_S2 * (self._held - state.q)
         holding = holding + terms.inertia_torque(state.q, restoring)
         self._waited += elapsed
         fastest = int(np.abs(state.dq).argmax())
-        if np.abs(state.dq[fastest]) > MAX_SPEED:
+        if np.abs(state.dq[fastest]) > MAX_TRIAL_SPEED_RAD_S:
             self.wrong = f'{self._names[fastest]} does not stay where it is held{_CHECK}'
         elif self._begin is not None:
             self._judge(state.q - self._begin)
@@ -88,13 +93,13 @@ class JointTrial:
 
     def _judge(self, moved: Array) -> None:
         name, along, other = self._names[self.joint], self._way @ moved, np.abs(moved).argmax()
-        if along >= MIN_MOTION:
+        if along >= MIN_MOTION_RAD:
             self.joint += 1
             self._begin, self._push, self._way = None, 0.0, self._zero
             self._brake.begin(self._zero)  # to rest, before the next joint
-        elif along <= -MIN_MOTION:
+        elif along <= -MIN_MOTION_RAD:
             self.wrong = f'{name} moves against the torque that pushes it{_CHECK}'
-        elif np.abs(moved[other]) >= MAX_RATIO_OF_OTHERS * MIN_MOTION:
+        elif np.abs(moved[other]) >= MAX_OTHER_MOTION_RATIO * MIN_MOTION_RAD:
             self.wrong = f'{self._names[other]} moves when {name} is pushed{_CHECK}'
         elif self._push >= self._max_push[self.joint]:
             self.wrong = (

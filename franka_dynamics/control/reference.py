@@ -284,7 +284,7 @@ class Reference:
         self._require_near(q, present.at(stamp).q, _AWAY)
         state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
         motion = Trajectory(np.array([stamp - present.zero]), state, present.zero)
-        return motion.coasting(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S))
+        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S))
 
     def _stream_motion(
         self, stream: list[_Point], present: Trajectory, stamp: float, lead: float
@@ -318,7 +318,7 @@ class Reference:
             ddq = np.asarray(np.gradient(dq, times, axis=0)) if len(times) > 1 else 0.0 * dq
             ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
         motion = Trajectory(times, np.stack((q, dq, ddq), axis=1), zero)
-        return motion.braked(arm).joined(arm, present, begin)
+        return motion.braked(arm).blended_from(arm, present, begin)
 
     # What becomes of each motion ---------------------------------------------------------------
 
@@ -327,7 +327,7 @@ class Reference:
     ) -> None:
         """Follow a planned motion from its begin on, and the present one until then."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
-        self.motion = present.until(planned, stamp)
+        self.motion = present.followed_by(planned, stamp)
         end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
         while self._followed:
             last = self._followed[-1]

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Motions of quintics within an arm's limits: through points, joined to the present one, braked.
+Piecewise quintic motions within an arm's limits: through points, blended, braked to rest.
 
 Whatever is beyond a limit is tried again, slower or with other points, and refused in the end
 (ReferenceRefusedError).
@@ -18,18 +18,20 @@ from ..arm import ArmDescription, JointKind
 from ..errors import LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
-# Durations, tried in turn, in which a distance fades, or a motion is braked to rest [s].
+# Durations, tried in turn, in which a distance fades, or a motion is braked to rest.
 BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 # Points beyond a limit, as noisy ones are, are averaged with their neighbours, all but the ends,
-# at most _AVERAGED times. Those of a chunk or a trajectory move by at most MAX_AVERAGED in all
-# [rad or m].
-_AVERAGED, MAX_AVERAGED = 6, 0.02
-# A stream that is joined slowly falls behind: only the first _STREAM_FADES durations are tried.
-_STREAM_FADES = 5
+# at most _MAX_SMOOTHING_COUNT times. Those of a chunk or a trajectory move by at most
+# MAX_SMOOTHING_SHIFT_RAD in all [rad or m].
+_MAX_SMOOTHING_COUNT = 6
+MAX_SMOOTHING_SHIFT_RAD = 0.02
+# A stream that is joined slowly falls behind: only the first _MAX_STREAM_BLEND_COUNT durations are
+# tried.
+_MAX_STREAM_BLEND_COUNT = 5
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
-_SLACK = 1e-6
+_ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
-_SAMPLES, _MIN_PER_SEGMENT = 400, 12
+_SAMPLES, _MIN_SEGMENT_SAMPLES = 400, 12
 _MIN_SEGMENT_S = 1e-4
 # Factors and exponents of the powers of t in position, velocity and acceleration.
 _FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
@@ -92,28 +94,28 @@ class Trajectory:
         k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
         return _powers(times - self.times[k - 1]) @ self._coefficients[k]
 
-    def then(self, times: Array, states: Array) -> Trajectory:
-        """Return the motion and, after it, segments to states at times after `zero`."""
+    def extended(self, times: Array, states: Array) -> Trajectory:
+        """Return the motion, extended by segments to `states` at `times` [s after `zero`]."""
         states = np.concatenate((self.states, states))
         return Trajectory(np.append(self.times, times), states, self.zero)
 
-    def until(self, other: Trajectory, stamp: float) -> Trajectory:
-        """Return this motion from a stamp [s] on, and from its begin on another of equal zero."""
+    def followed_by(self, other: Trajectory, stamp: float) -> Trajectory:
+        """Return this motion from a stamp [s] on, followed by `other` when `other` begins."""
         later = np.append(self.times[1:], np.inf) > stamp - self.zero
         kept = later & (self.times < other.times[0] - _MIN_SEGMENT_S)
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
-    def require_within(self, arm: ArmDescription, until: float = np.inf) -> Trajectory:
+    def require_within(self, arm: ArmDescription, end: float = np.inf) -> Trajectory:
         """
-        Return the motion if it keeps to the arm's limits.
+        Return the motion if it is within the arm's limits.
 
-        Raises LimitExceededError that names the joint and the limit if a segment that begins
-        earlier than `until`, a time after `zero` [s], leaves the limits of position, of velocity
-        (at its position) or of acceleration.
+        Raises LimitExceededError that names joint and limit if a segment that begins earlier
+        than `end`, a time after `zero` [s], leaves the limits of position, of velocity (at its
+        position) or of acceleration.
         """
-        h = np.append(np.diff(self.times), 0.0)[self.times < until]
-        samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_PER_SEGMENT))
+        h = np.append(np.diff(self.times), 0.0)[self.times < end]
+        samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_SEGMENT_SAMPLES))
         since = np.outer(h, samples)
         states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
         q, dq, ddq = np.moveaxis(states, 2, 0)
@@ -124,7 +126,9 @@ class Trajectory:
             ('acceleration', '/s^2', ddq, -most, most),
         ):
             # NaN counts as outside.
-            for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= _SLACK)):
+            for k, s, i in np.argwhere(
+                ~(np.abs(values - np.clip(values, low, high)) <= _ROUNDING)
+            ):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
                 raise LimitExceededError(
@@ -135,44 +139,44 @@ class Trajectory:
         return self
 
     def braked(self, arm: ArmDescription) -> Trajectory:
-        """Return the motion, within the arm's limits brought to rest if it moves at its end."""
+        """Return the motion, braked to rest within the arm's limits if it does not end at rest."""
         self.require_within(arm)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
-        if np.abs(dq).max() <= _SLACK:
+        if np.abs(dq).max() <= _ROUNDING:
             return self
 
         def stopped(duration: float) -> Trajectory:
             # The velocity falls to zero as a cubic of time.
             rest = at_rest(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
-            Trajectory(end, last).then(end + duration, rest).require_within(arm)
-            return self.then(end + duration, rest)
+            Trajectory(end, last).extended(end + duration, rest).require_within(arm)
+            return self.extended(end + duration, rest)
 
         return _first_allowed(stopped, BLEND_DURATIONS_S)
 
-    def coasting(self, arm: ArmDescription, times: Iterable[float]) -> Trajectory:
+    def extrapolated(self, arm: ArmDescription, durations: Iterable[float]) -> Trajectory:
         """
-        Return the motion, whose last acceleration then fades to zero, brought to rest.
+        Return the motion, extrapolated with an acceleration that fades to zero, then braked.
 
-        It fades in the first of some times [s] for which the limits allow it.
+        The acceleration fades in the first of some durations [s] for which the limits allow it.
         """
         q, dq, ddq = self.states[-1]
 
-        def coasted(h: float) -> Trajectory:
+        def extrapolated(h: float) -> Trajectory:
             end = np.array([[q + h * dq + h**2 * ddq / 3.0, dq + h * ddq / 2.0, 0.0 * ddq]])
-            return self.then(self.times[-1:] + h, end).braked(arm)
+            return self.extended(self.times[-1:] + h, end).braked(arm)
 
-        return _first_allowed(coasted, times)
+        return _first_allowed(extrapolated, durations)
 
-    def joined(
+    def blended_from(
         self,
         arm: ArmDescription,
         present: Trajectory,
         begin: float,
-        fades: Iterable[float] = BLEND_DURATIONS_S,
+        blend_durations: Iterable[float] = BLEND_DURATIONS_S,
     ) -> Trajectory:
         """
-        Return the motion from `begin` [s after zero] on, without a step from the present motion.
+        Return the motion from `begin` [s after zero] on, blended from the present motion.
 
         If its first point comes late enough, the arm moves there from its present state. Otherwise
         the distance between the present motion and this one, with its rates, is added to this one
@@ -184,9 +188,9 @@ class Trajectory:
             if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.zero)
-            motion = before.then(self.times, self.states)
+            motion = before.extended(self.times, self.states)
         distance = now - motion.at_times(begin)
-        distance *= np.abs(distance[:2]).max() > _SLACK  # accelerations may step
+        distance *= np.abs(distance[:2]).max() > _ROUNDING  # accelerations may step
 
         def faded(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])
@@ -197,7 +201,7 @@ class Trajectory:
             faded = Trajectory(times, states, self.zero)
             return faded.require_within(arm, max(ends[1], self.times[0]))
 
-        return _first_allowed(faded, fades)
+        return _first_allowed(faded, blend_durations)
 
 
 def through_points(
@@ -217,13 +221,13 @@ def through_points(
         points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm)
-        fades = _STREAM_FADES if streamed and len(points) > 1 else None
-        return motion.joined(arm, present, begin, BLEND_DURATIONS_S[:fades])
+        fades = _MAX_STREAM_BLEND_COUNT if streamed and len(points) > 1 else None
+        return motion.blended_from(arm, present, begin, BLEND_DURATIONS_S[:fades])
 
     def attempts() -> Iterator[tuple[Array, bool]]:
         points = q.copy()
-        for _ in range(_AVERAGED + 1):
-            if streamed or np.abs(points - q).max() <= MAX_AVERAGED:
+        for _ in range(_MAX_SMOOTHING_COUNT + 1):
+            if streamed or np.abs(points - q).max() <= MAX_SMOOTHING_SHIFT_RAD:
                 for stops in (False,) if streamed else (True, False):
                     yield points.copy(), stops
             # Each point comes halfway to the line of its neighbours.
