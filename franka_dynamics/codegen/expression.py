@@ -90,7 +90,7 @@ class Graph:
         self.zero = self.lift(0.0)
 
     def lift(self, value: Number) -> Expression:
-        """Return a number as an expression; an expression is returned as it is."""
+        """Return a number as an expression, and an expression unchanged."""
         if isinstance(value, Expression):
             return value
         magnitude = abs(float(value))

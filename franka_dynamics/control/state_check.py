@@ -372,7 +372,7 @@ class StateCheck:
 
 
 def seconds(name: str, value: Any, *, finite: bool = True) -> float:
-    """Return a time [s] as a float; raise JointVectorError unless it is a number."""
+    """Return a time [s] as a float; raise JointVectorError for what is no number."""
     if type(value) is float and (not finite or math.isfinite(value)):
         return value
     nan = isinstance(value, (float, np.floating)) and not finite  # or infinite

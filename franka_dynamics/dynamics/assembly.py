@@ -20,7 +20,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Mount:
     """
-    An arm and the pose at which it is mounted.
+    An arm and the pose of its mount.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ def as_tree(robot: ArmDescription | BodyTree | str | Path) -> BodyTree:
 
 def joint_twists(description: ArmDescription) -> Array:
     """
-    Return each joint's unit twist (v, omega) in the DH frame of the link it moves, shape (n, 6).
+    Return the joints' unit twists (v, omega) in the DH frames of the moved links, (n, 6).
 
     The joints' twists in these link frames do not change with q, in either DH convention and for
     both kinds of joints.

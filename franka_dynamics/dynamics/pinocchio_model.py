@@ -39,7 +39,7 @@ _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.
 
 
 def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
-    """Return a link's inertia as a Pinocchio object, about the centre of mass if it has mass."""
+    """Return a link's inertia as a Pinocchio object, about the centre of mass."""
     if inertia.mass == 0.0:
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(PINOCCHIO_PARAMETER_ORDER)])

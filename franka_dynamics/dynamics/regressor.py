@@ -192,7 +192,7 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
 
 def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
     """
-    Return the columns that are asked for; None stands for all.
+    Return the chosen columns of a regressor; None: all columns.
 
     Raises
     ------

@@ -173,7 +173,7 @@ class ArmSimulation:
 
     @property
     def time(self) -> float:
-        """Simulated time [s]: a count of steps, so that rounding errors do not add up."""
+        """Simulated time [s], from the number of steps."""
         return self._steps * TIMESTEP_S
 
     @property

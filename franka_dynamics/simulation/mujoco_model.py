@@ -26,7 +26,7 @@ _STOP_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 
 def import_mujoco() -> Any:
-    """Return the mujoco module; raise MissingDependencyError if it is not installed."""
+    """Return the mujoco module; raise MissingDependencyError without MuJoCo."""
     with require_extra('The simulated arm needs MuJoCo', 'sim'):
         import mujoco
     return mujoco
