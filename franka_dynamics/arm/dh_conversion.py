@@ -28,7 +28,7 @@ def modified_rows(
     rows: Sequence[DHRow], convention: Convention
 ) -> tuple[list[DHRow], list[DHRow]]:
     """
-    Return a chain's rows as modified rows, and what of each row these cannot hold.
+    Return a chain's modified rows, and for each a row for what the modified row cannot hold.
 
     Such a remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint
     i moves, to frame {i} of `convention`. Tails of modified rows are zero.

@@ -120,7 +120,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
 
 def read_payload(given: str) -> LinkInertia:
     """
-    Return a payload that was given as numbers or as a file.
+    Read a payload from text: numbers, or the path of a file.
 
     Parameters
     ----------

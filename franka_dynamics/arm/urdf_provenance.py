@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The URDF that an arm was read from, kept so that a check can read it once more."""
+"""The URDF from which an arm was imported, for checks of the import."""
 
 from __future__ import annotations
 

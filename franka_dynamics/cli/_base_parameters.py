@@ -57,7 +57,7 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
         report.rank_sentence(arm, parameters, rank, lost),
         '' if agree else 'MISMATCH',
     )
-    say_each(report.doubt_about_rank(parameters), 'note')
+    say_each(report.close_rank_notes(parameters), 'note')
     if json:
         write_json(json, {'gravity': gravity, 'rank': rank, **data})
     return 0 if agree else 1

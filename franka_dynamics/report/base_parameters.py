@@ -72,8 +72,8 @@ def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: f
     )
 
 
-def doubt_about_rank(base: BaseParameters) -> list[str]:
-    """Return a sentence if a rank decision was close, or none."""
+def close_rank_notes(base: BaseParameters) -> list[str]:
+    """Return a sentence if a rank decision was close, or an empty list."""
     gap = base.rank_gap
     if gap.smallest_kept >= _MIN_KEPT and gap.largest_dropped <= _MAX_DROPPED:
         return []

@@ -57,7 +57,7 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
 
 
 def condition_notes(arm: ArmDescription) -> list[str]:
-    """Return a sentence if the mass matrix at home is badly conditioned, or none."""
+    """Return a sentence if the mass matrix at home is badly conditioned, or an empty list."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
     if condition <= _MAX_CONDITION:

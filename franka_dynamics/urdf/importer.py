@@ -127,7 +127,7 @@ def detect_arm(
     document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
-    Return the shipped (or the given) arm that a URDF has, and its joints' names in the URDF.
+    Return the shipped arm (or `arm`) that a URDF has, and its joints' names in the URDF.
 
     Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names

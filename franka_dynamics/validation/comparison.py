@@ -184,11 +184,11 @@ def _differing_pairs(
     return [
         (a, b)
         for a, b in zip(first, second)
-        if not alike(a.value, b.value, tolerance, angle=a.unit == 'rad')
+        if not are_close(a.value, b.value, tolerance, angle=a.unit == 'rad')
     ]
 
 
-def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
+def are_close(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
     """Return whether two values are equal within a tolerance, an `angle` modulo 2 pi."""
     if isinstance(a, str) or isinstance(b, str):
         return a == b

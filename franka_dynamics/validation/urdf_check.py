@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from numpy.typing import ArrayLike
 
 from .alignment import arm_of_chain, links_in_frames_of, URDF_LIMITS
-from .comparison import alike, compare_descriptions, Comparison
+from .comparison import are_close, compare_descriptions, Comparison
 from .published import nearest_set, NearestSet, published_sets
 from .torque_effect import Difference, TorqueProbe
 from ..arm import ArmDescription, Joint
@@ -155,7 +155,7 @@ def model_from_urdf(
     if differences := tuple(
         one
         for one in found.geometry
-        if not alike(one.first, one.second, _ROUNDED, angle=one.unit == 'rad')
+        if not are_close(one.first, one.second, _ROUNDED, angle=one.unit == 'rad')
     ):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
     same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)

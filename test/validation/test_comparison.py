@@ -23,7 +23,7 @@ from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.compare_files import compare
-from franka_dynamics.validation.comparison import alike
+from franka_dynamics.validation.comparison import are_close
 
 from ..agreement import refuses
 from ..arms import first_joints, random_arm, with_joint, with_link, with_row_shifted
@@ -253,6 +253,6 @@ def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
 
 
 def test_only_angles_are_alike_after_a_full_turn():
-    assert alike(np.pi, -np.pi, 1e-12, angle=True)
-    assert not alike(np.pi, -np.pi, 1e-12)
-    assert not alike(np.pi, -np.pi + 1e-9, 1e-12, angle=True)
+    assert are_close(np.pi, -np.pi, 1e-12, angle=True)
+    assert not are_close(np.pi, -np.pi, 1e-12)
+    assert not are_close(np.pi, -np.pi + 1e-9, 1e-12, angle=True)
