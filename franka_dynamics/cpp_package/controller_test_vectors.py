@@ -186,11 +186,8 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     """
     yield 'begin'
     yield _settings_row('total_torque', settings, arm)
-    q, amplitude, effort = (
-        np.round(arm.home_position, _DIGITS),
-        _amplitude(arm),
-        arm.limit('effort'),
-    )
+    q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
+    effort = arm.limit('effort')
     speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
     # The generated controller begins at the torque that holds the arm.
     carried = settings.profile.receiver_adds_gravity
