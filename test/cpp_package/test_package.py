@@ -369,7 +369,7 @@ def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbin
     times = steps.cumsum()
     model, expected = FrictionFeedforward(arm.friction), []
     for stamp, position, velocity in zip(times.tolist(), q, dq):
-        model.follow(stamp, position)
+        model.update(stamp, position)
         expected.append(model.torque(velocity))
     found, steady, never = np.full((3, *q.shape), np.nan)
     library.friction(count, times, q, dq, found, steady)
