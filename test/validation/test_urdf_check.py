@@ -7,13 +7,11 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -209,17 +207,6 @@ def test_a_urdf_without_a_flange_says_which_frame_is_taken_for_it():
         robot.remove(robot.find(f"{tag}[@name='{name}']"))
     _, verdict = model_from_urdf(ElementTree.tostring(robot, encoding='unicode'), GAZ)
     assert any('fer_link7' in note and 'payload' in note for note in verdict.notes)
-
-
-def test_a_tilted_mount_is_in_the_base_and_told():
-    text = moved('fer_link0_joint', xyz='0 0 1', rpy='0.5 0 0')
-    found, verdict = model_from_urdf(text, GAZ)
-    # -9.81 (0, sin 0.5, cos 0.5)
-    assert any('gravity is (0, -4.7032, -8.6091) m/s^2' in note for note in verdict.notes)
-    assert found.torque_notes == verdict.notes[: len(found.torque_notes)]
-    model, q = pin.buildModelFromXML(text), np.linspace(-1.0, 0.8, 7)
-    expected = pin.computeGeneralizedGravity(model, model.createData(), q)
-    np.testing.assert_allclose(PinocchioModel(found).gravity(q), expected, rtol=0.0, atol=1e-10)
 
 
 def test_a_link_or_hand_without_mass_is_named():
