@@ -58,8 +58,9 @@ def check(**options: Any) -> int:
     Compare three independent formulations of an arm's dynamics, or the arm with OTHER.
 
     OTHER is a shipped arm or an arm file, which gets the same --hand and --payload, or a URDF.
-    Listed are the numbers that differ and their effects on torques. Without --arm, a file is
-    compared with the shipped arm of its name or joint names; for a URDF, in the set nearest to it.
+    A line for each joint and its link has the largest difference and its effect on torques.
+    Without --arm, a file is compared with the shipped arm of its name or joint names; for a URDF,
+    in the set nearest to it.
     """
     from .arm_check import run
 
