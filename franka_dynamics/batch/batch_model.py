@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .compiled import available_threads, compile_equations, Function
-from .generated_model import description_or_tree, GeneratedModel
+from .generated_model import GeneratedModel
 from ..arm import ArmDescription
 from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
 from ..typing import Array
 
@@ -80,10 +80,8 @@ class BatchModel(GeneratedModel):
             raise JointVectorError(
                 f'threads is {threads}; give at least 1, or None for one per processor.'
             )
-        self.description = description_or_tree(description)
+        super().__init__(description, gravity)
         self.threads = available_threads() if threads is None else threads
-        self._gravity = tuple(gravity_vector(gravity).tolist())
-        self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes to pickle: all but the functions, which cannot be pickled."""

@@ -5,25 +5,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..arrays import broadcast_state_shape
 from ..codegen.equations import array_signature, Quantity
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
+from ..dynamics.model import FLANGE, frame_index, gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import FrameError, JointVectorError
-
-
-def description_or_tree(
-    robot: ArmDescription | BodyTree | str | Path,
-) -> ArmDescription | BodyTree:
-    """Return a tree of bodies or an arm's description, loaded if a name or file is given."""
-    return robot if isinstance(robot, BodyTree) else as_description(robot)
 
 
 class GeneratedModel(ABC):
@@ -35,8 +30,18 @@ class GeneratedModel(ABC):
     array library of arguments and results.
     """
 
-    description: ArmDescription | BodyTree
     xp: Any
+
+    def __init__(
+        self, description: ArmDescription | BodyTree | str | Path, gravity: ArrayLike
+    ) -> None:
+        self.description: ArmDescription | BodyTree = (
+            description if isinstance(description, BodyTree) else as_description(description)
+        )
+        self._gravity = tuple(gravity_vector(gravity).tolist())
+        # The functions that were called, by quantity and options: torch.compile cannot trace the
+        # code generator.
+        self._functions: dict[tuple[Any, ...], tuple[Callable[..., None], tuple[int, ...]]] = {}
 
     @abstractmethod
     def _run(

@@ -4,20 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-import functools
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from .batch_model import BatchModel
-from .generated_model import description_or_tree, GeneratedModel
+from .generated_model import GeneratedModel
 from ..arm import ArmDescription
 from ..codegen.emit import python_callable
 from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
 
 
@@ -60,19 +58,19 @@ class TracedModel(GeneratedModel):
                 f'{getattr(xp, "__name__", type(xp).__name__)} has no {missing[0]}; give the '
                 'module of an array library, such as jax.numpy or torch.'
             )
-        self.description = description_or_tree(description)
+        super().__init__(description, gravity)
         self.xp = xp
-        self._gravity = tuple(float(part) for part in gravity_vector(gravity))
-        # A quantity's function is kept after the first call, because torch.compile cannot trace
-        # the code generator.
-        self._functions: dict[tuple[Quantity, tuple[int, ...] | None], _Function] = {}
 
     def _run(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
         key = quantity, columns
         if key not in self._functions:
-            self._functions[key] = _function(self.description, *key, self._gravity, self.xp)
+            equations = customised_equations(
+                self.description, quantity, self._gravity, columns=columns
+            )
+            code = python_callable(equations, self.xp.sin, self.xp.cos)
+            self._functions[key] = code, equations.shape
         function, shape = self._functions[key]
         n = self.description.n
         given = [[x[..., k] for k in range(n)] for x in self._states(quantity, arrays)[0]]
@@ -110,24 +108,6 @@ class KernelModel(GeneratedModel):
         *,
         threads: int | None = None,
     ) -> None:
-        self.traced = TracedModel(description, self.xp, gravity)
-        self.description = self.traced.description
+        super().__init__(description, gravity)
+        self.traced = TracedModel(self.description, self.xp, gravity)
         self._model = BatchModel(self.description, gravity, threads=threads)
-
-
-# A quantity's function, which takes each input's joint values and a dict, and fills the dict with
-# the result's elements by index; the shape of its result for one state.
-_Function = tuple[Callable[..., None], tuple[int, ...]]
-
-
-@functools.lru_cache(maxsize=64)
-def _function(
-    description: ArmDescription | BodyTree,
-    quantity: Quantity,
-    columns: tuple[int, ...] | None,
-    gravity: tuple[float, ...],
-    xp: Any,
-) -> _Function:
-    """Return a quantity's function in `xp`'s operations, and its result's shape."""
-    equations = customised_equations(description, quantity, gravity, columns=columns)
-    return python_callable(equations, xp.sin, xp.cos), equations.shape

@@ -200,21 +200,6 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
     assert controller.cycle(home, np.zeros(arm.n))[1] == 'following'
 
 
-def test_a_held_arm_that_something_drives_is_held_no_more(built):
-    arm, library = built
-    settings, home = Settings(target='mujoco'), np.array(arm.home)
-    receiver = Receiver(library, settings)
-    still, carried = np.zeros(7), TorqueTermModel(arm, settings).gravity(home)
-    receiver.receive(carried)
-    for _ in range(150):
-        _, state = receiver.cycle(home, still)
-    assert state == 'holding'
-    moves = 0.9 * arm.limit('velocity')
-    assert [receiver.cycle(home, moves)[1] for _ in range(10)][-1] == 'fault'
-    assert [receiver.cycle(home, still)[1] for _ in range(100)][-1] == 'fault'
-    assert receiver.receive(carried) == 'heard' and receiver.cycle(home, still)[1] == 'following'
-
-
 def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     settings, arm = Settings(target='mujoco'), OTHERS['turned']
     controller, still, q = (
