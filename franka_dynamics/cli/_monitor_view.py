@@ -16,10 +16,9 @@ from rich.text import Text
 from ..ros.status import NodeSnapshot, Subject, TORQUE_TERMS
 
 _COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# Stamps later than this behind the clock come from a simulation slower than the clock, because a
-# node refuses states that old [ms]; stamps an hour or more off are simulated time.
-_LATE_MS, _OTHER_CLOCK_MS = 100.0, 3.6e6
+_HIGH_RATIO, _MAX_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
+_MAX_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
+_MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
 
 def monitor_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
@@ -60,9 +59,9 @@ def _panel(node: NodeSnapshot, now: float) -> Panel:
 
 def _age(age: float) -> str:
     """Return how old states are [ms], or by how much their stamps are behind the clock."""
-    if abs(age) >= _OTHER_CLOCK_MS:
+    if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
-    return f'stamps {1e-3 * age:.1f} s late' if age > _LATE_MS else f'{_number(age, 1)} ms old'
+    return f'stamps {1e-3 * age:.1f} s late' if age > _MAX_AGE_MS else f'{_number(age, 1)} ms old'
 
 
 def _number(value: float, digits: int = 0) -> str:
@@ -88,5 +87,5 @@ def _torques(node: NodeSnapshot) -> Table:
 
 def _torque(torque: float, limit: float) -> Text:
     share = abs(torque) / limit if limit > 0.0 else 0.0
-    style = 'red' if share >= _TOO_HIGH else 'yellow' if share >= _HIGH else ''
+    style = 'red' if share >= _MAX_RATIO else 'yellow' if share >= _HIGH_RATIO else ''
     return Text(_number(torque, 2), style=style)

@@ -23,7 +23,7 @@ from ..report.frames import frames_figure
 from ..spatial import JointKind
 from ..typing import Array
 
-_TURN = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
+_FULL_TURN_RAD = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 
 
 def run(
@@ -106,7 +106,7 @@ def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
         ) from None
     q = description.joint_vector(values, '--q')
     turns = np.array([joint.kind is JointKind.REVOLUTE for joint in description.joints])
-    beyond = np.flatnonzero(turns & (np.abs(q) > _TURN))
+    beyond = np.flatnonzero(turns & (np.abs(q) > _FULL_TURN_RAD))
     if beyond.size:
         radians = ','.join(f'{one:.5g}' for one in np.where(turns, np.radians(q), q))
         raise DescriptionError(

@@ -25,10 +25,10 @@ _NODES = ('feedforward', 'simulator', 'trajectory_action')
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
 # commands may never arrive.
-_FIGURES_WAIT_S = 3.0
+_TORQUE_TIMEOUT_S = 3.0
 # Wait after all figures have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
-_SETTLE_S = 0.3
+_SETTLING_TIME_S = 0.3
 _REFRESH_PERIOD_S = 0.25  # time between two pictures of `node monitor`
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _NODE_OPTIONS = with_options(
@@ -78,7 +78,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         """Return state and report of the node, what is heard in its namespace, and the time."""
         state = client.state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
-        wait = _FIGURES_WAIT_S if state == 'active' else 0.0
+        wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
         nodes = _heard(client, namespaces, timeout, wait) if report else []
         return state, report, nodes, time.monotonic()
 
@@ -115,7 +115,7 @@ def _heard(
     if feed.until(lambda: bool(arms()), timeout):
         terms = len(TORQUE_TERMS)
         feed.until(lambda: all(len(one.torques) == terms for one in arms()), wait)
-        feed.wait(_SETTLE_S)
+        feed.wait(_SETTLING_TIME_S)
     feed.until(all_heard, timeout)
     return feed.nodes(namespaces)
 

@@ -31,8 +31,8 @@ from ..ros.topic_listener import TopicListener
 _DISCOVERY_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
 _MAX_DECAY_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
-_DISCOVERY_S = 1.0  # wait for another simulated arm to be discovered [s]
-_STEP_RATE = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
+_DISCOVERY_TIMEOUT_S = 1.0  # wait for another simulated arm to be discovered [s]
+_STEP_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
 class SimError(FrankaDynamicsError):
@@ -81,7 +81,7 @@ def run(
                 nodes.start_arm_and_node(
                     {**plant, 'gravity_compensation': target == 'fci', 'ideal': ideal},
                     {**model, 'target': target, **gains},
-                    _STEP_RATE * real_time_factor,
+                    _STEP_RATE_HZ * real_time_factor,
                 )
                 where = f'{_DISCOVERY_RANGE}={os.environ[_DISCOVERY_RANGE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
@@ -101,7 +101,7 @@ def _require_alone() -> None:
             nodes = listener.node.get_node_names_and_namespaces()
             return any(space == f'/{SIMULATION_NAMESPACE}' for _, space in nodes)
 
-        if listener.until(others, _DISCOVERY_S):
+        if listener.until(others, _DISCOVERY_TIMEOUT_S):
             domain = os.environ.get('ROS_DOMAIN_ID', '0')
             raise SimError(
                 f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '

@@ -41,8 +41,8 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import model_from_urdf
 
-_CHECKED_STATES = 50  # states at which the models of changed settings are compared
-_SLICE_S = 1.0  # time between two calls of `should_stop` [s]
+_CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
+_POLL_PERIOD_S = 1.0  # time between two calls of `should_stop` [s]
 
 
 def resolve_model(
@@ -150,7 +150,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
         gravity, before.terms.space_gravity
     ):
         return None
-    report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
+    report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATE_COUNT)
     if not report.passed:
         controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
     return report.largest
@@ -197,7 +197,11 @@ def _wait_for_description(
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0.0:
         came, message = wait_for_message(
-            String, node, topic, qos_profile=DESCRIPTION_QOS, time_to_wait=min(left, _SLICE_S)
+            String,
+            node,
+            topic,
+            qos_profile=DESCRIPTION_QOS,
+            time_to_wait=min(left, _POLL_PERIOD_S),
         )
         if came and message is not None:
             return topic, message.data

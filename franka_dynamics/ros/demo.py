@@ -40,10 +40,8 @@ from ..recordings.recording import Recording
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
-_NODE, _SIMULATOR = (
-    f'{SIMULATION_NAMESPACE}/feedforward',
-    f'{SIMULATION_NAMESPACE}/simulator',
-)
+_NODE = f'{SIMULATION_NAMESPACE}/feedforward'
+_SIMULATOR = f'{SIMULATION_NAMESPACE}/simulator'
 _ARM = f'{_SIMULATOR}: {Subject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
@@ -56,10 +54,11 @@ _MIN_INERTIA_KG_M2 = 3e-4
 # tracking error is near its bound (demo.report.MAX_TRACKING_ERROR_RATIO); at a fraction of 0.1 the
 # tracking error is a hundredth of the bound.
 _MAX_MISSED_RATIO = 0.1
-# _START_TIMEOUT_S is the time-out of the start, and how much longer than expected other waits may
-# last. With a dozen busy processes the start may take half a minute.
-_START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
-_SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
+# Of the start, and how much longer than expected other waits may last: with a dozen busy processes
+# the start may take half a minute.
+_START_TIMEOUT_S = 120.0
+_SETTLING_TIME_S = _LEAD_IN_S = 1.0  # before a motion, without and with its first point
+_MAX_SLOWDOWN = 20.0  # simulated time may be slower than real time by this factor
 
 
 class TooBusyError(FrankaDynamicsError):
@@ -215,13 +214,13 @@ class _Session:
         start = self._time
         self._stage = start, duration
         end = start + duration
-        self._until(text, lambda: self._time >= end, _SLOWER * duration + _START_TIMEOUT_S)
+        self._until(text, lambda: self._time >= end, _MAX_SLOWDOWN * duration + _START_TIMEOUT_S)
         return start, self._time
 
     def _follow(self, text: str) -> None:
         """Let the arm settle, send the node the motion, and wait until it is finished."""
         plan, before = self._plan, len(self._planned)
-        self._wait('settling', _SETTLE_S)
+        self._wait('settling', _SETTLING_TIME_S)
         self._doing, self._stage = text, (self._time, _LEAD_IN_S + plan.motion)
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:

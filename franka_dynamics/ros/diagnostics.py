@@ -32,11 +32,11 @@ from ..control.feedforward import Status as CoreStatus
 from ..control.reference import ReferenceEvent, ReferenceState
 
 DIAGNOSTIC_PERIOD_S = 1.0
-_NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
-_MISSING_S = 1.0  # without joint states after which that is the reason for silence [s]
-# How long a reason must last until it is logged, and how often ~/status changes at most for a new
-# reason alone [s]; after how long the same reason is logged again [s].
-_REASON_S, _WARN_AGAIN_S = 1.0, 10.0
+_NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
+_STATE_TIMEOUT_S = 1.0  # without joint states after which that is the reason for silence [s]
+# Of a reason for silence, until it is logged; and between changes of ~/status by a reason alone.
+_MIN_REASON_S = 1.0
+_LOG_AGAIN_PERIOD_S = 10.0  # of the same reason
 Row = tuple[str, str, str, Mapping[str, Any]]  # subject, level, message and values of a status
 
 # How a node's user makes it command again, where the core's own words do not say it.
@@ -123,7 +123,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         Log and publish events of references and changes of the controller's status.
 
         Diagnostics are published if they are due, refusals of references logged once a second. Of
-        a node that waits, ~/status and log have the present reason at most _REASON_S late.
+        a node that waits, ~/status and log have the present reason at most _MIN_REASON_S late.
 
         Late subscribers to ~/status get the latest one. Its level is STALE while the node waits,
         OK while it commands torques, WARN while it brakes or holds the arm, ERROR while a fault is
@@ -139,14 +139,14 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._log_change(status, waits)
             self._seen, self._since = seen, now
             self._reason, self._reason_at = None, -math.inf
-        if status.why != self._reason and now >= self._reason_at + _REASON_S:
+        if status.why != self._reason and now >= self._reason_at + _MIN_REASON_S:
             self._reason, self._reason_at, self.due = status.why, now, now
             level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
             level = 'ERROR' if status.faulty else level
             values = {'state': status.state.value, REMEDY_KEY: status.remedy}
             own = Status('', self._name, level, status.why, values)
             self._status.publish(own.to_message(self._arm))
-        if waits and now >= self._since + _REASON_S:
+        if waits and now >= self._since + _MIN_REASON_S:
             self._log_reason(status.why, now)
         if now >= self.due:
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
@@ -172,9 +172,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             logger.info(f'{status}')
 
     def _log_reason(self, why: str, now: float) -> None:
-        """Log why a node waits; the same reason, whatever its figures, after _WARN_AGAIN_S."""
+        """Log why a node waits; the same reason, whatever its figures, every 10 s."""
         words = re.sub(r'[\d.]+', '', why)
-        if now >= self._warned.get(words, -math.inf) + _WARN_AGAIN_S:
+        if now >= self._warned.get(words, -math.inf) + _LOG_AGAIN_PERIOD_S:
             self._warned[words] = now
             self._node.get_logger().warning(f'no torque yet: {why}')
 
@@ -210,7 +210,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _missing(self) -> str:
         """Return a sentence if no joint state comes, or ''."""
         silence = time.monotonic() - self.arrival
-        if silence < _MISSING_S:
+        if silence < _STATE_TIMEOUT_S:
             return ''
         return (
             f'no joint state on {self._states} for {silence:.0f} s, where '
@@ -255,7 +255,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 message = f'reference refused: {self.refused}'
             elif rivals:
                 message = f'{rivals} publishes on {self._topic}, too'
-            elif max(shares) > _NEAR_BOUND:
+            elif max(shares) > _NEAR_BOUND_RATIO:
                 joint = controller.names[shares.index(max(shares))]
                 message = f"{joint} came near the guard's bound ({max(shares):.0%} of it)"
             else:

@@ -49,9 +49,9 @@ from ..parameter_schema import specs
 from ..typing import Array
 
 NODE_NAME = 'feedforward'
-_IDLE_S = 0.1  # between two calls while the node is not active [s]
-_SILENCE_S = 5e-3  # between two checks whether joint states have ceased [s]
-_REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
+_IDLE_PERIOD_S = 0.1  # between two calls while the node is not active [s]
+_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
+_REFRESH_PERIOD_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
 _MAX_BRAKING_S = 2.0 * MAX_BRAKING_S
@@ -261,7 +261,7 @@ class FeedforwardNode(LifecycleNode):
         while (
             self.cycles_go_on and controller.state is State.BRAKING and time.monotonic() < give_up
         ):
-            time.sleep(_REFRESH_S)
+            time.sleep(_REFRESH_PERIOD_S)
             self._diagnostics.report()
         with self._cycle:
             self.active = False
@@ -344,7 +344,7 @@ class FeedforwardNode(LifecycleNode):
         """
         with self._cycle:
             if not self.active:
-                return _IDLE_S
+                return _IDLE_PERIOD_S
             controller = self.controller
             if not self._got_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
@@ -352,20 +352,20 @@ class FeedforwardNode(LifecycleNode):
                 silence = self._now() - self._clock_arrival if by_stamps else None
                 controller.tick(time.monotonic(), silence)
             self._got_state = False
-            return Feedforward.TICK_S if controller.state is State.STOPPING else _SILENCE_S
+            return Feedforward.TICK_S if controller.state is State.STOPPING else _CHECK_PERIOD_S
 
     # The service thread ------------------------------------------------------------------------
 
     def run_background_tasks(self) -> float:
         """Check the receivers and publish diagnostics; return the time until the next call [s]."""
         if self.core is None:
-            return _IDLE_S
+            return _IDLE_PERIOD_S
         if self.active and time.monotonic() >= self._next_look:
-            self._next_look = time.monotonic() + _REFRESH_S
+            self._next_look = time.monotonic() + _REFRESH_PERIOD_S
             self._terms.refresh()
             self._look_at_receivers()
         self._diagnostics.report()
-        return _REFRESH_S if self.active else _IDLE_S
+        return _REFRESH_PERIOD_S if self.active else _IDLE_PERIOD_S
 
     def _look_at_receivers(self) -> None:
         """Let torques begin, or stop the controller if a receiver is not the target's."""

@@ -34,11 +34,11 @@ from ..errors import JointStateError
 from ..parameter_schema import specs
 from ..simulation.gazebo import gazebo_start
 
-# The arm counts as held after the holding torque was sent _SENT_BEFORE_HOLDING times to a
+# The arm counts as held after the holding torque was sent _MIN_HOLDING_COUNT times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
-_SENT_BEFORE_HOLDING = 200
+_MIN_HOLDING_COUNT = 200
 _LOG_PERIOD_S = 1.0
-_SPIN_S = 0.1
+_SPIN_TIMEOUT_S = 0.1
 
 
 class GazeboDirectNode(Node):
@@ -97,7 +97,7 @@ class GazeboDirectNode(Node):
         """Say in the status once the arm counts as held: the launch file then starts Gazebo."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
-            if self._held == _SENT_BEFORE_HOLDING:
+            if self._held == _MIN_HOLDING_COUNT:
                 self._commands.held = True
                 self._commands.publish_changes()
                 self.get_logger().info('the arm is held: every force topic has a listener')
@@ -107,7 +107,7 @@ class GazeboDirectNode(Node):
         with Executor() as executor:
             executor.add_node(self)
             while not stop.requested and rclpy.ok():
-                executor.spin_once(timeout_sec=_SPIN_S)
+                executor.spin_once(timeout_sec=_SPIN_TIMEOUT_S)
         return 0
 
 

@@ -22,8 +22,8 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import Column, ViewState
 from ..view.window import UPDATE_PERIOD_S, Window
 
-_DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace [s]
-_STALE_S = 0.5  # between the stamps of a joint state and of a term that is shown with it [s]
+_DISCOVERY_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
+_MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it
 
 
 class LiveView(TopicListener):
@@ -42,7 +42,7 @@ class LiveView(TopicListener):
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(description)
         self._began: float | None = None
-        self._node, (self._topic,) = self.find(_DISCOVERY_S, node, [state_topic])
+        self._node, (self._topic,) = self.find(_DISCOVERY_TIMEOUT_S, node, [state_topic])
         self.problem = f'waiting for {self._topic}'
         self.read()  # subscribes
 
@@ -81,7 +81,7 @@ class LiveView(TopicListener):
             by_name = {} if message is None else dict(zip(message.name, message.effort))
             if (
                 by_name.keys() >= set(self._names)
-                and abs(seconds(message.header.stamp) - reading.stamp) < _STALE_S
+                and abs(seconds(message.header.stamp) - reading.stamp) < _MAX_STAMP_DIFFERENCE_S
             ):
                 torques[column] = np.array([by_name[name] for name in self._names])
         if self._began is None or reading.stamp < self._began:

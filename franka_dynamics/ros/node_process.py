@@ -121,7 +121,7 @@ def _lock_memory() -> None:
         ctypes.CDLL(None).mlockall(_CURRENT | _FUTURE | _ON_FAULT)
 
 
-_BELOW_CYCLE = 10  # priority of the control thread minus that of the service thread
+_PRIORITY_STEP = 10  # priority of the control thread minus that of the service thread
 
 
 def lower_priority() -> None:
@@ -129,7 +129,7 @@ def lower_priority() -> None:
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         # The thread that started this one may have a priority above REALTIME_PRIORITY.
         priority = min(REALTIME_PRIORITY, os.sched_getparam(0).sched_priority)
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _PRIORITY_STEP)))
 
 
 EXIT_REFUSED = 1  # the node refused to configure or activate at autostart

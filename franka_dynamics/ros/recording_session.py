@@ -30,11 +30,11 @@ from ..files import naming_output_file
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Joint states below 100 Hz are too coarse for identification; franka_ros2's merged topic: 30 Hz.
-_SLOW_HZ = 100.0
-_SILENT_S = 2.0
-_MOVING = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
-_LOOK_S = 0.1
-_DISCOVERY_S = 1.0  # wait for topics and a node named without their namespace [s]
+_MIN_RATE_HZ = 100.0
+_SILENCE_TIMEOUT_S = 2.0
+_MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
+_UPDATE_PERIOD_S = 0.1
+_DISCOVERY_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
 
 
 @dataclass
@@ -110,16 +110,16 @@ class _Recorder(TopicListener):
                 progress.span = max(progress.span, reading.stamp - self._first_stamp)
                 if not np.isfinite([reading.position, reading.velocity]).all():
                     yield 'positions or velocities are not finite'
-                self._moved |= bool((np.abs(reading.velocity) > _MOVING).any())
+                self._moved |= bool((np.abs(reading.velocity) > _MIN_SPEED_RAD_S).any())
                 self._effort |= reading.effort is not None
-        if (silence := time.time() - self._latest) > _SILENT_S:
+        if (silence := time.time() - self._latest) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
-        if progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
+        if progress.seconds > 1.0 and progress.rate < _MIN_RATE_HZ:
             yield (
                 f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
             )
-        if progress.of_arm and progress.seconds > _SILENT_S:
+        if progress.of_arm and progress.seconds > _SILENCE_TIMEOUT_S:
             if not self._effort:
                 yield 'no measured torque: effort is missing or zero'
             if not self._moved:
@@ -150,7 +150,7 @@ def record(
         Writer(bag, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):
-        node, (topic, command) = own.find(_DISCOVERY_S, node, (topic, command))
+        node, (topic, command) = own.find(_DISCOVERY_TIMEOUT_S, node, (topic, command))
         present = own.node.get_node_names_and_namespaces()
         runs = node in [f'{space.rstrip("/")}/{name}' for name, space in present]
         progress = Progress(topic=topic, node=node if runs else '')
@@ -166,7 +166,7 @@ def record(
         for name, kind in topics.items():
             own.add(name, kind)
         while True:
-            time.sleep(_LOOK_S)
+            time.sleep(_UPDATE_PERIOD_S)
             progress.seconds = time.monotonic() - began
             own.write(progress)
             if not keep_running(progress):

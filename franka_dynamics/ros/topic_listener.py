@@ -31,7 +31,7 @@ from .status import NodeSnapshot, Status, TORQUE_TERMS
 from ..errors import listed, SettingsError
 
 _DIAGNOSTICS_DEPTH = 50
-_POLL_S = 0.02  # between two looks while waiting [s]
+_POLL_PERIOD_S = 0.02  # between two looks while waiting [s]
 _MAX_SPINS = 50  # of the executor per poll, each for one message
 
 
@@ -155,7 +155,7 @@ class TopicListener:
             if left <= 0.0:
                 return False
             self._meanwhile()
-            time.sleep(min(left, _POLL_S))
+            time.sleep(min(left, _POLL_PERIOD_S))
             self.poll()
         return True
 

@@ -42,8 +42,8 @@ from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
-_SPIN_S = 0.1  # longest time between two looks of a waiting goal [s]
-_LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends [s]
+_SPIN_TIMEOUT_S = 0.1  # longest time between two looks of a waiting goal [s]
+_RESULT_DELIVERY_S = 0.5  # time to send the results of goals before the process ends [s]
 
 
 class _RefusedError(FrankaDynamicsError):
@@ -55,7 +55,7 @@ class _RefusedError(FrankaDynamicsError):
 
 
 class _Turn:
-    """Awaited, it lets the executor wait for its next event, for at most _SPIN_S."""
+    """Awaited, it lets the executor wait for its next event, for at most _SPIN_TIMEOUT_S."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield
@@ -231,13 +231,13 @@ def _run(node: TrajectoryActionNode, stop: StopRequest) -> int:
     def spin(until: Callable[[], bool], seconds: float = math.inf) -> None:
         give_up = time.monotonic() + seconds
         while not until() and time.monotonic() < give_up:
-            executor.spin_once(timeout_sec=_SPIN_S)
+            executor.spin_once(timeout_sec=_SPIN_TIMEOUT_S)
 
     try:
         spin(lambda: stop.requested)
         node.ending = True
         spin(lambda: not node.under_way, node.get_parameter('wait').value)
-        spin(lambda: False, _LAST_WORDS_S)
+        spin(lambda: False, _RESULT_DELIVERY_S)
         return 0
     finally:
         executor.shutdown()

@@ -96,15 +96,16 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
     return _STYLE + Table(about, heads, rows).html()
 
 
-_BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
+_BASE_COLOUR = (150, 150, 150)
+_CENTER_COLOUR = (20, 20, 20)
 _EXTERNAL_COLOUR = (150, 40, 200)
-_AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
+_AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
 _CENTER_RADIUS_M = 0.025
 _ARROW_M_PER_NM = 0.03  # length of an arrow per torque [m/(N m)]
-_SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
+_SHAFT_RADIUS_M, _HEAD_RADIUS_M, _HEAD_LENGTH_M = 0.007, 0.016, 0.015  # [m]
 # The arrow of a smaller external torque would be shorter than its head, so none is drawn.
-MIN_DRAWN_TORQUE_NM = _HEAD_LENGTH / _ARROW_M_PER_NM
+MIN_DRAWN_TORQUE_NM = _HEAD_LENGTH_M / _ARROW_M_PER_NM
 _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
@@ -120,9 +121,9 @@ class ArmScene:
         self._frames = [
             server.scene.add_frame(
                 f'/arm/{i}',
-                axes_length=_AXIS_LENGTH,
-                axes_radius=_AXIS_RADIUS,
-                origin_radius=2.0 * _AXIS_RADIUS,
+                axes_length=_AXIS_LENGTH_M,
+                axes_radius=_AXIS_RADIUS_M,
+                origin_radius=2.0 * _AXIS_RADIUS_M,
             )
             for i in range(description.n + 2)
         ]
@@ -140,9 +141,9 @@ class ArmScene:
             '/external',
             np.zeros((1, 2, 3)),
             _EXTERNAL_COLOUR,
-            shaft_radius=_SHAFT_RADIUS,
-            head_radius=_HEAD_RADIUS,
-            head_length=_HEAD_LENGTH,
+            shaft_radius=_SHAFT_RADIUS_M,
+            head_radius=_HEAD_RADIUS_M,
+            head_length=_HEAD_LENGTH_M,
             visible=False,
         )
         server.initial_camera.position = (1.0, -1.0, 0.8)

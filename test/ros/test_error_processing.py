@@ -213,7 +213,7 @@ def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(
     node.trigger_configure()
     node.trigger_activate()
     node.clear()
-    monkeypatch.setattr('franka_dynamics.ros.diagnostics._REASON_S', 0.0)
+    monkeypatch.setattr('franka_dynamics.ros.diagnostics._MIN_REASON_S', 0.0)
     names = list(node.controller.names)
     state = JointState(name=names, position=list(FER.home), velocity=[0.0] * 7)
 
