@@ -36,15 +36,15 @@ from ..errors import (
 from ..resources import share_directory
 from ..typing import Array
 
-# Publishers are reliable, because a default subscriber gets nothing from a best-effort one.
-# Publishers have depth 1, because an old torque is worth nothing.
+# Of every publisher without a profile below: reliable, because a default subscriber gets nothing
+# from a best-effort one, and of depth 1, because an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # For subscriptions to joint states and model terms: a subscriber that pauses gets only the newest
 # message afterwards.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-# Late subscribers get the last ten reports on references.
+# Of the topic ~/reference_state: late subscribers get the last ten reports.
 REFERENCE_STATE_QOS = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
