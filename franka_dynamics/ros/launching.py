@@ -133,9 +133,7 @@ def on_exit(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     def end(event: Any, context: Any) -> list[Any]:
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{name} ended with exit status {event.returncode}')
-        if next_actions is None:
-            return [Shutdown(reason=f'{name} has ended')]
-        return list(next_actions)
+        return [Shutdown(reason=f'{name} has ended')] if next_actions is None else [*next_actions]
 
     return end
 

@@ -259,11 +259,9 @@ def run_node(
                 signal_handler_options=SignalHandlerOptions.NO,
             )
             node = make()
-        except (RCLError, UnknownROSArgsError) as error:
-            print(start_error_sentence(error), file=sys.stderr)
-            return EXIT_INVALID_INPUT
-        except FrankaDynamicsError as error:
-            print(f'{error}', file=sys.stderr)
+        except (FrankaDynamicsError, RCLError, UnknownROSArgsError) as error:
+            own = isinstance(error, FrankaDynamicsError)
+            print(error if own else start_error_sentence(error), file=sys.stderr)
             return EXIT_INVALID_INPUT
         if no_realtime:
             node.get_logger().warning(no_realtime)
