@@ -130,7 +130,7 @@ def direct_way(arguments, arm):
         flange = arm.flange_transform()
         shapes[arm.n] = (
             *shapes.get(arm.n, ()),
-            *(shape.moved(flange) for shape in load_hand_shapes()),
+            *(shape.expressed_in(flange) for shape in load_hand_shapes()),
         )
     start = gazebo.gazebo_start(arm).position
     folder = write_temporary_files(

@@ -119,7 +119,9 @@ def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     ]
     if arm is HELD:
         placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes()]
-    parts = [(joint, pose, part) for joint, pose, shape in placed for part in shape.urdf_primitives()]
+    parts = [
+        (joint, pose, part) for joint, pose, shape in placed for part in shape.urdf_primitives()
+    ]
     assert len(drawn.meshes) == len(parts) > 0
     for mesh, pose, (joint, frame, shape) in zip(drawn.meshes, drawn.poses(q), parts):
         assert mesh.joint == joint
