@@ -148,7 +148,7 @@ def picks_up(loop: Loop, mass: float, late: float, back: bool = False) -> Iterat
     take = BEGIN + 800
     steps = []
     for at, carried in ((take, mass), (take + 1000, 0.0))[: 1 + back]:
-        steps.append((at, partial(loop.arm.carry, runs.body(carried))))
+        steps.append((at, partial(loop.arm.set_payload, runs.body(carried))))
         change = partial(loop.ask, loop.core.change, payload=runs.payload(carried))
         steps.append((at + round(late / STEP_S), change))
     for at, act in sorted(steps, key=lambda one: one[0]):

@@ -25,7 +25,7 @@ from franka_dynamics.resources import share_directory
 
 GRAVITY = (0.0, 0.0, -9.81)
 # A waist that turns about the vertical axis: a uniform box of invented size and mass.
-WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link()
+WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link_inertia()
 
 
 def shoulder(side: float) -> np.ndarray:

@@ -40,7 +40,7 @@ def test_optimising_lowers_torques_and_keeps_the_mass(short):
     u = short.optimise()
     assert short.torque_and_gradient(u)[0] < 0.89**2 * short.torque_and_gradient(short.START)[0]
     assert short.mass_and_gradient(u)[0] > 0.999 * short.mass_and_gradient(short.START)[0]
-    assert not find_defects(short.shaped(u)).sentences()
+    assert not find_defects(short.shaped(u)).descriptions()
 
 
 def test_the_sampled_control_takes_mujocos_arm_to_its_goal(mppi_reach, monkeypatch):
