@@ -11,7 +11,7 @@ calculated into sound logs of an arm. Each line has one of these outcomes:
     named      the right cause, with its size
     unknown    not sound, without a cause
     asked      a question: a common scale or a load, or an offset
-    in range   a scale or load that looks like other masses, within the range that is printed
+    in range   a fault that looks like other masses, within the range that is printed
     accepted   accepted, and the identified arm predicts the sound log better than the best
                published set with friction fitted (of a sound log: accepted)
 
@@ -230,6 +230,12 @@ def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
     return found.kind in kinds and part
 
 
+def alike(one: Diagnosis, other: Diagnosis) -> bool:
+    """Return whether two questions are about the same offset, within 1 N m."""
+    same = (one.kind, one.joints) == (other.kind, other.joints)
+    return same and abs(one.values[0] - other.values[0]) < 1.0
+
+
 def clipped(recording: Recording, arm: ArmDescription, share: float) -> str:
     """Return the outcome of efforts clipped at a share of each joint's largest."""
     most = share * np.abs(recording.effort).max(axis=0)
@@ -244,19 +250,18 @@ def outcome(
     sets: Sequence[ArmDescription],
     limit: float,
     options: IdentificationOptions,
-    usual: set[tuple[str, tuple[int, ...]]],
+    usual: Sequence[Diagnosis],
 ) -> tuple[str, str]:
     """
     Return a case's outcome and figures.
 
-    `limit` is the published set's E on the sound log, `usual` has kinds and joints of what the
-    sound log asks.
+    `limit` is the published set's E on the sound log, `usual` are the sound log's questions.
     """
     _, kind, joints, change, gravity = case
     model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
     found = judge_motion(broken, model, arm, sets, 'log')
-    asked = [one for one in found.questions if (one.kind, one.joints) not in usual]
+    asked = [one for one in found.questions if not any(alike(one, other) for other in usual)]
     figures = ', '.join(
         f'{one.kind} {[joint + 1 for joint in one.joints]} {np.round(one.values, 2).tolist()}'
         for one in (*found.causes, *found.questions)
@@ -290,11 +295,16 @@ def outcome(
 
 
 def within(ranges: MassAmbiguity, name: str) -> bool:
-    """Return whether the range that is printed contains the scale or load of a case."""
-    words = name.split()
+    """Return whether the range that is printed contains the fault of a case."""
+    first, second, *_, last = words = name.split()
     if name.startswith('all x'):
-        return ranges.scale[0] <= float(words[-1]) <= ranges.scale[1]
-    return 'undeclared' in name and ranges.load[0] <= float(words[0]) <= ranges.load[1]
+        return ranges.scale[0] <= float(last) <= ranges.scale[1]
+    if 'undeclared' in words:
+        return ranges.load[0] <= float(first) <= ranges.load[1]
+    return any(
+        first == kind and joint + 1 == int(last) and low <= float(second) <= high
+        for kind, joint, low, high in ranges.hidden
+    )
 
 
 def error_of(sums: GramSums, theta: Any) -> float:
@@ -347,8 +357,7 @@ def main() -> None:
         recording = read_recording(bag, arm.joint_names)
         motion = prepare(recording, columns=model.friction.columns)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
-        sound = judge_motion(motion, model, arm, sets, 'log')
-        usual = {(one.kind, one.joints) for one in sound.questions}
+        usual = judge_motion(motion, model, arm, sets, 'log').questions
         for case in cases(arm, down):
             if arguments.only in case[0]:
                 said, figures = outcome(case, motion, arm, sets, limit, options, usual)

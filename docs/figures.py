@@ -35,7 +35,14 @@ from franka_dynamics.control import (
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.control import residual_monitor as torques
 from franka_dynamics.files import write_text
-from franka_dynamics.identification import contact, results, solve, torque_model, verdict
+from franka_dynamics.identification import (
+    contact,
+    mass_ambiguity,
+    results,
+    solve,
+    torque_model,
+    verdict,
+)
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
@@ -269,8 +276,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'with t above {}, with an effect above {}, and if {} % of its size',
                 (verdict._SIGNIFICANT_T, verdict._NAMED_EFFECT, 100.0 * verdict._AGREES),
             ),
-            ('two standard deviations above {}', (verdict._UNSEEN,)),
-            ('gravity (turned by more than {} rad', (verdict._LEVEL,)),
+            ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
+            ('gravity (turned by more than {} rad', (verdict._TURNED,)),
             ('at most {} % of the seconds', (100.0 * contact._MAX_CONTACT_SHARE,)),
             ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`--prior`) is {}', (DEFAULT_PRIOR_PRECISION,)),

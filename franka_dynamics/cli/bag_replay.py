@@ -54,7 +54,7 @@ def run(
     if external is None:
         require_with('--external PATH', 'frame', 'tool_center')
     arm = reader.arm_of(bag, arm)
-    arms = _candidates(arm, sets, hands)
+    arms = with_sets_and_hands(arm, sets, hands)
 
     def estimator(candidate: ArmDescription) -> WrenchEstimator:
         number = int(frame) if frame.isdigit() else frame
@@ -97,8 +97,10 @@ def run(
     return 0
 
 
-def _candidates(arm: ArmChoice, sets: Sequence[str], hands: Sequence[str]) -> list[ArmDescription]:
-    """Return the arm with every combination of the sets and hands to try."""
+def with_sets_and_hands(
+    arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
+) -> list[ArmDescription]:
+    """Return the arm with every combination of sets and hands, by default those to try."""
     sets = sets or available_sets(arm.arm)
     if hands:
         return arm.load_each(sets, hands)
@@ -123,7 +125,7 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     say(report.samples_sentence(recording, result.motion))
     say_each(result.motion.remarks, 'note')
     show(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
-    show(report.TORQUE_ERROR_DEFINITION)
+    say(f'{report.TORQUE_ERROR_DEFINITION}. {report.fits_or_not(fits[0])}')
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
         say(f'{more}; --all prints them, --json FILE writes them')

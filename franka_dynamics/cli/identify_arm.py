@@ -12,6 +12,7 @@ from pathlib import Path
 from ._console import ProgressBar, say, say_each, show, suggest, write_json
 from ._next_command import next_command
 from ._options import ArmChoice, BagReader, require_not_existing
+from .bag_replay import with_sets_and_hands
 from ..arm import available_sets
 from ..errors import ClusterError, require_extra
 from ..files import write_text
@@ -55,11 +56,13 @@ def run(
         for paths in (bags, tests)
     )
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
+    own = arm.load_each(available_sets(arm.arm), (hand,))
+    others = [one for one in with_sets_and_hands(arm) if one.hand != start.hand]
     with ProgressBar() as bar, _executor(processes, dask) as executor:
         result = identify(
             fitted,
             start,
-            arm.load_each(available_sets(arm.arm), (hand,)),
+            [*own, *others],
             fit,
             tests=left_out,
             skip_failures=skip_bad_bags,

@@ -36,7 +36,7 @@ _CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
 _MIN_AMPLITUDE_RATIO = 1e-4
 _AMPLITUDE_TOLERANCE = 1e-3
 _CONVERGED = 1e-5  # the optimisation ends at a smaller change of the criterion
-_STEP = 1e-4  # step of central differences of scaled coefficients [rad/s]
+_STEP = 1e-7  # step of forward differences of scaled coefficients [rad/s]
 _MARGIN_RESERVE = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 
@@ -272,8 +272,7 @@ def _improve(
 
     @lru_cache(maxsize=1)
     def slopes(x: bytes) -> Array:
-        ahead, behind = (values(np.frombuffer(x) + sign * steps) for sign in (1.0, -1.0))
-        return np.asarray((ahead - behind).T / (2.0 * _STEP))
+        return np.asarray((values(np.frombuffer(x) + steps) - at(x)).T / _STEP)
 
     iteration = count(1)
     found = minimize(

@@ -44,6 +44,8 @@ _MIN_PERIOD_S = 3.0
 
 # A fault's kind, and its joints or, for a load that comes or goes, the quarter where it does.
 Fault = tuple[str, tuple[int, ...]]
+SCALE: Fault = ('gain', ())  # all efforts times a common factor
+LOAD: Fault = ('load', ())  # a load on the flange from the beginning
 
 
 def period_of(motion: Motion) -> float:
@@ -68,18 +70,12 @@ def period_of(motion: Motion) -> float:
     return float(near[np.argmin(relative[near])]) / rate
 
 
-def folds(
-    motion: Motion, period: float, extent: tuple[float, float], start: float
-) -> NDArray[np.intp]:
-    """
-    Return the fold of every sample, shape (N,): by phase where the motion repeats, else by time.
-
-    `extent` are the piece's start and end as fractions of the recording, `start` its time [s].
-    """
+def folds(motion: Motion, period: float) -> NDArray[np.intp]:
+    """Return the fold of every sample, (N,): by phase where the motion repeats, else by time."""
     if np.isfinite(period):
-        part = (motion.time + start) % period / period
+        part = motion.time % period / period
     else:
-        part = np.linspace(*extent, len(motion), endpoint=False)
+        part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
     return np.minimum(FOLDS * part, FOLDS - 1).astype(np.intp)
 
 
@@ -188,17 +184,14 @@ class GramSums:
         motion: Motion,
         *,
         period: float | None = None,
-        extent: tuple[float, float] = (0.0, 1.0),
-        start: float = 0.0,
     ) -> GramSums:
         """
-        Return the sums of a recording or of a piece of one.
+        Return the sums of a recording.
 
-        `arm` is the starting set. `period`, `extent` and `start` are as for `folds`; without a
-        period the motion itself is searched for one.
+        `arm` is the starting set. Without a `period` the motion itself is searched for one.
         """
-        part = folds(motion, period_of(motion) if period is None else period, extent, start)
-        late = np.linspace(*extent, len(motion), endpoint=False)
+        part = folds(motion, period_of(motion) if period is None else period)
+        late = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         rigid, later, lagging = _whole_columns(arm, model.base.gravity[0], motion)
         drifting = rigid * (late - 0.5)[:, None]
         blocks = []

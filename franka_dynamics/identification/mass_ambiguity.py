@@ -1,33 +1,45 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Ambiguities of masses: a scale error of all efforts and an unknown load look like other masses.
+What recordings cannot tell: what other masses would explain as well.
 
-Their columns are sums of base parameters' columns, in any recording. Published masses alone tell
-them apart, within what a real arm differs from these. (A turn of the base about gravity has no
-column at all.) What a single recording leaves open for want of motion is in
-`solve.std_ratios`.
+The columns of a common factor of all efforts, and of a load, are sums of base parameters' columns
+in any recording; those of a single joint's gain or zero nearly are in some motions. Published
+masses alone tell them apart, within what a real arm differs from these. (A turn of the base about
+gravity has no column at all.) What is left open of single parameters is in `solve.left_open`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from .gram_sums import GramSums
+from .gram_sums import Fault, fault_columns, GramSums, LOAD, SCALE
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
-from .solve import equations, estimate, joint_noise
+from .solve import equations, estimate, joint_noise, residual_weights
 from .torque_model import MASS_AND_FIRST_MOMENT
 from ..recordings.replay import hand_in_words
 from ..typing import Array
 
 # Two standard deviations (95.4 %) of one number and of four.
-_CHI_SQUARE_1 = 4.0
-_CHI_SQUARE_4 = 9.7
-_WEAK = 0.01  # weight of a prior about no factor and no load [kg, kg m]
+_CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
+# Standard deviations to either side of single joints' ranges: with 95 % probability all of some
+# twelve ranges are right.
+_DEVIATIONS = 3.0
+_MIN_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
+_WEAK = 1e-4  # information that there is no fault: a short chain does not show all
+
+
+class HiddenFault(NamedTuple):
+    """The range of one joint's gain (ratio of recorded to real effort) or zero [rad]."""
+
+    kind: str
+    joint: int
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,7 @@ class MassAmbiguity:
     those of an undeclared mass on the flange [kg] if efforts are right. `together` are the
     likeliest ratio and mass if both may be wrong. `excludes` says whether right efforts without
     a load, anywhere beyond the flange, are outside the ranges. `where` is the published set.
+    `hidden` are wide ranges of single joints' gains and zeros; they reach to no fault.
     """
 
     scale: tuple[float, float]
@@ -47,6 +60,7 @@ class MassAmbiguity:
     together: tuple[float, float]
     excludes: bool
     where: str
+    hidden: tuple[HiddenFault, ...] = ()
 
     @property
     def is_undetermined(self) -> bool:
@@ -61,46 +75,54 @@ class MassAmbiguity:
 
 def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     """
-    Estimate the ranges of the effort scale and of a flange load, within published masses.
+    Return the ranges of faults that torques and published masses allow.
 
     `prior` is about a published set. How far the real masses are from it follows from the torques
-    (`starting_set_precision`), with the factor and the load free. The ranges are those of two
-    standard deviations.
+    (`starting_set_precision`), with a common factor and a load free.
     """
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    triangle, effort = equations(sums, prior, joint_noise(sums, theta))
-    b, known = len(prior.sqrt_precision), prior.reference
-    scale = prior.center[:b, None]
-    load = prior.model.load_matrix(known)[:, MASS_AND_FIRST_MOMENT]
-    free = triangle[:, :b] @ np.concatenate([scale, load], axis=1)
-    supported = starting_set_precision((triangle, effort), prior, free)
+    noise = joint_noise(sums, theta)
+    triangle, effort = equations(sums, prior, noise)
+    p, b = len(theta), len(prior.sqrt_precision)
+    load = prior.model.load_matrix(prior.reference)[:, MASS_AND_FIRST_MOMENT]
+    free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
+    supported = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
     supported = StartingSetPrecision(max(supported.masses, 1.0), max(supported.inertias, 1.0))
     rows = np.diag(1.0 / prior.std)
     rows[:b, :b] = np.linalg.inv(np.linalg.cholesky(starting_set_covariance(prior, supported)))
-    p = len(rows)
-    design = np.zeros((2 * p + 5, p + 5))
-    design[:p, :p], design[:p, p:], design[p : 2 * p, :p] = triangle, free, rows
-    design[2 * p :, p:] = _WEAK * np.eye(5)  # a short chain does not show all five
-    right = np.concatenate([effort, rows @ prior.center, np.zeros(5)])
+    last = sums.products.shape[-1]
+    wider = np.eye(last, last + free.shape[1])
+    wider[:b, last:] = free
+    information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
+    information[:p, :p] += rows.T @ rows
+    information[:p, last - 1] += rows.T @ rows @ prior.center
+    columns = fault_columns(prior.model) | {SCALE: [last], LOAD: [*range(last + 1, last + 5)]}
 
-    def fitted(columns: Sequence[int]) -> tuple[Array, Array]:
-        """Return values of some of the five columns, and their covariance."""
-        chosen = [*range(len(rows)), *(len(rows) + k for k in columns)]
-        covariance = np.linalg.inv(design[:, chosen].T @ design[:, chosen])
-        values = covariance @ design[:, chosen].T @ right
-        last = slice(-len(columns), None)
-        return np.asarray(values[last]), np.asarray(covariance[last, last])
+    def fitted(*faults: Fault) -> tuple[Array, Array]:
+        """Return values of faults fitted together with the arm, and their covariance."""
+        own = [*range(p), *(k for one in faults for k in columns[one])]
+        known = np.diag(np.where(np.arange(len(own)) < p, 0.0, _WEAK))
+        covariance = np.linalg.inv(information[np.ix_(own, own)] + known)
+        return (covariance @ information[own, last - 1])[p:], covariance[p:, p:]
 
-    (factor, spread), (loads, spreads) = fitted([0]), fitted([1, 2, 3, 4])
-    both, _ = fitted(range(5))
+    (scale, spread), (loads, spreads), (both, _) = fitted(SCALE), fitted(LOAD), fitted(SCALE, LOAD)
     sides = 2.0 * np.array([-1.0, 1.0])
+    hidden = []
+    for kind, joints in columns:
+        if kind in ('gain', 'zero') and joints:
+            value, variance = (float(one.item()) for one in fitted((kind, joints)))
+            reach, nominal = _DEVIATIONS * variance**0.5, float(kind == 'gain')
+            if reach > 0.5 * _MIN_WIDTH:
+                low, high = min(value - reach, 0.0) + nominal, max(value + reach, 0.0) + nominal
+                hidden.append(HiddenFault(kind, joints[0], low, high))
     return MassAmbiguity(
-        tuple((1.0 + factor[0] + sides * np.sqrt(spread[0, 0])).tolist()),
+        tuple((1.0 + scale[0] + sides * np.sqrt(spread[0, 0])).tolist()),
         tuple((loads[0] + sides * np.sqrt(spreads[0, 0])).tolist()),
         (1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
         bool(
-            factor @ np.linalg.solve(spread, factor) > _CHI_SQUARE_1
+            scale @ np.linalg.solve(spread, scale) > _CHI_SQUARE_1
             or loads @ np.linalg.solve(spreads, loads) > _CHI_SQUARE_4
         ),
-        f'{known.inertial_set} {hand_in_words(known.hand)}',
+        f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
+        tuple(hidden),
     )

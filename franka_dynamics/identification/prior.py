@@ -35,7 +35,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .torque_model import expected_residual, TorqueModel
+from .torque_model import expected_residual, MASS_AND_FIRST_MOMENT, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
 from ..dynamics.regressor import LINK_PARAMETERS
@@ -138,14 +138,11 @@ class Prior:
         every mass has a relative standard deviation of 100 %, every coordinate of a centre of mass
         one of 0.7 times the radius of gyration.
         """
-        basis = pseudo_inertia_basis()
         width = self.model.base.matrix.shape[1]
         total = np.zeros((width, width))
         for i, link in enumerate(self.reference.links):
-            relative = np.linalg.solve(link.pseudo_inertia(), basis)
-            metric = np.einsum('aij,bji->ab', relative, relative)
             block = slice(LINK_PARAMETERS * i, LINK_PARAMETERS * (i + 1))
-            total[block, block] = np.linalg.inv(metric)
+            total[block, block] = _link_covariance(link)
         rotors = np.arange(LINK_PARAMETERS * self.model.n, width)
         if len(rotors):
             total[rotors, rotors] = (self.effort / _ROTOR_ACCELERATION) ** 2
@@ -291,43 +288,25 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
     """
     Return a factor F, (b, k), of each of the base parameters' covariances C_m and C_I (F F^T).
 
-    The module's docstring defines both covariances.
-
-    Let U U^T, U block upper triangular, be the pseudo-inertia of a link of the starting set. Under
-    the prior, the real link's pseudo-inertia differs from it by U S U^T, where S is symmetric and
-    Gaussian with standard deviation one on the diagonal and sqrt(1/2) elsewhere. The last row and
-    column of S change mass and centre of mass, the other entries the inertia about the centre of
-    mass.
+    The module's docstring defines both covariances. C_I is the covariance of inertias for given
+    masses and first moments.
     """
     base = prior.model.base
+    order = [*MASS_AND_FIRST_MOMENT, *range(6)]
     masses: list[Array] = []
     inertias: list[Array] = []
     for i, link in enumerate(prior.reference.links):
-        block = base.matrix[:, LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)]
-        root = _upper_root(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
-        for row in range(4):
-            for column in range(row, 4):
-                unit = np.zeros((4, 4))
-                unit[row, column] = unit[column, row] = 1.0 if row == column else np.sqrt(0.5)
-                change = block @ _parameters(root @ unit @ root.T)
-                (masses if column == 3 else inertias).append(change)
+        covariance = _link_covariance(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
+        block = base.matrix[:, LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)][:, order]
+        changes = block @ np.linalg.cholesky(covariance[np.ix_(order, order)])
+        masses.append(changes[:, :4])
+        inertias.append(changes[:, 4:])
     rotors = np.arange(LINK_PARAMETERS * prior.model.n, base.matrix.shape[1])
-    deviations = np.sqrt(np.diag(prior.covariance)[rotors])
-    inertias.extend((base.matrix[:, rotors] * deviations).T)
-    return np.array(masses).T, np.array(inertias).T
+    inertias.append(base.matrix[:, rotors] * np.sqrt(np.diag(prior.covariance)[rotors]))
+    return np.hstack(masses), np.hstack(inertias)
 
 
-def _upper_root(link: LinkInertia) -> Array:
-    """Return U, (4, 4), block upper triangular, with U U^T a link's pseudo-inertia."""
-    center, pseudo = link.center_of_mass, link.pseudo_inertia()
-    root = np.zeros((4, 4))
-    root[:3, :3] = np.linalg.cholesky(pseudo[:3, :3] - link.mass * np.outer(center, center))
-    root[:, 3] = np.sqrt(link.mass) * np.append(center, 1.0)
-    return root
-
-
-def _parameters(pseudo: Array) -> Array:
-    """Return the ten parameters, (10,), of a pseudo-inertia or a change of one, (4, 4)."""
-    second = pseudo[:3, :3]
-    tensor = np.trace(second) * np.eye(3) - second
-    return np.concatenate([tensor[np.triu_indices(3)], pseudo[:, 3]])
+def _link_covariance(link: LinkInertia) -> Array:
+    """Return the prior covariance (10, 10) of a link's parameters at precision one."""
+    relative = np.linalg.solve(link.pseudo_inertia(), pseudo_inertia_basis())
+    return np.asarray(np.linalg.inv(np.einsum('aij,bji->ab', relative, relative)))

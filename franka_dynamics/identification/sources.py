@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from hashlib import sha256
-from operator import add
 import os
 from pathlib import Path
 
@@ -30,7 +28,7 @@ from ..recordings.preprocessing import (
     without_idle_effort,
     without_rest,
 )
-from ..recordings.recording import HEADER_STAMP, read_pieces, Recording, require_finite
+from ..recordings.recording import HEADER_STAMP, read_recording, Recording, require_finite
 from ..typing import Array
 
 _MAX_WARNING_COUNT = 10  # of one bag
@@ -57,8 +55,7 @@ class Bag:
 
     `joint_names` are the arm's joints from base to tip, `topic` is that of the joint states (None:
     /joint_states or the bag's only topic of that type). `stamps` selects the messages' time stamps
-    ('header') or the recorder's ('received'). A bag of more than about `at_once` messages is read,
-    prepared and trimmed in pieces.
+    ('header') or the recorder's ('received').
     """
 
     path: str
@@ -66,23 +63,19 @@ class Bag:
     topic: str | None = None
     stamps: str = HEADER_STAMP
     signal: SignalOptions = field(default_factory=SignalOptions)
-    at_once: int = 100_000
 
-    def pieces(self) -> Iterator[tuple[Recording, float]]:
-        """Yield the pieces of the bag, each with the fraction of the bag read so far."""
-        return read_pieces(
-            self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
-        )
+    def recording(self) -> Recording:
+        """Return the bag's recording."""
+        return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps)
 
     def motion(self, model: TorqueModel, effort_scale: Array | float = 1.0) -> Motion:
         """
-        Return the bag's prepared motion, or that of the first piece of a long bag.
+        Return the bag's prepared motion.
 
         The motion's `columns` are the friction columns of `model`; recorded efforts are multiplied
         by `effort_scale`.
         """
-        recording, _ = next(self.pieces())
-        scaled = recording.scaled(effort_scale)
+        scaled = self.recording().scaled(effort_scale)
         return prepare(scaled, self.signal, columns=model.friction.columns)
 
 
@@ -130,8 +123,8 @@ class Summary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
-    `seconds` are each second's begin [s] and residual (`verdict.seconds`), by a fit to this
-    recording, or to its piece, alone. `moving` is for how long the arm moves [s]. `failure` is the
+    `seconds` are each second's begin [s] and residual (`contact.seconds`), by a fit to this
+    recording alone. `moving` is for how long the arm moves [s]. `failure` is the
     error of an unusable bag, which has no sums.
     """
 
@@ -166,77 +159,47 @@ def _summary(inputs: SummaryInputs, source: Source, name: str) -> Summary:
     signal = SignalOptions()
     if not isinstance(source, Recording):
         signal = source.signal if isinstance(source, Bag) else source.options
-    scale, period = options.effort_scales(arm.n), np.inf
-    parts: list[GramSums] = []
-    each: list[tuple[Array, Array]] = []
-    remarks: dict[str, None] = {}
-    warnings: list[str] = []
-    digest, messages, samples, end, first_ns, rested = sha256(), 0, 0, 0.0, 0, 0.0
-    for recording, read in _pieces(source, name, arm):
-        extent, end = (end, read), read
-        first_ns = first_ns if extent[0] > 0.0 else int(recording.stamp_ns[0])
-        messages += len(recording) - (extent[0] > 0.0)  # consecutive pieces share one message
-        digest.update(recording.q.tobytes() + recording.effort.tobytes())
-        start = (int(recording.stamp_ns[0]) - first_ns) * 1e-9
-        where = f'from {start:.0f} s on: ' if extent[0] > 0.0 else ''
-        scaled = recording.scaled(scale)
-        try:
-            if isinstance(source, Motion):
-                motion = replace(source, effort=source.effort * scale)
-            else:
-                scaled = without_idle_effort(scaled)
-                motion = prepare(scaled, signal, columns=model.friction.columns)
-            moving = without_rest(motion)
-            rested += seconds_at_rest(motion)
-            if not len(moving):
-                raise RecordingError(
-                    f'{name}: the arm stands still, and its torques show neither inertias nor '
-                    'friction. Record a motion that turns every joint to and fro, such as '
-                    'franka-dynamics identify plan makes.'
-                )
-        except RecordingError as error:
-            if extent == (0.0, 1.0) or (read == 1.0 and not parts):
-                raise
-            remarks[f'{where}{error} This piece was left out'] = None
-            continue
-        require_units(scaled, arm)
-        wrong = faults(scaled, arm)
-        if wrong and not options.anyway:
-            raise RecordingError(
-                f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with '
-                '--anyway.'
-            )
-        period = period if parts else period_of(motion)
-        sums = GramSums.of(model, arm, moving, period=period, extent=extent, start=start)
-        time, size = residual_per_second(
-            moving, sums, Prior.centered_at(arm, model, sums.max_torque)
+    recording = _recording(source, name, arm)
+    scaled = recording.scaled(options.effort_scales(arm.n))
+    if isinstance(source, Motion):
+        motion = replace(source, effort=scaled.effort)
+    else:
+        scaled = without_idle_effort(scaled)
+        motion = prepare(scaled, signal, columns=model.friction.columns)
+    moving = without_rest(motion)
+    if not len(moving):
+        raise RecordingError(
+            f'{name}: the arm stands still, and its torques show neither inertias nor friction. '
+            'Record a motion that turns every joint to and fro, such as franka-dynamics identify '
+            'plan makes.'
         )
-        parts.append(sums)
-        each.append((time + start, size))
-        remarks |= dict.fromkeys(motion.remarks)
-        warnings += [where + said for said in plausibility_warnings(scaled, arm)]
-        samples += len(moving)
-    duration = (int(recording.stamp_ns[-1]) - first_ns) * 1e-9
-    duration += 2.0 * signal.trim * isinstance(source, Motion)
+    require_units(scaled, arm)
+    wrong = faults(scaled, arm)
+    if wrong and not options.anyway:
+        raise RecordingError(
+            f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
+        )
+    sums = GramSums.of(model, arm, moving, period=period_of(motion))
+    duration = recording.duration + 2.0 * signal.trim * isinstance(source, Motion)
     note = SourceNote(
         name,
         recording.topic,
-        messages,
+        len(recording),
         duration,
-        samples,
-        tuple(remarks),
-        tuple(warnings[:_MAX_WARNING_COUNT]),
-        digest.hexdigest()[:16],
+        len(moving),
+        motion.remarks,
+        plausibility_warnings(scaled, arm)[:_MAX_WARNING_COUNT],
+        sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
     )
-    begins, sizes = map(np.concatenate, zip(*each))
-    return Summary(note, signal, reduce(add, parts), (begins, sizes), duration - rested)
+    prior = Prior.centered_at(arm, model, sums.max_torque)
+    each = residual_per_second(moving, sums, prior)
+    return Summary(note, signal, sums, each, duration - seconds_at_rest(motion))
 
 
-def _pieces(source: Source, name: str, arm: ArmDescription) -> Iterator[tuple[Recording, float]]:
-    """Yield a source's recordings with the fraction read so far; RecordingError for NaN."""
+def _recording(source: Source, name: str, arm: ArmDescription) -> Recording:
+    """Return a source as a recording; RecordingError for NaN."""
     if isinstance(source, Bag):
-        yield from source.pieces()
-        return
+        return source.recording()
     recording = source
     if isinstance(source, Motion):
         stamps = np.round(source.time * 1e9).astype(np.int64)
@@ -244,7 +207,7 @@ def _pieces(source: Source, name: str, arm: ArmDescription) -> Iterator[tuple[Re
         recording = Recording(name, '', arm.joint_names, stamps, *states)
     assert isinstance(recording, Recording)
     require_finite(recording, name)
-    yield recording, 1.0
+    return recording
 
 
 def require_distinct_recordings(notes: Sequence[SourceNote]) -> None:

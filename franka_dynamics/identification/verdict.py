@@ -24,13 +24,21 @@ ranges that published masses leave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .contact import contact_time, residual_per_second
-from .gram_sums import Fault, fault_columns, GramSums, gravity_axes, period_of
+from .gram_sums import (
+    Fault,
+    fault_columns,
+    GramSums,
+    gravity_axes,
+    LOAD,
+    period_of,
+    SCALE,
+)
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
@@ -55,14 +63,12 @@ _NAMED_EFFECT = 1.5
 # 3, a zero of the Airbot's joint 2 like one of joint 3, and a gain of the Med7's joint 2 like one
 # of joint 4, with ratios below 0.7 or above 1 / 0.7.
 _HELD, _AGREES = 1e8, 0.7
-# Gravity has its size within this share, or is left out. [rad] No table is more level than this,
-# nor is the Med7's base, which is turned by 0.03.
-_GRAVITY_SHARE, _LEVEL = 0.05, 0.03
-# Smallest error of a gain, or of a joint's zero [rad], that is mentioned where it cannot be seen.
-_UNSEEN = 0.1
+# Gravity has its size within this share, or is left out.
+_GRAVITY_SHARE = 0.05
+# A base that is turned by more than _TURNED [rad] is a fault, from _TILTED on it is asked about:
+# that of the sound Med7 is turned by 0.03.
+_TILTED, _TURNED = 0.01, 0.05
 _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
-_SCALE: Fault = ('gain', ())
-_LOAD: Fault = ('load', ())
 
 
 @dataclass(frozen=True)
@@ -97,16 +103,13 @@ class Verdict:
     The judgement of recordings: a diagnosed fault, questions to the user, and mass ambiguities.
 
     `suspected` are the joints (indices from 0) whose residuals some fault explains much better,
-    though it is not clear which. `unseen` are gains and zeros of single joints that the recordings
-    do not show, with two standard deviations as values. `mass_ambiguity` is None without a
-    published set.
+    though it is not clear which. `mass_ambiguity` is None without a published set.
     """
 
     causes: tuple[Diagnosis, ...] = ()
     questions: tuple[Diagnosis, ...] = ()
     suspected: tuple[int, ...] = ()
     mass_ambiguity: MassAmbiguity | None = None
-    unseen: tuple[Diagnosis, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -121,10 +124,19 @@ class Verdict:
 
 
 class _FoldFits:
-    """Fits with the columns of faults to all folds but one, and to all of them."""
+    """
+    Fits with the columns of faults to all folds but one, to all, and with the arm's weights.
+
+    All fits have the columns of the faults `given`, about which the user is asked: a common factor
+    and a load (`mass_ambiguity`), later perhaps large offsets.
+    """
 
     def __init__(
-        self, sums: GramSums, prior: Prior, precision: float = DEFAULT_PRIOR_PRECISION
+        self,
+        sums: GramSums,
+        prior: Prior,
+        precision: float = DEFAULT_PRIOR_PRECISION,
+        given: tuple[Fault, ...] = (SCALE, LOAD),
     ) -> None:
         self.sums, self.prior, self.places = sums, prior, fault_columns(prior.model)
         self.per_joint = np.array(TorqueErrorUnit.of(prior.reference).per_joint)
@@ -133,35 +145,25 @@ class _FoldFits:
         for _ in range(2):
             noise = joint_noise(sums, estimate(sums, prior, precision, noise))
         rows, right = prior.least_squares_rows(precision)
-        p, parts = len(right), np.flatnonzero(sums.samples)
+        self.p, parts = len(right), np.flatnonzero(sums.samples)
         self.products, self.samples = sums.products[parts], sums.samples[parts]
         weights = residual_weights(noise)
         whole, each = sums.weighted(weights), np.einsum('j,kjab->kab', weights, self.products)
         known = _FAINT * np.eye(len(whole))
-        known[:p, :p], known[:p, -1] = rows.T @ rows, rows.T @ right
-        # Of all folds but one, of all, and of all with the weights of the identified arm's fit.
+        known[: self.p, : self.p], known[: self.p, -1] = rows.T @ rows, rows.T @ right
         identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
-        self.columns = [*range(p)]
-        # What takes an identified arm from the truth.
-        self.moved = [*range(len(prior.sqrt_precision))]
+        self.given = given
         self.plain = _Fit(self)
 
     def give(self, fault: Fault) -> None:
-        """Put the columns of a fault that does no harm into all fits, without a prior."""
-        self.free(self.equations, fault)
-        self.columns += [k for k in self.places[fault] if k not in self.columns]
-        self.moved += self.places[fault]
+        """Put the columns of a fault about which the user is asked into all fits."""
+        self.given += (fault,)
         self.plain = _Fit(self)
-
-    def free(self, equations: Array, fault: Fault) -> None:
-        """Take the prior about an offset out of equations, unless it was given."""
-        if fault[0] == 'offset' and (k := self.places[fault][0]) not in self.moved:
-            equations[:, k, k] -= self.prior.std[k] ** -2.0 - _FAINT
 
     def tried(self) -> list[_Fit]:
         """Return the fits with the columns of one fault each, the largest gain first."""
-        each = [_Fit(self, fault) for fault in self.places]
+        each = [_Fit(self, fault) for fault in self.places if fault not in self.given]
         return sorted(each, key=lambda fit: -float(fit.gains().mean()))
 
 
@@ -169,19 +171,24 @@ class _Fit:
     """
     A fit with the columns of a fault, or of none.
 
-    `theta` (folds + 2, c) are the values of all columns in the fits to all folds but one, to all,
-    and to all with the weights of the identified arm's fit; `values` are those of the fault in the
-    second last, `squares` (folds, n) the mean squared residuals on left-out parts
-    [N^2 m^2].
+    `theta` (folds + 2, c) are the values of all columns in the fits of `_FoldFits`, `values` those
+    of the fault in the fit to all folds, `squares` (folds, n) the mean squared residuals on
+    left-out parts [N^2 m^2].
     """
 
     def __init__(self, fits: _FoldFits, fault: Fault = ('', ())) -> None:
         self.fits, self.fault, self.places = fits, fault, fits.places.get(fault, [])
-        own = list(dict.fromkeys([*fits.columns, *self.places]))
-        rows = fits.equations[:, own]
-        fits.free(rows, fault)
-        self.theta = np.zeros(fits.equations.shape[:2])
-        self.theta[:, own] = np.linalg.solve(rows[:, :, own], rows[:, :, -1:])[..., 0]
+        own = [*range(fits.p)]
+        rows = fits.equations.copy()
+        for one in (*fits.given, *((fault,) if fault[0] else ())):
+            for k in fits.places[one]:
+                if one[0] == 'offset':  # it loses its prior
+                    rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
+                else:
+                    own.append(k)
+        own = list(dict.fromkeys(own))  # a gain's column is also a drift's
+        self.theta = np.zeros(rows.shape[:2])
+        self.theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
         self.values = self.theta[-2, self.places]
         residual = self.theta[:-2].copy()
         residual[:, -1] = -1.0
@@ -206,7 +213,12 @@ class _Fit:
     def effect(self) -> float:
         """Return how far the identified arm is off if the fault is real, as a multiple of E."""
         fits, change = self.fits, np.zeros(self.theta.shape[1])
-        change[fits.moved] = (fits.plain.theta - self.theta)[-1, fits.moved]
+        # What the arm takes from the recordings: inertias, factor, load and large offsets.
+        moved = [
+            *range(len(fits.prior.sqrt_precision)),
+            *(k for one in fits.given for k in fits.places[one]),
+        ]
+        change[moved] = (fits.plain.theta - self.theta)[-1, moved]
         taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
         # The median fold: a load that comes in the last fold cannot be predicted there.
         after, before = (
@@ -223,15 +235,15 @@ class _Fit:
 
     def agrees(self) -> bool:
         """Return whether the fault has about its size beside the starting set's inertias."""
-        held = _Fit(_FoldFits(self.fits.sums, self.fits.prior, _HELD), self.fault).values
+        fits = _FoldFits(self.fits.sums, self.fits.prior, _HELD, ())
+        held = _Fit(fits, self.fault).values
         return _AGREES < float(held @ self.values / (self.values @ self.values)) < 1.0 / _AGREES
 
-    def contains(self, other: _Fit) -> bool:
-        """Return whether two faults contain each other: gain and drift, or loads."""
-        (kind, joints), (other_kind, others) = self.fault, other.fault
-        return kind == other_kind == 'load' or (
-            joints == others and {kind, other_kind} <= {'gain', 'drift'}
-        )
+    @property
+    def family(self) -> Fault:
+        """The fault, where a drift counts as a gain, and loads at any time as one."""
+        kind, joints = self.fault
+        return ('load', ()) if kind == 'load' else ('gain' if kind == 'drift' else kind, joints)
 
     def cause(self) -> Diagnosis:
         """Return the fault with its values in the user's terms (`Diagnosis`)."""
@@ -245,39 +257,29 @@ class _Fit:
             values = gravity + values @ gravity_axes(gravity)
         return Diagnosis(kind, joints, tuple(values.tolist()))
 
-    def harmless(self) -> bool:
-        """
-        Return whether the fits should have the fault's columns, because it then does no harm.
+    def possible(self) -> bool:
+        """Return whether this can be a fault: efforts are exchanged as a whole, gravity turns."""
+        kind = self.fault[0]
+        if kind == 'exchanged':
+            return bool(self.values[0] > 0.5)
+        return kind != 'offset' and (kind != 'gravity' or self.turn() > _TURNED)
 
-        It is a large offset, which is reported, or a factor of all efforts or a load, further from
-        the starting set than its prior expects, about which `mass_ambiguity` asks.
-        """
-        if {*self.places} <= {*self.fits.moved}:
-            return False
-        if self.fault[0] == 'offset':
-            return abs(self.values[0]) > MAX_OFFSET_STD_RATIO * self.fits.prior.std[self.places[0]]
-        return self.fault == _LOAD or (self.fault == _SCALE and self.values[0] > -1.0)
+    def turn(self) -> float:
+        """Return by how much gravity turns [rad], pi if it is left out, 0 if its size is wrong."""
+        gravity, found = self.fits.prior.model.base.gravity[0], np.array(self.cause().values)
+        declared, size = float(np.linalg.norm(gravity)), float(np.linalg.norm(found))
+        if size < 0.5 * declared:
+            return np.pi
+        if abs(size / declared - 1.0) > _GRAVITY_SHARE:
+            return 0.0  # a common factor
+        return float(np.arccos(np.clip(gravity @ found / (declared * size), -1.0, 1.0)))
 
-
-def is_physical_fault(cause: Diagnosis, gravity: Array) -> bool:
-    """
-    Return whether a fitted fault is physically possible, and not only a good fit by chance.
-
-    Two efforts are exchanged as a whole. Gravity is left out, or turned, with its size: another
-    size is a common factor. A common factor is a fault if it is negative; otherwise it, or a load,
-    looks like other masses. Offsets are reported, and do no harm.
-    """
-    fault, value = (cause.kind, cause.joints), np.array(cause.values)
-    if fault == _SCALE:
-        return bool(value[0] < 0.0)
-    if cause.kind == 'exchanged':
-        return bool(value[0] > 0.5)
-    if cause.kind != 'gravity':
-        return fault != _LOAD and cause.kind != 'offset'
-    declared, found = float(np.linalg.norm(gravity)), float(np.linalg.norm(value))
-    turn = np.arccos(np.clip(gravity @ value / (declared * found), -1.0, 1.0))
-    turned = abs(found / declared - 1.0) < _GRAVITY_SHARE and turn > _LEVEL
-    return bool(found < 0.5 * declared or turned)
+    def large_offset(self) -> bool:
+        """Return whether this is a significant offset beyond what its prior expects."""
+        return self.fault[0] == 'offset' and bool(
+            abs(self.values[0]) > MAX_OFFSET_STD_RATIO * self.fits.prior.std[self.places[0]]
+            and self.better()
+        )
 
 
 def diagnose(fits: _FoldFits) -> tuple[tuple[Diagnosis, ...], tuple[int, ...], float]:
@@ -286,27 +288,22 @@ def diagnose(fits: _FoldFits) -> tuple[tuple[Diagnosis, ...], tuple[int, ...], f
 
     The third value is the share of E on left-out parts that the best fault leaves.
     """
-    gravity = fits.prior.model.base.gravity[0]
     while True:
         tried = fits.tried()
-        faults = [fit for fit in tried if is_physical_fault(fit.cause(), gravity)]
-        first = next(
-            fit for fit in tried if fit in faults or fit.fault[0] == 'offset' or fit.harmless()
-        )
-        if not (first.harmless() and first.better()):
+        faults = [fit for fit in tried if fit.possible()]
+        first = next(fit for fit in tried if fit in faults or fit.large_offset())
+        if first in faults:
             break
-        fits.give(first.fault)
+        fits.give(first.fault)  # it would hide other faults
     best, plain = faults[0], fits.plain
     left = best.error() / plain.error()
     doubtful = [fit for fit in faults if fit.matters()]
     if not doubtful:
         return (), _driven(fits), left
-    second = next(fit for fit in faults[1:] if not best.contains(fit))
+    second = next(fit for fit in faults if fit.family != best.family)
     clear = best.better(second) and best.effect() > _NAMED_EFFECT
-    named = best
-    for gain in doubtful:
-        if best.fault[0] == 'drift' and best.contains(gain) and not best.better(gain):
-            named = gain
+    simpler = (fit for fit in doubtful if fit.fault == best.family and not best.better(fit))
+    named = next(simpler, best)
     if clear and named in doubtful and named.agrees():
         before, after, other = (one.error() for one in (plain, named, second))
         return (replace(named.cause(), before=before, after=after, second=other),), (), left
@@ -326,18 +323,6 @@ def _driven(fits: _FoldFits) -> tuple[int, ...]:
     kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     friction = terms.reshape(-1, model.n, model.friction.term_count)[..., kinds].sum(axis=-1)
     return tuple(int(j) for j in np.flatnonzero(friction.max(axis=0) < 0.0))
-
-
-def _unseen(fits: _FoldFits) -> tuple[Diagnosis, ...]:
-    """Return the gains and zeros of single joints that other masses can hide, by covariance."""
-    information, own = fits.equations[-2], fits.columns
-    inverse, found = np.linalg.inv(information[np.ix_(own, own)]), []
-    for (kind, joints), (k, *_) in fits.places.items():
-        if kind in ('gain', 'zero') and joints:
-            shown = information[k, k] - information[k, own] @ inverse @ information[own, k]
-            if (spread := 2.0 / np.sqrt(max(shown, _FAINT))) > _UNSEEN:
-                found.append(Diagnosis(kind, joints, (float(spread),)))
-    return tuple(found)
 
 
 def judge_motion(
@@ -379,19 +364,28 @@ def judge(
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
     if not found and narrowest is not None and narrowest.scale[1] < 0.0:
         # A fit of masses and friction below zero leaves no residual: only masses tell the sign.
-        found, suspected = (Diagnosis(*_SCALE, (float(np.mean(narrowest.scale)),)),), ()
+        found, suspected = (Diagnosis(*SCALE, (float(np.mean(narrowest.scale)),)),), ()
     if not found:
         touched = [(contact_time(starts, rms, left), name) for starts, rms, name in each]
         found = tuple(
             Diagnosis('contact', (), (at,), where=name) for at, name in touched if at is not None
         )
         suspected = () if found else suspected
-    offsets = tuple(
-        Diagnosis('offset', joints, (value,))
-        for (kind, joints), places in fits.places.items()
-        if kind == 'offset'
-        and abs(value := float(fits.plain.theta[-2, places[0]]))
-        > max(MAX_OFFSET_STD_RATIO * prior.std[places[0]], fits.plain.error())
-    )
-    questions = () if found or suspected else offsets
-    return Verdict(found, questions, suspected, narrowest, _unseen(fits))
+    questions = () if found or suspected else tuple(_questions(fits))
+    return Verdict(found, questions, suspected, narrowest)
+
+
+def _questions(fits: _FoldFits) -> Iterator[Diagnosis]:
+    """Yield a base that is not quite level, and offsets that are large and significant."""
+    base = _Fit(fits, ('gravity', ()))
+    if _TILTED < base.turn() <= _TURNED and base.matters():
+        yield base.cause()
+    count = len(fits.samples)
+    for (kind, joints), (column, *_) in fits.places.items():
+        if kind == 'offset':
+            value = float(fits.plain.theta[-2, column])
+            # The jackknife's standard error.
+            error = float(np.sqrt((count - 1.0) * fits.plain.theta[:count, column].var()))
+            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], fits.plain.error())
+            if abs(value) > max(least, _SIGNIFICANT_T * error):
+                yield Diagnosis(kind, joints, (value,))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from pathlib import Path
 import shutil
 import tempfile
@@ -152,36 +151,6 @@ def read_recording(
         If rosbags is not installed.
 
     """
-    ((recording, _),) = read_pieces(path, joints, topic=topic, stamps=stamps, progress=progress)
-    return recording
-
-
-def read_pieces(
-    path: str | Path,
-    joints: ArmDescription | str | Path | Sequence[str],
-    max_count: int | None = None,
-    *,
-    topic: str | None = None,
-    stamps: str = HEADER_STAMP,
-    progress: Progress | None = None,
-) -> Iterator[tuple[Recording, float]]:
-    """
-    Yield a bag's recording in pieces, so that a long recording need not fit into memory.
-
-    Parameters
-    ----------
-    path, joints, topic, stamps, progress
-        As for `read_recording`, which also lists the errors raised.
-    max_count : int, optional
-        Approximate number of messages per piece; by default the whole bag is one piece.
-
-    Yields
-    ------
-    tuple of Recording and float
-        A piece, and the fraction of the bag's messages read so far, which is 1 for the last piece.
-        A piece begins with the previous piece's last message. Only the last piece has remarks.
-
-    """
     if stamps not in STAMP_KINDS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMP_KINDS)}.')
     given = as_description(joints) if isinstance(joints, (str, Path)) else joints
@@ -191,26 +160,17 @@ def read_pieces(
         chosen = choose_topic(reader, bag, topic)
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
-        pieces, number = 1 if max_count is None else max(1, ceil(expected / max_count)), 1
         messages = _Messages(str(bag), chosen, names, stamps)
         for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)
             messages.add(received_ns if stamps == RECEIVE_STAMP else _header_ns(message), message)
             if progress is not None and messages.seen % 256 == 0:
                 progress(messages.seen, expected)
-            if messages.seen < expected and messages.seen * pieces >= expected * number:
-                number += 1
-                piece = messages.piece()
-                if len(piece) > 1:
-                    yield piece, messages.seen / expected
-        messages.require_all(expected)
-    remarks = []
-    if is_unclosed(mcap_in_folder(bag)):
-        remarks.append(RECOVERED_REMARK)
+        recording = messages.recording(expected)
     if progress is not None:
         progress(expected, expected)
-    last = messages.piece(last=True)
-    yield replace(last, remarks=(*messages.remarks(), *remarks)), 1.0
+    unclosed = (RECOVERED_REMARK,) if is_unclosed(mcap_in_folder(bag)) else ()
+    return replace(recording, remarks=(*recording.remarks, *unclosed))
 
 
 class _Messages:
@@ -227,10 +187,8 @@ class _Messages:
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
         self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
         self._passed_over = 0  # number of messages without any of the arm's joints
-        self._begun = False  # whether a piece was returned
         # Stamps of the recorder's clock have the order of the messages.
         self._wait_ns = MAX_STAMP_DELAY_NS if stamps == HEADER_STAMP else 0
-        self._late = 0  # number of late messages that were put in order
         self.seen = 0
 
     def add(self, stamp_ns: int, message: Any) -> None:
@@ -259,8 +217,12 @@ class _Messages:
         state = [np.asarray(getattr(message, field))[columns] for field in FIELDS]
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
-    def require_all(self, expected: int) -> None:
-        """Raise RecordingError unless `expected` messages were read, some with arm joints."""
+    def recording(self, expected: int) -> Recording:
+        """
+        Return the states, checked and in the order of their stamps.
+
+        Raises RecordingError unless `expected` messages were read, some with arm joints.
+        """
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
@@ -280,52 +242,46 @@ class _Messages:
                 'joints with --joint-names.'
             )
 
-    def piece(self, *, last: bool = False) -> Recording:
-        """
-        Check and return the collected messages; keep the last one to begin the next piece.
-
-        Unless it is the last piece, messages stay for the next one as long as late ones may come.
-        """
-        self._put_in_order()
-        newest = self._rows[-1][1]
-        ready = sum(last or row[1] <= newest - self._wait_ns for row in self._rows)
-        numbers, stamp_ns, states = zip(*self._rows[: max(1, ready)])
+        late = self._put_in_order()
+        numbers, stamp_ns, states = zip(*self._rows)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
-        stamps = np.array(stamp_ns, dtype=np.int64)
-        found = Recording(self._bag, self._topic, self._expected, stamps, q, dq, effort)
+        remarks = []
+        if late:
+            remarks.append(
+                f'{late} of {self.seen} messages on {self._topic} came late, and were put in the '
+                'order of their stamps'
+            )
+        if self._passed_over:
+            remarks.append(
+                f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
+                "arm's joints and were passed over"
+            )
+        found = Recording(
+            self._bag,
+            self._topic,
+            self._expected,
+            np.array(stamp_ns, dtype=np.int64),
+            *(q, dq, effort),
+            tuple(remarks),
+        )
         rows = [f'message {number}' for number in numbers]
-        if len(found) > 1 or (last and not self._begun):
-            require_valid_rows(found, self._where, rows, self._later)
-            self._begun = True
-            del self._rows[: ready - 1]
+        require_valid_rows(found, self._where, rows, self._later)
         return found
 
-    def _put_in_order(self) -> None:
-        """Put messages that came late where their stamps belong, if those places are empty."""
+    def _put_in_order(self) -> int:
+        """Put late messages where their stamps belong, if those places are empty; count them."""
         stamps = np.array([row[1] for row in self._rows])
         behind = np.maximum.accumulate(stamps) - stamps
         order = np.argsort(stamps, kind='stable')
         late = (behind > 0)[order]
         if not late.any() or behind.max() > self._wait_ns:
-            return
+            return 0
         gaps = np.diff(stamps[order], prepend=-np.inf, append=np.inf)
         # After a clock that was set back, messages come between others, as near as half a period.
-        if np.minimum(gaps[:-1], gaps[1:])[late].min() > 0.5 * np.median(gaps):
-            self._rows = [self._rows[k] for k in order]
-            self._late += int(late.sum())
-
-    def remarks(self) -> Iterator[str]:
-        """Yield a sentence on late messages, and one on messages without joints of this arm."""
-        if self._late:
-            yield (
-                f'{self._late} of {self.seen} messages on {self._topic} came late, and were put '
-                'in the order of their stamps'
-            )
-        if self._passed_over:
-            yield (
-                f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
-                "arm's joints and were passed over"
-            )
+        if np.minimum(gaps[:-1], gaps[1:])[late].min() <= 0.5 * np.median(gaps):
+            return 0
+        self._rows = [self._rows[k] for k in order]
+        return int(late.sum())
 
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:

@@ -48,7 +48,11 @@ def unidentified_table(
         *('parameter', 'start', 'deviation', Header("of the prior's", form='.0%')),
         *(Header('torque, of the noise', form='.2g'), ''),
     )
-    return [Table('predicted standard deviations', heads, rows)] if rows else []
+    title = (
+        'base parameters that stay unknown: the part of the prior deviation that is left, and the '
+        "torque that one deviation makes, relative to a joint's noise (not needed: below 0.1)"
+    )
+    return [Table(title, heads, rows)] if rows else []
 
 
 def trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from .elements import heading, page, paragraph, picture, torque_figure
 from .table import Cell, Header, Table, to_json_types
 from .verdict import headline, verdict_lines
-from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
+from ..identification.results import Identification, Improvement, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
 
 _POORLY_KNOWN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
@@ -107,7 +107,22 @@ def details(result: Identification) -> list[str]:
         ),
         *_verdict(result),
         *result.recordings.remarks,
+        *_better_hand(result),
         *_poorly_known(result),
+    ]
+
+
+def _better_hand(result: Identification) -> list[str]:
+    """Return a sentence if published sets with another hand predict the recordings better."""
+    own = [one for one in result.published_errors if one.name.endswith(f', {result.start.hand}')]
+    best = min(result.published_errors, key=lambda one: one.test.E)
+    if not own or best in own or not Improvement.of(best, own).better:
+        return []
+    return [
+        f'Is another hand mounted? {best.name} predicts these recordings better '
+        f'(E = {best.test.E:.3f} {result.unit}) than every set with the hand '
+        f'{result.start.hand} ({min(one.test.E for one in own):.3f} {result.unit}). Name the '
+        'mounted hand by --hand.'
     ]
 
 

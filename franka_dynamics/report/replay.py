@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .elements import save, torque_figure
 from .table import Cell, Header, Table, to_json_types
 from ..control.residual_replay import (
@@ -16,6 +18,7 @@ from ..control.residual_replay import (
     ResidualReplayResult,
 )
 from ..identification.replay_evaluation import ReplayEvaluation
+from ..identification.torque_model import expected_residual
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
@@ -89,6 +92,21 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     return (
         f'{best.name} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: this '
         'motion does not tell them apart.'
+    )
+
+
+def fits_or_not(best: ReplayFit) -> str:
+    """Return a sentence: how large E of a set that fits is, and what to do if none fits."""
+    limit, unit = best.arm.limit('effort'), best.unit
+    if not (np.isfinite(limit) & (limit > 0.0)).all():
+        return 'The arm has no effort limits, by which E of a set that fits is estimated.'
+    normal = np.linalg.norm(expected_residual(limit, np.zeros(best.arm.n)) * unit.per_joint)
+    expected = f'A set that fits has E of about {normal:.1f} {unit.name} or less'
+    if best.filtered.E <= normal:
+        return f'{expected}.'
+    return (
+        f'{expected}, so none fits well: name what hangs on the flange (--hand, --payload), look '
+        'at the joints with the largest errors, or identify the arm.'
     )
 
 

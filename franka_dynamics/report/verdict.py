@@ -12,10 +12,13 @@ import numpy as np
 from ..identification.mass_ambiguity import MassAmbiguity
 from ..identification.verdict import Diagnosis, Verdict
 
+_NEAR_MINUS_ONE = 0.25  # a gain that is as near to -1 is a wrong sign
 # What a fault is, and what to do about it. {0} is the first of a cause's values.
 _CAUSES = {
     'gain': '{effort} is {0:.3g} times its torque. Check its column, sign, unit and gear; {fix} '
     'corrects it.',
+    'sign': '{effort} has the wrong sign: the torque that moves the joint is positive where it '
+    'turns the joint positively; {fix} corrects it.',
     'drift': '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let '
     'the arm warm up, or record in shorter pieces.',
     'offset': '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its '
@@ -60,47 +63,50 @@ def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any)
         )
     lines += [_sentence(one, joint_names, effort_scale) for one in found.questions]
     if found.mass_ambiguity is not None:
-        lines += _open(found.mass_ambiguity)
-    unseen = [
-        f'a factor of the effort of {name} below {1.0 + one.values[0]:.2f}'
-        if one.kind == 'gain'
-        else f'a zero of {name} that is off by less than {one.values[0]:.2f} rad'
-        for one in found.unseen
-        for name in (joint_names[one.joints[0]],)
-    ]
-    if unseen:
-        lines.append(
-            f'This motion hides {", ".join(unseen)}: other masses would explain it. '
-            '`identify plan` plans a motion that shows more.'
-        )
+        lines += _open(found.mass_ambiguity, joint_names, asks=not found.causes)
     return lines
 
 
-def _open(found: MassAmbiguity) -> list[str]:
+def _open(found: MassAmbiguity, names: Sequence[str], *, asks: bool) -> list[str]:
     """Return sentences on what the recordings cannot tell."""
     (low, high), (least, most), (scale, mass) = found.scale, found.load, found.together
+    factor, where = f'{low:.2f} to {high:.2f} times the torques', found.where
     lines = []
     if found.is_undetermined:
         lines.append(
-            f'These torques and the masses of {found.where} hardly tell the size of the efforts: '
-            f'they could be {low:.2f} to {high:.2f} times the torques. Do not trust the '
-            'identified masses before a known mass on the flange was found.'
+            f'These torques and the masses of {where} hardly tell the size of the efforts: '
+            f'they could be {factor}. Do not trust the identified masses before a known mass on '
+            'the flange was found.'
         )
-    elif found.excludes:
+    elif found.excludes and asks:
+        load = f'{max(least, 0.0):.2f} to {most:.2f} kg are on the flange'
+        if most <= 0.0:
+            load = f'a hand or load was declared that is {-most:.2f} to {-least:.2f} kg too heavy'
+        both = f', or both: likeliest {scale:.2f} times and {mass:.2f} kg' if mass > 0.0 else ''
         lines.append(
-            f'Are efforts scaled, or does the flange carry something undeclared? If the masses of '
-            f'{found.where} are about right, either all efforts are {low:.2f} to {high:.2f} times '
-            f'the torques, or {least:.2f} to {most:.2f} kg are on the flange, or both: likeliest '
-            f'{scale:.2f} times and {mass:.2f} kg. Correct the unit with --effort-scale (of '
-            'currents in A: --torque-constant), name the load with --hand or --payload.'
+            'Are efforts scaled, or does the flange carry something else than declared? If the '
+            f'masses of {where} are about right, all efforts are {factor}, or {load}{both}. '
+            'Correct the unit with --effort-scale (of currents in A: --torque-constant), name the '
+            'load with --hand or --payload.'
         )
     lines.append(
-        f'What these recordings cannot tell: a common factor of all efforts ({low:.2f} to '
-        f'{high:.2f}, by the masses of {found.where}), a load on the flange against the last '
-        f"link's own mass ({least:.2f} to {most:.2f} kg), a turn of the base about gravity. Every "
-        'identified mass is in proportion to the factor. A recording with a known mass on the '
-        'flange settles it (identify payload must find it).'
+        'What these recordings cannot tell: a common factor of all efforts '
+        f'({low:.2f} to {high:.2f}, by the masses of {where}), a load on the flange against the '
+        f"last link's own mass ({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg), a turn of the "
+        'base about gravity. Every identified mass is in proportion to the factor. A recording '
+        'with a known mass on the flange settles it (identify payload must find it).'
     )
+    hidden = [
+        f'the effort of {names[joint]} may be {max(least, 0.0):.2f} to {most:.2f} times its torque'
+        if kind == 'gain'
+        else f'the zero of {names[joint]} may be off by {least:.2f} to {most:.2f} rad'
+        for kind, joint, least, most in found.hidden
+    ]
+    if hidden:
+        lines.append(
+            f'By this motion and the masses of {found.where}, {", ".join(hidden)}. '
+            '`identify plan` plans a motion that shows more.'
+        )
     return lines
 
 
@@ -118,10 +124,12 @@ def _sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
     value, kind = one.values[0], one.kind
     if kind == 'gravity' and np.linalg.norm(one.values) < 5.0:
         kind = 'weightless'
+    if kind == 'gain' and abs(value + 1.0) < _NEAR_MINUS_ONE:
+        kind, value = 'sign', -1.0
     # The `joints` of a load are the quarter where it comes or goes.
     joints = () if kind == 'load' else tuple(names[joint] for joint in one.joints)
     factors = np.ones(len(names))
-    if kind == 'gain':
+    if kind in ('gain', 'sign'):
         factors[list(one.joints) or slice(None)] = 1.0 / value
     scales = np.asarray(effort_scale, dtype=float) * factors
     shown = scales[:1] if np.ptp(scales) == 0.0 else scales

@@ -132,6 +132,13 @@ def test_bags_named_as_unseen_decide_and_those_of_one_name_are_told_apart(
     assert set(data['residual_of_recordings']) == {'monday/recording', 'tuesday/recording'}
 
 
+def test_the_mounted_hand_is_suggested_where_another_was_named(bag, verb):
+    question = 'Is another hand mounted?'
+    said = verb(bag, f'--hand franka_hand {SIMPLE}')[1]
+    assert question in said and ', none predicts' in said
+    assert question not in verb(bag, f'--hand none {SIMPLE}')[1]
+
+
 def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb, answered):
     bag = record(tmp_path / 'bag', drawn_around(load('fer', hand='franka_hand'), 0))
     assert verb(bag, f'--hand franka_hand {SIMPLE}')[0] == 0

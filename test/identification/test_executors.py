@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same identification in this process, in two processes, and on a Dask cluster."""
 
-from dataclasses import replace
-import functools
 import shutil
 
 import numpy as np
@@ -15,8 +13,8 @@ from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.sources import Bag, summarise
-from franka_dynamics.recordings.recording import read_recording, write_recording
+from franka_dynamics.identification.sources import Bag
+from franka_dynamics.recordings.recording import write_recording
 
 from ..agreement import refuses
 from ..arms import drawn_around, first_joints
@@ -50,30 +48,6 @@ def paths(simulate, tmp_path_factory):
 def identified(paths, **kwargs):
     bags = [Bag(str(path), ARM.joint_names) for path in paths]
     return identify(bags, ARM, [ARM], SIMPLE, **kwargs)
-
-
-def test_a_long_bag_is_read_piece_by_piece_and_one_without_effort_is_left_out(paths, tmp_path):
-    recording = read_recording(paths[0], ARM)
-    quarter, idle = len(recording) // 4, recording.effort.copy()
-    idle[quarter - 10 : 2 * quarter + 10] = 0.0
-    write_recording(replace(recording, effort=idle), tmp_path / 'bag')
-    model = SIMPLE.torque_model(ARM)
-    read = functools.partial(summarise, (model, ARM, SIMPLE))
-    whole = read(Bag(str(paths[0]), ARM.joint_names), 'bag')
-    friction = np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1)
-    theta = np.concatenate([model.base.values(REAL), friction.ravel()])
-
-    def mean_square(summary):
-        return summary.sums.squared_residuals(theta).sum() / summary.sums.samples.sum()
-
-    for path, left_out in ((paths[0], 0), (tmp_path / 'bag', 1)):
-        pieces = read(Bag(str(path), ARM.joint_names, at_once=quarter + 5), 'bag')
-        one, other = whole.note, pieces.note
-        assert (other.messages, other.duration) == (one.messages, one.duration)
-        assert ' '.join(other.remarks).count('This piece was left out') == left_out
-        # Each of four pieces is trimmed separately.
-        assert (0.8 - 0.3 * left_out) * one.samples < other.samples < one.samples
-        assert mean_square(pieces) < 1.5 * mean_square(whole)
 
 
 def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):

@@ -11,7 +11,7 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
+from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.rosbag import joint_names_in_bag
 from franka_dynamics.recordings.unclosed import closed_copy
 
@@ -90,33 +90,15 @@ def test_a_written_bag_is_read_with_every_number_the_same(
     assert actual.remarks == ()
 
 
-@pytest.mark.parametrize('most', [2, 7, 61, 1000])
-def test_pieces_of_a_bag_joined_are_the_bag(messages, tmp_path, most):
-    last = {**GRIPPER, 'stamp_ns': messages[-1]['stamp_ns'] + 1}
-    bag = write_joint_states(tmp_path / 'bag', [*messages, last])
-    whole = read_recording(bag, FER)
-    first, *others = read_pieces(bag, FER, most)
-    ends = [end for _, end in (first, *others)]
-    assert ends == sorted(set(ends)) and ends[-1] == 1.0
-    # Each piece begins with the last message of the previous piece, so that no interval is lost.
-    rows = [first[0].q, *(piece.q[1:] for piece, _ in others)]
-    np.testing.assert_array_equal(np.concatenate(rows), whole.q)
-    held = 4  # messages of 0.1 s, which wait for late ones
-    assert max(map(len, rows)) <= most + held
-    assert [one.remarks for one, _ in (first, *others)][-1] == whole.remarks
-
-
-@pytest.mark.parametrize('most', [None, 7, 25])
-def test_messages_that_come_late_are_put_in_order_and_counted(messages, tmp_path, most):
+def test_messages_that_come_late_are_put_in_order_and_counted(messages, tmp_path):
     mixed = list(messages)
     for at, later in ((12, 1), (24, 2), (len(messages) - 3, 2)):
         mixed.insert(at + later, mixed.pop(at))
     late = write_joint_states(tmp_path / 'late', mixed, received_ns=range(len(mixed)))
-    pieces = [piece for piece, _ in read_pieces(late, FER, most)]
     whole = read_recording(write_joint_states(tmp_path / 'bag', messages), FER)
-    q = np.concatenate([pieces[0].q, *(piece.q[1:] for piece in pieces[1:])])
-    np.testing.assert_array_equal(q, whole.q)
-    assert '3 of' in ' '.join(pieces[-1].remarks)
+    found = read_recording(late, FER)
+    np.testing.assert_array_equal(found.q, whole.q)
+    assert '3 of' in ' '.join(found.remarks)
 
 
 @pytest.mark.parametrize('back_ns', [50_000_000, 95_000_000, 2_000_000_000])
