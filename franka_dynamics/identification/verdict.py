@@ -362,8 +362,8 @@ def judge(
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    if not found and narrowest is not None and narrowest.scale[1] < 0.0:
-        # A fit of masses and friction below zero leaves no residual: only masses tell the sign.
+    if not found and narrowest is not None and narrowest.scale[1] < 0.0 and _driven(fits):
+        # A fit of masses and friction below zero leaves no residual.
         found, suspected = (Diagnosis(*SCALE, (float(np.mean(narrowest.scale)),)),), ()
     if not found:
         touched = [(contact_time(starts, rms, left), name) for starts, rms, name in each]
@@ -377,15 +377,16 @@ def judge(
 
 def _questions(fits: _FoldFits) -> Iterator[Diagnosis]:
     """Yield a base that is not quite level, and offsets that are large and significant."""
-    base = _Fit(fits, ('gravity', ()))
+    fit, base = fits.plain, _Fit(fits, ('gravity', ()))
     if _TILTED < base.turn() <= _TURNED and base.matters():
+        fit = base  # a tilt looks like offsets
         yield base.cause()
     count = len(fits.samples)
     for (kind, joints), (column, *_) in fits.places.items():
         if kind == 'offset':
-            value = float(fits.plain.theta[-2, column])
+            value = float(fit.theta[-2, column])
             # The jackknife's standard error.
-            error = float(np.sqrt((count - 1.0) * fits.plain.theta[:count, column].var()))
-            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], fits.plain.error())
+            error = float(np.sqrt((count - 1.0) * fit.theta[:count, column].var()))
+            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], fit.error())
             if abs(value) > max(least, _SIGNIFICANT_T * error):
                 yield Diagnosis(kind, joints, (value,))

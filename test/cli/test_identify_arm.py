@@ -136,7 +136,7 @@ def test_the_mounted_hand_is_suggested_where_another_was_named(bag, verb):
     question = 'Is another hand mounted?'
     said = verb(bag, f'--hand franka_hand {SIMPLE}')[1]
     assert question in said and ', none predicts' in said
-    assert question not in verb(bag, f'--hand none {SIMPLE}')[1]
+    assert question not in verb(bag, f'--hand none --force {SIMPLE}')[1]
 
 
 def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb, answered):
