@@ -230,12 +230,6 @@ def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
     return found.kind in kinds and part
 
 
-def alike(one: Diagnosis, other: Diagnosis) -> bool:
-    """Return whether two questions are about the same offset, within 1 N m."""
-    same = (one.kind, one.joints) == (other.kind, other.joints)
-    return same and abs(one.values[0] - other.values[0]) < 1.0
-
-
 def clipped(recording: Recording, arm: ArmDescription, share: float) -> str:
     """Return the outcome of efforts clipped at a share of each joint's largest."""
     most = share * np.abs(recording.effort).max(axis=0)
@@ -261,7 +255,14 @@ def outcome(
     model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
     found = judge_motion(broken, model, arm, sets, 'log')
-    asked = [one for one in found.questions if not any(alike(one, other) for other in usual)]
+    before = {(one.kind, one.joints): one.values[0] for one in usual}
+    asked = [one for one in found.questions if (one.kind, one.joints) not in before]
+    # An offset that is put in changes the number of a question that the sound log has, too.
+    changed = kind == 'offset' and any(
+        abs(one.values[0] - before.get((one.kind, one.joints), np.inf)) > 1.0
+        for one in found.questions
+        if one.joints == joints
+    )
     figures = ', '.join(
         f'{one.kind} {[joint + 1 for joint in one.joints]} {np.round(one.values, 2).tolist()}'
         for one in (*found.causes, *found.questions)
@@ -279,7 +280,7 @@ def outcome(
         return ('unknown' if kind else 'REFUSED'), figures
     if not kind:
         return 'accepted', figures
-    if asked or (ranges is not None and ranges.has_questions):
+    if asked or changed or (ranges is not None and ranges.has_questions):
         return 'asked', figures
     sums = GramSums.of(model, arm, broken)
     prior = Prior.centered_at(arm, model, sums.max_torque)
