@@ -149,7 +149,8 @@ class ArmDescription(ArmFields):
     rounding : float
         Half a unit of the last printed digit of the set's numbers, in SI units; 0 if unknown.
     file : str
-        Path of the arm file, or name of the URDF that `model_from_urdf` accepted; empty otherwise.
+        Path of the arm file, or name of the URDF that `checked_arm_from_urdf` accepted; empty
+        otherwise.
     repairs : tuple of str
         A sentence for each link whose inertia was repaired on request.
     notes : tuple of str

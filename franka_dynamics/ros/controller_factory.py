@@ -39,7 +39,7 @@ from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck
-from ..validation.urdf_check import model_from_urdf
+from ..validation.urdf_check import checked_arm_from_urdf
 
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
 _POLL_PERIOD_S = 1.0  # time between two calls of `should_stop` [s]
@@ -68,7 +68,7 @@ def resolve_model(
     else:
         name, text = _wait_for_description(node, values['robot_description_timeout'], should_stop)
     hand = values['hand']
-    description, verdict = model_from_urdf(
+    description, verdict = checked_arm_from_urdf(
         text,
         reference,
         source=name,

@@ -37,13 +37,12 @@ from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 from ..typing import Array
 from ..urdf.document import read_urdf
-from ..validation.urdf_check import model_from_urdf
+from ..validation.urdf_check import checked_arm_from_urdf
 
 _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
 _POLL_PERIOD_S = 0.05
-_MAX_UNANSWERED_STEPS = (
-    10  # steps in a row without a command, after which lockstep becomes real time
-)
+# Steps in a row without a command, after which lockstep becomes real time.
+_MAX_UNANSWERED_STEPS = 10
 
 
 class SimulatorNode(Node):
@@ -220,7 +219,7 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
     if not file:
         return arm
     text = read_urdf(Path(file).expanduser())
-    return model_from_urdf(
+    return checked_arm_from_urdf(
         text, arm, source=file, held=held_joint_positions(values), accept_unknown_inertials=True
     )[0]
 

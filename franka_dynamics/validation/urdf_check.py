@@ -84,7 +84,7 @@ _TILTED = (3.0, -5.0, -7.9)
 _ROUNDED = 1e-5
 
 
-def model_from_urdf(
+def checked_arm_from_urdf(
     xml: str,
     reference: ArmDescription,
     *,
@@ -203,7 +203,7 @@ def node_notes(
         return [*arm.torque_notes, *arm.notes]
     text, names, source = arm.urdf.text, arm.joint_names, arm.source
     try:
-        verdict = model_from_urdf(
+        verdict = checked_arm_from_urdf(
             text, reference, source=source, joint_names=names, gravity=gravity
         )[1]
     except (UrdfError, UrdfMismatchError) as error:

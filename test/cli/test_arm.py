@@ -21,7 +21,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation import crosscheck
-from franka_dynamics.validation.urdf_check import model_from_urdf
+from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..arms import with_row, with_row_shifted
 
@@ -244,7 +244,7 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
     path = tmp_path / 'left.urdf'
     command = 'arm export --arm fr3 --hand franka_hand --arm-prefix left_ --output'
     assert answered(command, path) == (0, f'written: {path}')
-    _, verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
+    _, verdict = checked_arm_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
     assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
 
 

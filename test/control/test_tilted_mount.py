@@ -13,7 +13,7 @@ from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.ros.parameter_tables import held_joint_positions
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
-from franka_dynamics.validation.urdf_check import model_from_urdf
+from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import assert_near, refuses
 
@@ -47,9 +47,9 @@ def test_a_lift_below_the_arm_is_held_where_the_user_says():
     lift = '<axis xyz="0 0 1"/><limit lower="0" upper="1" effort="9" velocity="1"/>'
     text = UPRIGHT.replace('type="fixed">', f'type="prismatic">{lift}', 1)
     with refuses(UrdfError, "'fr3_link0_joint'", 'held_joints'):
-        model_from_urdf(text, FR3)
+        checked_arm_from_urdf(text, FR3)
     values = {'held_joints': ['fr3_link0_joint=0.3']}
-    arm, _ = model_from_urdf(text, FR3, held=held_joint_positions(values))
+    arm, _ = checked_arm_from_urdf(text, FR3, held=held_joint_positions(values))
     np.testing.assert_allclose(arm.mount[:3, 3], [0.0, 0.0, 0.3], rtol=0.0, atol=1e-15)
     assert all(one.passed for one in compare_with_urdf(arm))
     with refuses(SettingsError, 'held_joints', 'name=position'):
@@ -59,7 +59,7 @@ def test_a_lift_below_the_arm_is_held_where_the_user_says():
 @pytest.fixture(params=RPY)
 def tilted(request):
     text = mounted(RPY[request.param])
-    return text, model_from_urdf(text, FR3)[0]
+    return text, checked_arm_from_urdf(text, FR3)[0]
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'gz_ros2_control'])
@@ -101,7 +101,7 @@ def test_without_weight_no_direction_is_wrong(tilted):
 
 
 def test_a_mount_that_only_turns_about_the_vertical_is_level():
-    arm, _ = model_from_urdf(mounted('0 0 2.1'), FR3)
+    arm, _ = checked_arm_from_urdf(mounted('0 0 2.1'), FR3)
     assert not commanded(arm, FR3.home, target='fci').any()
     sideways = (4.905, 0.0, -9.81 * np.sqrt(0.75))
     found = commanded(arm, FR3.home, target='mujoco', gravity_vector=sideways)

@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf, load, Model, sample_states
 from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError, UrdfError
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
-from franka_dynamics.validation.urdf_check import model_from_urdf
+from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from .urdf_texts import assert_as_in_the_file, edited, inertial
 from ..agreement import refuses
@@ -95,7 +95,7 @@ def test_two_arms_on_tilted_mounts_are_chosen_by_prefix():
         arm = load(text, prefix=side)
         assert_as_in_the_file(arm, text)
         # The arm that is recognised by its joints' names keeps its mount, too.
-        known, verdict = model_from_urdf(text, load('fr3', prefix=side))
+        known, verdict = checked_arm_from_urdf(text, load('fr3', prefix=side))
         assert_as_in_the_file(known, text)
         assert any('tilted' in note for note in verdict.notes)
         assert known.torque_notes == verdict.notes[: len(known.torque_notes)]

@@ -18,7 +18,7 @@ from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
 from franka_dynamics.validation.alignment import links_in_frames_of
 from franka_dynamics.validation.published import agree_within_rounding, nearest_set, published_sets
-from franka_dynamics.validation.urdf_check import model_from_urdf
+from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import refuses
 from ..arms import with_link
@@ -53,7 +53,7 @@ def links_of(arm):
 def refused(text, reference, **options):
     """Return the findings for which a URDF is refused."""
     with pytest.raises(UrdfMismatchError) as raised:
-        model_from_urdf(text, reference, **options)
+        checked_arm_from_urdf(text, reference, **options)
     findings = raised.value.verdict.findings
     assert str(findings[0]) in str(raised.value)
     return findings
@@ -65,7 +65,7 @@ def refused(text, reference, **options):
 )
 def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
-    found, verdict = model_from_urdf(urdf_text(description), load(arm))
+    found, verdict = checked_arm_from_urdf(urdf_text(description), load(arm))
     assert (verdict.inertial_set, verdict.hand) == (inertial_set, hand)
     assert verdict.nearest.distance < ROUNDING
     links = links_in_frames_of(description, found)
@@ -82,7 +82,7 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
         )
     )
     # By rounding, link 2 is no longer physical, as in the table of 2021.
-    _, verdict = model_from_urdf(rewritten(urdf_text(GAZ), **links_of(rounded)), GAZ)
+    _, verdict = checked_arm_from_urdf(rewritten(urdf_text(GAZ), **links_of(rounded)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     states = sample_states(GAZ, 200, 0)
     here, there = (NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded))
@@ -94,7 +94,7 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     first = GAZ.links[0]
     tensor = first.inertia + np.diag([0.1, 0.1, 0.0])
     other = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23], tensor)
-    _, verdict = model_from_urdf(urdf_text(with_link(GAZ, 0, other)), GAZ)
+    _, verdict = checked_arm_from_urdf(urdf_text(with_link(GAZ, 0, other)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
     note = 'fer_joint1: first moment z is -0.466704 instead of -0.236704 [kg m]; no effect on '
@@ -161,7 +161,7 @@ def test_a_planted_fault_is_refused_with_its_place(text, options, places, remark
 def test_pi_half_of_five_digits_passes_as_rounded():
     text, times = re.subn(r'1\.5707963\d*', '1.5708', FER)
     assert times == 6
-    _, verdict = model_from_urdf(text, GAZ)
+    _, verdict = checked_arm_from_urdf(text, GAZ)
     assert verdict.inertial_set == 'gaz2019'
 
 
@@ -172,29 +172,29 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     (finding,) = refused(text, GAZ)
     assert (finding.place, finding.parameter) == ('fer_joint3', 'mass')
     assert (finding.first, finding.second) == (pytest.approx(3.228604), pytest.approx(3.8286))
-    accepted, verdict = model_from_urdf(text, GAZ, accept_unknown_inertials=True)
+    accepted, verdict = checked_arm_from_urdf(text, GAZ, accept_unknown_inertials=True)
     assert verdict.inertial_set == 'unknown'
     assert 'Accepted.' in verdict.notes[0]
     np.testing.assert_allclose(accepted.links[2].mass, 3.8286, rtol=0.0, atol=1e-14)
 
 
 def test_a_published_set_that_is_not_physical_passes_with_a_note():
-    _, verdict = model_from_urdf(rewritten(FER, **links_of(COARSE)), GAZ)
+    _, verdict = checked_arm_from_urdf(rewritten(FER, **links_of(COARSE)), GAZ)
     assert verdict.inertial_set == 'franka_description'
     assert verdict.notes[0].startswith("link 'fer_link4' is not physical")
 
 
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
     left = load('fr3', prefix='left_')
-    assert model_from_urdf(urdf_text(left), left)[0].joint_names == left.joint_names
+    assert checked_arm_from_urdf(urdf_text(left), left)[0].joint_names == left.joint_names
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     text = FER.replace('fer_joint', 'panda_joint')
-    assert model_from_urdf(text, GAZ, joint_names=panda)[0].joint_names == panda
+    assert checked_arm_from_urdf(text, GAZ, joint_names=panda)[0].joint_names == panda
 
 
 def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
     text = edited(FER, "joint[@name='fer_joint1']/limit", lower='-2', upper='3', effort='50')
-    found, verdict = model_from_urdf(text, GAZ)
+    found, verdict = checked_arm_from_urdf(text, GAZ)
     limits = found.joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
     assert limits.effort_rate == 1000.0
@@ -205,15 +205,15 @@ def test_a_urdf_without_a_flange_says_which_frame_is_taken_for_it():
     robot = ElementTree.fromstring(FER)
     for tag, name in (('link', 'fer_link8'), ('joint', 'fer_link8_joint')):
         robot.remove(robot.find(f"{tag}[@name='{name}']"))
-    _, verdict = model_from_urdf(ElementTree.tostring(robot, encoding='unicode'), GAZ)
+    _, verdict = checked_arm_from_urdf(ElementTree.tostring(robot, encoding='unicode'), GAZ)
     assert any('fer_link7' in note and 'payload' in note for note in verdict.notes)
 
 
 def test_a_link_or_hand_without_mass_is_named():
     with refuses(UrdfError, 'fer_link3'):
-        model_from_urdf(without(FER, "link[@name='fer_link3']", 'inertial'), GAZ)
+        checked_arm_from_urdf(without(FER, "link[@name='fer_link3']", 'inertial'), GAZ)
     with refuses(UrdfError, 'fr3_hand'):
-        model_from_urdf(with_hand(LinkInertia.zero()), FR3)
+        checked_arm_from_urdf(with_hand(LinkInertia.zero()), FR3)
 
 
 def with_added(link, mass=0.0, center=0.0, tensor=0.0):
