@@ -64,10 +64,8 @@ public:
   : kp_(settings.kp), kd_(settings.kd), pulls_(pulls) {}
 
   bool at_rest() const noexcept {return at_rest_;}
-  /// Whether the arm gets faster or does not come to rest.
-  bool driven() const noexcept {return driven_;}
-  /// Whether it gets faster: something else drives it.
-  bool gets_faster() const noexcept {return gaining_ >= kGaining;}
+  /// Whether something else drives the arm: it gets faster.
+  bool driven() const noexcept {return gaining_ >= kGaining;}
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(
@@ -115,20 +113,15 @@ public:
 private:
   void watch(const Vector & dq, double energy, double elapsed) noexcept
   {
-    bool turning = false;
-    for (std::size_t i = 0; time_ > 0.0 && i < kJoints; ++i) {
-      const int way = (held_back_[i] > 0.0) - (held_back_[i] < 0.0);
-      turns_[i] = compared_ && turns_[i] != way ? 0 : way;
-      turning = turning || turns_[i] != 0;
-    }
-    compared_ = time_ > 0.0;
     time_ += elapsed;
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kRestSpeed;});
     resting_ = slow ? resting_ + 1 : 0;
-    at_rest_ = at_rest_ || resting_ >= kRestStates;
+    at_rest_ = at_rest_ || resting_ >= kRestStates || time_ > kLongestBraking;
     bool gains = at_rest_ && energy > kHeldEnergy;
-    // A torque that the limit of its rate has held back ever since takes this time to turn round.
+    // A torque that the limit of its rate holds back takes this time to turn round.
+    const bool turning = std::any_of(
+      held_back_.begin(), held_back_.end(), [](double torque) {return torque != 0.0;});
     const double turn = 2.0 * *std::max_element(kEffort.begin(), kEffort.end()) / kMostRate;
     const double late = turning ? std::min(turn, kLongestBraking) : kLate;
     for (std::size_t i = 0; !at_rest_ && i < kJoints; ++i) {
@@ -137,16 +130,14 @@ private:
       speed_[i] = time_ < late ? std::max(speed_[i], speed) : speed_[i];
     }
     gaining_ = gains ? gaining_ + elapsed : 0.0;
-    driven_ = gets_faster() || (!at_rest_ && time_ > kLongestBraking);
   }
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
   Vector speed_{}, stop_pose_{};  // largest at first [rad/s]; where the gains pull to
   Vector kp_{}, kd_{};
   Vector held_back_{};  // by limits from the last torque [N m]
-  std::array<int, kJoints> turns_{};  // the sign of what was held back ever since, else 0
   int resting_ = 0;
-  bool pulls_ = false, begun_ = false, at_rest_ = false, driven_ = false, compared_ = false;
+  bool pulls_ = false, begun_ = false, at_rest_ = false;
 };
 
 /// Settings and models that give a torque for a state and a motion.
@@ -492,23 +483,18 @@ private:
     law_.terms.gravity_to_command(q_, tau);
     law_.terms.coriolis(q_, dq_, coriolis);
     add(tau, coriolis);
-    const bool done = brake_.at_rest() || brake_.driven();
-    if (done && !holds()) {
-      goal_ = tau = Vector{};
-      state_ = State::stopped;
-      return;
-    }
-    if (brake_.gets_faster()) {
+    if (brake_.driven() && holds()) {
       fail("something drives the arm: it gets faster in spite of braking", true);
       tau = goal_;
       return;
     }
-    if (done) {
-      state_ = State::holding;
-    }
-    if (done && !brake_.at_rest()) {
-      begin_braking();  // nobody else carries the arm, so it is braked on
+    if (!holds() && (brake_.at_rest() || brake_.driven())) {
+      goal_ = tau = Vector{};
+      state_ = State::stopped;
       return;
+    }
+    if (brake_.at_rest()) {
+      state_ = State::holding;
     }
     add(tau, slowing);
   }

@@ -130,17 +130,19 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
                 'within the last {} s, for {} ms',
                 (
-                    limits.SPEED_FREE,
-                    limits.SPEED_FOLLOWING,
+                    limits.MAX_FREE_SPEED_SHARE,
+                    limits.MAX_FOLLOWING_SPEED_SHARE,
                     limits.FOLLOWING_S,
-                    1e3 * limits.FAST_S,
+                    1e3 * limits.MAX_FAST_S,
                 ),
             ),
+            ('that is faster than {} rad/s could not', (limits.MAX_STOP_SPEED,)),
+            ('For {} s after it an arm at rest', (torques.MAX_BRAKED_S,)),
             ('needs a difference of at most {} %', (100.0 * torques.MAX_RESIDUAL_AT_START,)),
             ('to rest, for at most {} s', (braking.MAX_BRAKING_S,)),
             (
                 'faster by {} of its limit, or the held arm gets {} J',
-                (braking.FASTER, braking.HELD_J),
+                (braking.MAX_SPEED_GAIN_SHARE, braking.HELD_J),
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE,)),
             ('more than {} stops within a minute', (state_check.MAX_RESTART_COUNT,)),

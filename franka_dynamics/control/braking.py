@@ -12,23 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MAX_STEP_S, MAX_TORQUE_RATE
+from .limits import MAX_BRAKING_ACCELERATION, MAX_STEP_S, MAX_TORQUE_RATE
 from .terms import StateTerms, TorqueTermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
 # Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
-# delay of two cycles causes no overshoot; but at least AGES times the age of the state. The pull
-# to the stop pose damps critically with it, or is kp if that is larger.
-TIME_CONSTANT_S, AGES = 0.03, 3.0
-# Largest braking acceleration [rad/s^2]. With 10 the light wrist hardly brakes a load that nobody
-# declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows
-# (chosen on draw 6 of benchmarks/guard_misconfiguration.py, judged on draw 9).
-MAX_BRAKING_ACCELERATION = 30.0
-# A joint slower than REST_SPEED [rad/s] is at rest, up to encoder noise. The arm is at rest after
-# REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
-# the ripple of gears.
-REST_SPEED, REST_STATES = 0.02, 20
+# delay of two cycles causes no overshoot; but at least MIN_AGES times the age of the state. The
+# pull to the stop pose damps critically with it, or is kp if that is larger.
+TIME_CONSTANT_S = 0.03
+MIN_AGES = 3.0
+REST_SPEED = 0.02  # up to which a joint is at rest [rad/s]: noise of encoders
+# The arm is at rest after so many states in a row below twice REST_SPEED, for the gears' ripple.
+REST_STATES = 20
 # Speed of a joint [rad/s] from which no residual is compensated along the motion, which it would
 # keep up.
 MAX_COMPENSATED_SPEED = 0.1
@@ -39,13 +35,16 @@ SETTLED_S = 0.05
 # who pushes a held arm with 80 N moves it so far that it is let go.
 SMALL = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
-# is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
-# [s] on, since until then the torque before braking may still act, and longer where the limit of
-# its rate has held a torque back since. FASTER was chosen on draw 0 of
-# benchmarks/guard_misconfiguration.py, and judged on draws 6 and 9.
-FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
-MAX_BRAKING_S = 1.0  # an arm that moves longer than this is driven by something else, unless held
-# So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.
+# is faster than at first by this share of its velocity limit for MIN_GAINING_S [s] (chosen on draw
+# 0 of benchmarks/guard_misconfiguration.py, judged on draws 6 and 9).
+MAX_SPEED_GAIN_SHARE = 0.4
+MIN_GAINING_S = 0.005
+# Before this the torque from before braking may still act [s]; longer where the limit of its rate
+# holds it back.
+MIN_BRAKING_S = 0.02
+# After MAX_BRAKING_S [s] the arm counts as held, even if it still moves. A held arm that gets more
+# kinetic energy than HELD_J [J] is driven by something else; such pushes gave it 0.8 J.
+MAX_BRAKING_S = 1.0
 HELD_J = 1.5
 # Time constant with which an arm whose motion is not seen is brought to rest, and time after which
 # that is over [s]. On draw 73 of benchmarks/guard_misconfiguration.py an FR3 with firm gains, all
@@ -53,30 +52,48 @@ HELD_J = 1.5
 # over after 0.3 s; with the values below 1.6.
 UNSEEN_TIME_CONSTANT_S = 0.1
 UNSEEN_STOP_S = 2.5 * UNSEEN_TIME_CONSTANT_S
+# A joint state counts while the arm is stopped until it is older than this [s].
+MAX_SEEN_AGE_S = 0.05
 
 
 class UnseenStop:
     """
-    Brings an arm to rest by the model alone, because its sensors do not show how it moves.
+    Brings an arm to rest of which some joints' sensors do not show how they move.
 
-    `q` and `dq`, (n,) each, are where it probably is at a time `begun` [s], and how fast; its
-    velocity is to decay exponentially.
+    The velocity of each joint is to decay exponentially. `q` and `dq`, (n,) each, are where the
+    arm probably is at a time `begun` [s], and how fast; `see` gives them of the other joints.
     """
 
     def __init__(self, terms: TorqueTermModel, q: Array, dq: Array, begun: float) -> None:
         self._terms, self._q, self._dq, self._begun = terms, q, dq, begun
+        self._seen, self._live = (q, dq), np.zeros(len(q), dtype=bool)
+        self._seen_at = begun
+
+    def see(self, q: Array, dq: Array, live: Array, now: float) -> None:
+        """Take note of the joints, `live`, whose sensors show how they move, (n,) each."""
+        self._seen, self._live, self._seen_at = (q, dq), live, now
 
     def torque(self, now: float) -> Array:
         """Return the torque to command at a time [s], (n,) [N m]."""
         terms, decay = self._terms, UNSEEN_TIME_CONSTANT_S
         left = float(np.exp(-max(0.0, now - self._begun) / decay))
-        q, dq = self._q + (1.0 - left) * decay * self._dq, left * self._dq
+        probably = self._q + (1.0 - left) * decay * self._dq, left * self._dq
+        q, dq = (np.where(self._live, *both) for both in zip(self._seen, probably))
         gravity = terms.gravity_to_command(q, terms.gravity(q))
         return gravity + terms.coriolis(q, dq) - terms.inertia_torque(q, dq / decay)
 
     def over(self, now: float) -> bool:
-        """Return whether the arm probably rests at a time [s]."""
-        return not now - self._begun < UNSEEN_STOP_S
+        """
+        Return whether the arm probably rests at a time [s].
+
+        Where the target adds no gravity, the unseen joint may fall, and the others are slowed as
+        long as they are seen.
+        """
+        if now - self._begun < UNSEEN_STOP_S:
+            return False
+        speed = np.abs(self._seen[1][self._live])
+        moves = speed.size and (speed.max() > REST_SPEED or not self._terms.adds_gravity)
+        return not (moves and now - self._seen_at < MAX_SEEN_AGE_S)
 
 
 class Brake:
@@ -98,7 +115,7 @@ class Brake:
 
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
-        self._faster = FASTER * description.limit('velocity')
+        self._faster = MAX_SPEED_GAIN_SHARE * description.limit('velocity')
         self._small = SMALL * description.limit('effort')
         # The time in which the torque goes from one limit to the other [s].
         self._turn_s = min(
@@ -117,9 +134,7 @@ class Brake:
         self._gains = gains or (np.zeros_like(residual), np.zeros_like(residual))
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
-        self.makes_faster = False  # whether the arm gains speed, not only goes on moving
         self.held_back = np.zeros_like(residual)
-        self._turns: Array | None = None  # the sign of what was held back ever since, else 0
         self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(residual), 0
@@ -138,13 +153,13 @@ class Brake:
         The caller adds gravity and Coriolis torque. `residual` is the torque that the model does
         not explain now, (n,) [N m], `elapsed` the time since the state before [s], `age` the age
         of `state` [s]. With old states, and in a slow loop, whose torques are late, too, gains are
-        scaled down until kd alone would not slow a joint within AGES ages.
+        scaled down until kd alone would not slow a joint within MIN_AGES ages.
         """
         age += max(0.0, elapsed - MAX_STEP_S)
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
-        inertia, decay = mass.diagonal(), max(TIME_CONSTANT_S, AGES * age)
-        soft = 1.0 / np.maximum(1.0, AGES * age * self._gains[1] / inertia)
+        inertia, decay = mass.diagonal(), max(TIME_CONSTANT_S, MIN_AGES * age)
+        soft = 1.0 / np.maximum(1.0, MIN_AGES * age * self._gains[1] / inertia)
         kp, kd = soft * self._gains[0], soft * self._gains[1]
         if self._stop_pose is None:
             self._stop_pose = q
@@ -176,16 +191,12 @@ class Brake:
 
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
-        if self._time > 0.0:
-            way = np.sign(self.held_back)
-            self._turns = way if self._turns is None else way * (way == self._turns)
-        turning = self._turns is not None and self._turns.any()
         self._time += elapsed
         self._resting = self._resting + 1 if speed.max() < 2.0 * REST_SPEED else 0
-        self.at_rest = self.at_rest or self._resting >= REST_STATES
+        self.at_rest = self.at_rest or self._resting >= REST_STATES or self._time > MAX_BRAKING_S
         if self.at_rest:
             gains, what = energy > HELD_J, f'the held arm moves with {energy:.2g} J'
-        elif self._time < (self._turn_s if turning else LATE_S):
+        elif self._time < (self._turn_s if self.held_back.any() else MIN_BRAKING_S):
             self._speed = np.maximum(self._speed, speed)
             return
         else:
@@ -194,7 +205,5 @@ class Brake:
             gains = faster[joint] > self._faster[joint]
             what = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'
         self._gaining = self._gaining + elapsed if gains else 0.0
-        if self._gaining >= GAINING_S:
-            self.driven, self.makes_faster = what, True
-        elif self._time > MAX_BRAKING_S and not self.at_rest:
-            self.driven = f'the braked arm still moves after {MAX_BRAKING_S:g} s'
+        if self._gaining >= MIN_GAINING_S:
+            self.driven = what

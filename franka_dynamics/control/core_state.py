@@ -13,7 +13,7 @@ joint states that cannot be used             resting torque        good joint st
 a persistent residual, a joint too fast,     braked, then held     `start`, once the arm is held
   states too old for the gains, `Stop.HOLD`                          and nothing is against it
 impossible joint states                      resting torque        `start`
-positions that stand still                   braked by the model,  `start`
+positions that stand still                   slowed by the model,  `start`
                                              then resting torque
 braking that fails, a wrong trial of the     resting torque        `start`
   joints, or a torque that is not finite
@@ -26,7 +26,8 @@ torque agree with them, and a torque that then departs from what the model expla
 that is too fast, makes the core brake and hold the arm. So a loop, to which the resting torque
 goes out also in SILENT, gets none before it was compared where a torque is measured, and after a
 change of settings in silence goes on with that of the last ones until then. If an arm falls
-meanwhile, as under a mounting that nobody declared, a loop brakes and holds it.
+meanwhile, as under a mounting that nobody declared, a loop brakes and holds it. So does a node
+whose last torque acts and explains how the arm moves while that of other settings is refused.
 """
 
 from __future__ import annotations
@@ -59,7 +60,6 @@ class Event(str, Enum):
     )
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
-    DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
     LOST = 'joint states cannot be used or have ceased, or torques end without braking'
     BACK = 'joint states can be used again, and the arm is to be held'
     START = 'the fault of a held arm is cleared'
@@ -74,11 +74,9 @@ TRANSITIONS = {
     (State.RUNNING, Event.LOST): State.STOPPING,
     (State.BRAKING, Event.REST): State.STOPPING,
     (State.BRAKING, Event.REST_HELD): State.HOLDING,
-    (State.BRAKING, Event.DRIVEN): State.STOPPING,
     (State.BRAKING, Event.LOST): State.STOPPING,
     (State.HOLDING, Event.START): State.RUNNING,
     (State.HOLDING, Event.STOP): State.STOPPING,
-    (State.HOLDING, Event.DRIVEN): State.STOPPING,
     (State.HOLDING, Event.LOST): State.STOPPING,
     (State.STOPPING, Event.BEGIN): State.RUNNING,
     (State.STOPPING, Event.BACK): State.BRAKING,

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Brake, REST_SPEED, UnseenStop
+from .braking import Brake, MAX_SEEN_AGE_S, REST_SPEED, UnseenStop
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
@@ -38,7 +38,7 @@ from .joint_trial import JointTrial
 from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
 from .receiver import COMMAND_TIMEOUT_S
 from .reference import MAX_START_DISTANCE_RAD, Reference
-from .residual_monitor import ResidualMonitor
+from .residual_monitor import MAX_VIOLATION_S, ResidualMonitor
 from .settings import Settings
 from .start_up import StartUp
 from .state_check import MIN_CLOCK_SET_BACK_S, seconds, StateCheck, StateLimits
@@ -54,10 +54,6 @@ _LOG = logging.getLogger(__name__)
 
 # After LONG_WAIT silent states of an enabled or faulty core, the log says why.
 LONG_WAIT = 200
-# If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So STOPPING
-# lasts while the arm moves, unless its latest state is older than MAX_STATE_AGE_WHILE_STOPPING_S
-# [s] or unusable.
-MAX_STATE_AGE_WHILE_STOPPING_S = 0.05
 
 
 class Feedforward:
@@ -150,6 +146,9 @@ class Feedforward:
             self._hold = False  # whether the arm is to be held until `start`
             self._let_go = False  # whether braking failed, or would drive the arm
             self._unseen = None
+            # Why torques of the present settings may not go out, and for how long the arm has
+            # moved since [s].
+            self._refused, self._refused_s = '', 0.0
             # Whether the resting torque was compared with the arm; a node sends none in silence.
             self._compared = not self._applied_when_silent
             self._waited = 0  # states while silent though the user wants torques
@@ -241,9 +240,7 @@ class Feedforward:
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.law = law
                 self._ramp.change_law(before)
-                silent = self.state is State.SILENT
-                rests = self._compared and (not silent or self._applied_when_silent)
-                if self.state in ACTIVE or not rests:
+                if self.state in ACTIVE or not (self._compared and self._acts):
                     self._adopt(law.settings.payload != before.settings.payload)
 
     def _adopt(self, loaded: bool = False) -> None:
@@ -360,6 +357,15 @@ class Feedforward:
     def _last(self) -> Array:
         return self._sent[-1] if self._sent else self.zero
 
+    @staticmethod
+    def _moves(state: StateTerms) -> bool:
+        return bool(np.abs(state.dq).max() > REST_SPEED)
+
+    @property
+    def _acts(self) -> bool:
+        """Whether a torque acts on the arm: the last one of a silent node still does."""
+        return self._applied_when_silent or bool(self._sent)
+
     # One joint state ---------------------------------------------------------------------------
     def step(
         self,
@@ -412,7 +418,7 @@ class Feedforward:
                 return self.reject_state(wrong, now, faulty=faulty)
             wrong, faulty = self.states.update(time, q, dq, age, now)
             reference, terms = self.reference.at(time), self._in_force
-            acts = self.state in ACTIVE
+            acts, self._refused = self.state in ACTIVE, ''
             if not wrong:
                 silent = self.state is State.SILENT
                 desired = self.zero if reference is None else reference.dq
@@ -420,6 +426,8 @@ class Feedforward:
                 faulty = bool(wrong)
                 if wrong and acts:
                     self._unseen = UnseenStop(terms, *self.states.extrapolated_motion(), now)
+                if wrong and self._unseen is not None:
+                    self._unseen.see(q, dq, self.states.live, now)
                 elif self.states.is_repeated:
                     return self._stopping_or_last(now, 0.0)
             if terms.friction is not None:
@@ -505,7 +513,7 @@ class Feedforward:
     # 2. May torques begin? ---------------------------------------------------------------------
     def _try_start(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
-        blocker = self._compare(state)
+        self._refused = blocker = self._compare(state)
         if self._hold and self.has_usable_states:
             self._set_initial_torque(state)
             self._change(Event.BACK, self.why)
@@ -523,7 +531,9 @@ class Feedforward:
         terms, first = self.law.terms, not self._compared
         if self._in_force is terms and not first:
             return ''
-        blocker = self._start_up.resting_torque_blocker(terms, state, first=first)
+        # Brakes may hold the arm of a node that does not move.
+        brakes = first or not (self._applied_when_silent or self._moves(state))
+        blocker = self._start_up.resting_torque_blocker(terms, state, first=brakes)
         if not blocker:
             self._compared = True
             self._adopt()
@@ -599,18 +609,16 @@ class Feedforward:
         residual, elapsed = self.residuals.command_residual, self.states.elapsed
         slowed = brake.torque(state, terms, residual, elapsed, self.states.age)
         if brake.driven:
-            self._abort(brake.driven, Event.DRIVEN)
+            self._abort(brake.driven)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
         return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
 
-    def _abort(self, why: str, event: Event = Event.LOST) -> None:
+    def _abort(self, why: str) -> None:
         """Go to the resting torque after a fault, because braking fails or would drive the arm."""
         why = self._with_reason(why)
-        # An arm that braking only did not bring to rest is braked again if its torque drives it.
-        self._let_go = event is not Event.DRIVEN or self._brake.makes_faster
-        self.faulty, self._hold = True, False
-        self._change(event, why)
+        self.faulty, self._hold, self._let_go = True, False, True
+        self._change(Event.LOST, why)
 
     def _with_reason(self, why: str) -> str:
         """Return `why`, and before it what ended torques first if something did before."""
@@ -649,15 +657,19 @@ class Feedforward:
         return torque.copy()  # the caller may write into it
 
     def _stop_step(self, now: float, silence: float) -> Array:
-        """Return the next torque on the way to the resting torque; go on while the arm falls."""
+        """
+        Return the next torque on the way to the resting torque.
+
+        If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
+        lasts while the arm moves, as far as states show it.
+        """
         state, terms = self.latest, self._in_force
         unseen = None if self._to_zero else self._unseen
         goal = self._limiter.clipped(unseen.torque(now)) if unseen else self._resting()
         torque = self._sent_torque(goal, now - self._sent_at, now)
-        moves = state is not None and np.abs(state.dq).max() > REST_SPEED
-        falls = moves and not (
-            terms.adds_gravity or self.state_problem or silence > MAX_STATE_AGE_WHILE_STOPPING_S
-        )
+        falls = not (
+            state is None or terms.adds_gravity or self.state_problem or silence > MAX_SEEN_AGE_S
+        ) and self._moves(state)
         if np.array_equal(torque, goal) and not (falls or (unseen and not unseen.over(now))):
             self._change(Event.END, self.why)
             self._ended_with = terms.adds_gravity, self._usable_q
@@ -681,12 +693,19 @@ class Feedforward:
         sends = self.state is State.STOPPING or self._applied_when_silent
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = self.enabled and np.abs(state.dq).max() > REST_SPEED
+        falls = self.enabled and self._moves(state)
+        # Torques are wanted, and only those of the last settings explain how the arm moves.
+        waits = self._refused and falls and self._rests
+        waits = waits and not self.residuals.violation(self.residuals.start_bound)
+        self._refused_s = self._refused_s + self.states.elapsed if waits else 0.0
+        if self._refused_s > MAX_VIOLATION_S:
+            return self._refused
         watched = sends and not self._let_go and (self._rests or falls)
         if not runs and (self.state in ACTIVE or not watched):
             return ''
-        residual = self.residuals.persistent_violation(state, self._last, self.states.elapsed)
-        too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
+        residual = self.residuals.persistent_violation(state, self.states.elapsed)
+        gain = self.residuals.speed_gain(state)
+        too_fast = self._speed.exceeded(state, reference, gain, self.states.elapsed)
         if too_fast:
             too_fast = self.residuals.gravity_cause or too_fast
         period, age = self.states.period, self.states.median_age

@@ -217,19 +217,15 @@ class TorqueReceiver:
         state = terms.at(self._now, q, dq, None)
         slowed = brake.torque(state, terms, self._zero, max(0.0, elapsed))
         torque = terms.gravity_to_command(q, state.gravity) + state.coriolis
-        if not (brake.at_rest or brake.driven):
-            return torque + slowed
-        if not self._holds:
-            self.state, self._given = ReceiverState.STOPPED, self._zero
-            return self._given
-        if brake.makes_faster:
+        if brake.driven and self._holds:
             self._fail(brake.driven, latched=True)
             return torque
-        self.state = ReceiverState.HOLDING
-        if brake.at_rest:
-            return torque + slowed
-        brake.begin(self._zero)  # nobody else carries the arm, so it is braked on
-        return torque
+        if brake.at_rest or brake.driven:
+            if not self._holds:
+                self.state, self._given = ReceiverState.STOPPED, self._zero
+                return self._given
+            self.state = ReceiverState.HOLDING
+        return torque + slowed
 
     def _resting_torque(self) -> Array:
         """Return the torque at which a fault ends, shape (n,) [N m]."""

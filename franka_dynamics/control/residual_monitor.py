@@ -20,6 +20,7 @@ import numpy as np
 
 from .braking import REST_SPEED
 from .external_torque import friction_in_measured_effort, MomentumObserver
+from .limits import MAX_TORQUE_RATE
 from .settings import per_joint
 from .state_check import StateLimits
 from .terms import StateTerms, TorqueTermModel
@@ -35,12 +36,10 @@ from ..typing import Array
 # examples let the robot itself stop at 23 % and, at the wrist, 100 %. MAX_RESIDUAL was chosen on
 # draw 22 of benchmarks/guard_false_alarms.py, and judged on draw 23 and on draw 9 of
 # guard_misconfiguration.py.
-MAX_RESIDUAL_AT_START, MAX_RESIDUAL, MAX_WRIST_RESIDUAL, MAX_WRIST_EFFORT_NM = (
-    0.10,
-    0.20,
-    0.3125,
-    20.0,
-)
+MAX_RESIDUAL_AT_START = 0.10
+MAX_RESIDUAL = 0.20
+MAX_WRIST_RESIDUAL = 0.3125
+MAX_WRIST_EFFORT_NM = 20.0
 # For MAX_PICK_UP_S [s] after a change of payload the arm may carry any load between the old and
 # the new one, until a joint is faster than MAX_PICK_UP_SPEED [rad/s]: without that bound gentle
 # gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
@@ -49,10 +48,9 @@ MAX_PICK_UP_S, MAX_PICK_UP_SPEED = 2.0, 0.5
 # One joint state, which may come after a gap, counts as at most half of it.
 MAX_VIOLATION_S = 0.02
 MAX_COUNTED_S = 0.5 * MAX_VIOLATION_S
-# The brakes of an arm may open only once its receiver takes torques, which may be
-# MAX_RECEIVER_START_S [s] after the first one is sent; opening takes BRAKE_OPENING_S [s]. Until
-# both are over, the arm rests whatever is sent, and no torque is judged.
-MAX_RECEIVER_START_S, BRAKE_OPENING_S = 1.0, 0.05
+# The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
+# whatever is sent, and for MAX_BRAKED_S [s] after the first torque an arm at rest is not judged.
+MAX_BRAKED_S = 1.0
 MAX_IDLE_EFFORT = 0.02  # share of the torque limit up to which a measured torque counts as none
 MAX_ECHO_DELAY = 3  # torques back to which a measured torque is looked for among the sent ones
 # A residual that is g(q), up to the start's bound, times this share or more says that the joints
@@ -85,7 +83,7 @@ class ResidualMonitor:
         self.start_bound, self.running_bound = bounds(arm, limits.joint_factors)
         self._terms, self.largest = terms, self._zero.copy()
         self._over_s = 0.0  # how long a residual has exceeded its bound [s]
-        self._start_deadline = 0.0  # stamp until which the receiver may take a first torque
+        self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
         self.forget()
 
     def forget(self) -> None:
@@ -94,6 +92,7 @@ class ResidualMonitor:
         self._friction = self._friction_model()
         self.measured = False
         self.command_residual = self.external_torque = self.acting = self._zero
+        self._believed = self._zero  # what the joints get, if sent torques arrive [N m]
         self._gravity = self._zero
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -102,7 +101,7 @@ class ResidualMonitor:
         """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
         self._observer.reset_estimate()
         self.command_residual = self.external_torque = self._zero
-        self._over_s, self._start_deadline = -BRAKE_OPENING_S, stamp + MAX_RECEIVER_START_S
+        self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKED_S
 
     def use(self, terms: TorqueTermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
@@ -165,6 +164,7 @@ class ResidualMonitor:
         else:  # before the first torque a target that compensates gravity carries the arm itself,
             # also on an inclined base
             believed = state.gravity if terms.adds_gravity else added
+        self._believed = believed
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
         echoed = (
@@ -193,37 +193,36 @@ class ResidualMonitor:
             )
         return motion, command
 
-    def persistent_violation(self, state: StateTerms, sent: Array, elapsed: float) -> str:
+    def persistent_violation(self, state: StateTerms, elapsed: float) -> str:
         """
         Return which residual has exceeded `running_bound` for MAX_VIOLATION_S, or ''.
 
-        To be called at each state, `elapsed` [s] after the one before; `sent` is the torque that
-        is sent now, (n,) [N m].
+        To be called at each state, `elapsed` [s] after the one before.
         """
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
         over = bool(shares.max() > 1.0)
-        if self._receiver_not_started(state, sent):
-            over, self._over_s = False, -BRAKE_OPENING_S
+        if np.abs(state.dq).max() > REST_SPEED:
+            self._braked_until = -np.inf
+        over = over and state.stamp > self._braked_until
         counted = min(elapsed, MAX_COUNTED_S)
-        self._over_s = self._over_s + counted if over else min(0.0, self._over_s + elapsed)
+        self._over_s = self._over_s + counted if over else 0.0
         return self.violation(self.running_bound) if self._over_s >= MAX_VIOLATION_S else ''
 
-    def _receiver_not_started(self, state: StateTerms, sent: Array) -> bool:
+    def speed_gain(self, state: StateTerms) -> Array | float:
         """
-        Return whether the receiver has not taken a torque yet, while brakes hold the arm.
+        Return by how much each joint still gets faster before its torque can be turned, (n,).
 
-        Then less than half of the sent torque is measured. A torque of zero counts as taken.
+        Where the model does not explain an acceleration, it lasts until the commanded torque has
+        changed, at its rate limit, by what accelerates the arm.
         """
-        if state.stamp > self._start_deadline:
-            return False
-        acting, sent = self.acting / self._effort, sent / self._effort
-        little = self.measured and acting @ sent < 0.5 * sent @ sent
-        if little and np.abs(state.dq).max() <= REST_SPEED:
-            return True
-        self._start_deadline = -np.inf  # a torque is taken, or nothing holds the arm
-        return False
+        if (np.abs(self.command_residual) <= self.start_bound).all():
+            return 0.0
+        driving = self._believed - self.command_residual - state.gravity - state.coriolis
+        acceleration = np.linalg.solve(self._terms.true.mass_matrix(state.q), driving)
+        along = np.maximum(0.0, acceleration * np.sign(state.dq))
+        return np.asarray(0.5 * along * np.abs(driving).max() / MAX_TORQUE_RATE)
 
     def violation(self, bound: Array) -> str:
         """Return which residual exceeds a bound, (n,) [N m], or ''."""

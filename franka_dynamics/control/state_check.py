@@ -297,6 +297,11 @@ class StateCheck:
         """Whether the latest state of a moving arm repeats the measurement before."""
         return bool(self._still_s.all() and np.abs(self._dq_before).max() > MIN_FROZEN_SPEED_RAD_S)
 
+    @property
+    def live(self) -> Array:
+        """Which joints' positions do not repeat, (n,)."""
+        return np.asarray(self._still_s == 0.0)
+
     def extrapolated_motion(self) -> tuple[Array, Array]:
         """Return positions and velocities, (n,) each, extrapolated while positions repeat."""
         assert self.q is not None, 'a position repeats'

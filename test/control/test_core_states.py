@@ -80,11 +80,9 @@ ROWS = {
     (State.RUNNING, Event.LOST): (lambda s: jump(s.running()), State.STOPPING),
     (State.BRAKING, Event.REST): (lambda s: s.braking(False).give(30), State.STOPPING),
     (State.BRAKING, Event.REST_HELD): (lambda s: s.braking(True).give(30), State.HOLDING),
-    (State.BRAKING, Event.DRIVEN): (lambda s: drive(s.braking(True)), State.STOPPING),
     (State.BRAKING, Event.LOST): (lambda s: s.braking(True).tick(100), State.STOPPING),
     (State.HOLDING, Event.START): (lambda s: s.holding().core.start(), State.RUNNING),
     (State.HOLDING, Event.STOP): (lambda s: s.holding().core.stop('test'), State.STOPPING),
-    (State.HOLDING, Event.DRIVEN): (lambda s: drive(s.holding()), State.STOPPING),
     (State.HOLDING, Event.LOST): (lambda s: s.holding().tick(100), State.STOPPING),
     (State.STOPPING, Event.BEGIN): (
         lambda s: s.stopping().give(MIN_GOOD_STATE_COUNT + 1, MOVING),
@@ -519,11 +517,11 @@ def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
     assert 'not finite' in script.core.why and np.isfinite(script.sent).all()
 
 
-def test_a_braked_arm_that_does_not_come_to_rest_is_let_go():
+def test_a_braked_arm_that_does_not_quite_come_to_rest_is_held():
     script = Script().braking(True)
     for _ in range(1100):
         script.give(dq=0.3 * MOVING)
-    assert script.core.state is State.STOPPING and script.core.faulty
+    assert script.core.state is State.HOLDING and script.core.faulty
 
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():

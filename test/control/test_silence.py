@@ -81,6 +81,21 @@ def test_settings_that_are_right_begin_in_silence():
     assert loop.controller.state is State.RUNNING
 
 
+@pytest.mark.parametrize('kind', [Loop, AppliedLoop])
+@pytest.mark.parametrize('measures', [False, True])
+def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measures):
+    carried = Settings(payload=payload(0.4)).payload_inertia()
+    settings = Settings(target='mujoco', **HALF)
+    loop = kind(settings, measures=measures, friction=True, payload=carried).run(0.5)
+    loop.controller.stop('a user')
+    loop.run(0.5).controller.change(payload=payload(2.9))
+    assert loop.speed > 0.1
+    loop.controller.start()
+    loop.until(State.HOLDING, 0.5).run(0.5)
+    assert 'payload' in loop.controller.why
+    assert loop.fastest < 1.0 and loop.speed < 0.1
+
+
 def test_the_resting_torque_is_watched_as_any_other():
     loop = AppliedLoop(Settings(target='mujoco', **HALF), friction=True).run(0.5)
     loop.controller.stop('a user')
@@ -144,7 +159,7 @@ def test_a_loop_holds_an_arm_whose_undeclared_mounting_makes_it_fall_before_the_
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
     loop = AppliedLoop(Settings(target='fci'), measures=measures, gravity=gravity, **CARRIED)
     loop.until(State.HOLDING, 1.5).run(0.5)
-    assert loop.fastest < 2.5 and loop.speed < 0.1  # 17 to 20 rad/s under zero torque
+    assert loop.fastest < 2.1 and loop.speed < 0.1  # 17 to 20 rad/s under zero torque
     assert 'gravity_vector' in loop.controller.why or 'allowed' in loop.controller.why
 
 
@@ -189,9 +204,12 @@ def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(
     assert 'stands still' in loop.controller.why
     loop.run(0.3)
     # At most 0.54 and 0.16. Without guard it reaches 7 to 54 rad/s.
-    assert loop.controller.state is State.SILENT
+    assert loop.controller.state in (State.SILENT, State.STOPPING)
     assert loop.fastest < 0.7
     assert loop.speed < 0.3
+    if len(joints) == 1:  # the others are seen, and slowed on
+        loop.run(0.7)
+        assert loop.speed < 0.6
 
 
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
