@@ -76,7 +76,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)', (firm, wrist)),
             (
                 'changes by at most {} N m/s: {} N m from one message',
-                (limits.MAX_TORQUE_RATE, 1e-3 * limits.MAX_TORQUE_RATE),
+                (limits.MAX_TORQUE_RATE_NM_S, 1e-3 * limits.MAX_TORQUE_RATE_NM_S),
             ),
             ('until the joint moves by {} mrad', (1e3 * joint_trial.MIN_MOTION_RAD,)),
             ('the torque ramps up within {} s', (control_law.RAMP_S,)),
@@ -87,11 +87,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
-                (torques.MAX_RESIDUAL * firm, torques.MAX_WRIST_RESIDUAL * wrist),
+                (torques.MAX_RESIDUAL_RATIO * firm, torques.MAX_WRIST_RESIDUAL_RATIO * wrist),
             ),
             (
                 'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
-                (torques.MAX_PICK_UP_S, torques.MAX_PICK_UP_SPEED),
+                (torques.MAX_PICK_UP_TIME_S, torques.MAX_PICK_UP_SPEED_RAD_S),
             ),
         ],
         'docs/reference/reliability.md': [
@@ -120,9 +120,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
                 'below {} N m) for {} ms',
                 (
-                    100.0 * torques.MAX_RESIDUAL,
-                    100.0 * torques.MAX_WRIST_RESIDUAL,
-                    torques.MAX_WRIST_EFFORT_NM,
+                    100.0 * torques.MAX_RESIDUAL_RATIO,
+                    100.0 * torques.MAX_WRIST_RESIDUAL_RATIO,
+                    torques.MAX_WRIST_TORQUE_LIMIT_NM,
                     1e3 * torques.MAX_VIOLATION_S,
                 ),
             ),
@@ -130,21 +130,21 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
                 'within the last {} s, for {} ms',
                 (
-                    limits.MAX_FREE_SPEED_SHARE,
-                    limits.MAX_FOLLOWING_SPEED_SHARE,
-                    limits.FOLLOWING_S,
-                    1e3 * limits.MAX_FAST_S,
+                    limits.MAX_SPEED_RATIO,
+                    limits.MAX_FOLLOWING_SPEED_RATIO,
+                    limits.FOLLOWING_GRACE_TIME_S,
+                    1e3 * limits.MAX_OVERSPEED_TIME_S,
                 ),
             ),
-            ('that is faster than {} rad/s could not', (limits.MAX_STOP_SPEED,)),
-            ('For {} s after it an arm at rest', (torques.MAX_BRAKED_S,)),
-            ('needs a difference of at most {} %', (100.0 * torques.MAX_RESIDUAL_AT_START,)),
-            ('to rest, for at most {} s', (braking.MAX_BRAKING_S,)),
+            ('that is faster than {} rad/s could not', (limits.MAX_SPEED_NEAR_LIMIT_RAD_S,)),
+            ('For {} s after it an arm at rest', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
+            ('needs a difference of at most {} %', (100.0 * torques.MAX_START_RESIDUAL_RATIO,)),
+            ('to rest, for at most {} s', (braking.MAX_BRAKING_TIME_S,)),
             (
                 'faster by {} of its limit, or the held arm gets {} J',
-                (braking.MAX_SPEED_GAIN_SHARE, braking.HELD_J),
+                (braking.MAX_SPEED_INCREASE_RATIO, braking.MAX_HELD_ARM_ENERGY_J),
             ),
-            ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE,)),
+            ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('more than {} stops within a minute', (state_check.MAX_RESTART_COUNT,)),
             ('after {} good states in a row', (start_up.MIN_GOOD_STATE_COUNT,)),
         ],
@@ -153,7 +153,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
             ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
             ('sequence numbers more than {} apart', (receiver.MAX_SEQUENCE_NUMBER_STEP,)),
-            ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE,)),
+            ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
         ],
         'docs/reference/topics.md': [
             ('At most {} points', (request.MAX_POINTS,)),
@@ -185,7 +185,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/howto/policies.md': [
             ('For the first {} states', (start_up.MIN_GOOD_STATE_COUNT,)),
-            ('After {} states without a first torque', (core.LONG_WAIT,)),
+            ('After {} states without a first torque', (core.WAIT_WARNING_STATE_COUNT,)),
             (
                 'two of its periods and {} ms late',
                 (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
@@ -201,9 +201,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/cpp.md': [
             ('changed settings (`configure`) are ramps of {} s', (control_law.RAMP_S,)),
             ("{} rad beyond the joint's range", (state_check.POSITION_TOLERANCE_RAD,)),
-            ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE,)),
+            ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
             ("motion's torque begins by a ramp of {} s", (control_law.RAMP_S,)),
-            ('is braked for longer than {} s', (braking.MAX_BRAKING_S,)),
+            ('is braked for longer than {} s', (braking.MAX_BRAKING_TIME_S,)),
         ],
         'docs/howto/gazebo.md': [
             ('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,)),
@@ -215,7 +215,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
         ],
         'docs/howto/fci.md': [
-            ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE,)),
+            ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE_NM_S,)),
             (
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
                 tuple(robot_model.MAX_GRAVITY_DIFFERENCE_NM[[0, -1]]),
@@ -247,7 +247,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes gradually, over {} s', (control_law.RAMP_S,)),
         ],
         'docs/troubleshooting.md': [
-            ('changed by more than {} N m within a millisecond', (1e-3 * limits.MAX_TORQUE_RATE,)),
+            (
+                'changed by more than {} N m within a millisecond',
+                (1e-3 * limits.MAX_TORQUE_RATE_NM_S,),
+            ),
             ('Below `min_input_rate` ({} Hz)', (feedforward['min_input_rate'],)),
         ],
         'docs/theory/friction.md': [

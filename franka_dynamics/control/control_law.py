@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MAX_STEP_S, MAX_TORQUE_RATE
+from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
 from .settings import Settings
 from .terms import StateTerms, TorqueTermModel
 from .trajectory import at_rest, ReferencePoint, Trajectory
@@ -164,13 +164,13 @@ class ControlLaw:
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
         M ddq on the arm at rest. It gets one more point at rest at the same position, after the
-        time that the change of torque takes at MAX_TORQUE_RATE.
+        time that the change of torque takes at MAX_TORQUE_RATE_NM_S.
         """
         if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
         efforts = self.trajectory_efforts(motion.extended(end + MAX_STEP_S, rest))
-        lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE
+        lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE_NM_S
         return motion.extended(end + max(MAX_STEP_S, lasts), rest), efforts
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The states of the core, all of their changes, and how the core says them.
+State machine of the core: states, transitions and status texts.
 
 TRANSITIONS has all changes but that of `reset`, which makes the core SILENT and forgets all but a
 final fault. What ends torques:
@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 
 class State(str, Enum):
-    """States of the core."""
+    """States of the core: which torque is sent, and why."""
 
     SILENT = 'silent'  # the torque rests: a node sends no more, a loop gets the resting torque
     RUNNING = 'running'
@@ -51,7 +51,7 @@ ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
 class Event(str, Enum):
-    """What changes the state."""
+    """Events that change the state of the core."""
 
     BEGIN = 'the first torque is allowed'
     STOP = (
@@ -86,7 +86,7 @@ TRANSITIONS = {
 
 
 class Remedy(str, Enum):
-    """What makes the core command again; a node says it in its own words."""
+    """What the user must do before torques begin again; a node has its own texts."""
 
     NONE = ''
     WAIT = 'correct what it names, or wait'
@@ -96,7 +96,7 @@ class Remedy(str, Enum):
 
 
 class Stop(Enum):
-    """What a stop leads to. All but LET_GO are faults."""
+    """What follows a stop; all but LET_GO latch a fault."""
 
     LET_GO = 'the arm is braked, then the torque goes to the resting torque'
     HOLD = 'the arm is braked, and held at rest until `start` clears the fault'
@@ -105,7 +105,7 @@ class Stop(Enum):
 
 
 class Status(NamedTuple):
-    """State, why it is so, what makes the core command again, and whether a fault is latched."""
+    """State of the core, its reason, the remedy, and whether a fault is latched."""
 
     state: State
     why: str

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The core: joint states in, torques out. It alone decides whether a torque may go out.
+The core: computes a torque for each joint state, and decides whether torques are sent.
 
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
@@ -30,12 +30,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Brake, MAX_SEEN_AGE_S, REST_SPEED, UnseenStop
+from .braking import (
+    BrakingController,
+    MAX_MEASURED_STATE_AGE_S,
+    MAX_REST_SPEED_RAD_S,
+    OpenLoopStop,
+)
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
 from .joint_trial import JointTrial
-from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
+from .limits import MAX_STEP_S, SpeedMonitor, TorqueLimiter
 from .receiver import COMMAND_TIMEOUT_S
 from .reference import MAX_START_DISTANCE_RAD, Reference
 from .residual_monitor import MAX_VIOLATION_S, ResidualMonitor
@@ -52,13 +57,13 @@ from ..typing import Array
 _LOG = logging.getLogger(__name__)
 
 
-# After LONG_WAIT silent states of an enabled or faulty core, the log says why.
-LONG_WAIT = 200
+# After WAIT_WARNING_STATE_COUNT silent states of an enabled or faulty core, the log says why.
+WAIT_WARNING_STATE_COUNT = 200
 
 
 class Feedforward:
     """
-    Feedforward and PD torques for one arm, one for each joint state.
+    Computes feedforward and PD torques for one arm, one for each joint state.
 
     `step` always returns a torque that is finite, within the torque limits and, but for the first
     one after `reset` or where the last one acts no more, within 1000 N m/s of the torque before.
@@ -100,7 +105,7 @@ class Feedforward:
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         self.limits, self._applied_when_silent = limits or StateLimits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
-        self._effort, self._speed = arm.limit('effort'), SpeedLimit(arm)
+        self._effort, self._speed = arm.limit('effort'), SpeedMonitor(arm)
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
         longest = max(MAX_STEP_S, period) if applied_when_silent else MAX_STEP_S
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
@@ -109,7 +114,7 @@ class Feedforward:
         self.law = self._made(Settings().changed(target=target, **settings))
         self.residuals = ResidualMonitor(arm, self.limits, self.law.terms)
         self._start_up = StartUp(self.limits, self.states, self.residuals)
-        self.reference, self._brake = Reference(arm), Brake(arm)
+        self.reference, self._brake = Reference(arm), BrakingController(arm)
         # The terms by which torques go out: those of `law`, or of the one before in silence.
         self._in_force: TorqueTermModel = self.law.terms
         self.counts: Counter[str] = Counter()
@@ -120,7 +125,7 @@ class Feedforward:
         self._first_reason = ''  # what ended torques first
         self._ramp = Ramp()  # of the torque after a start or a change of the law
         self._trial: JointTrial | None = None  # while joints are tried
-        self._unseen: UnseenStop | None = None  # after sensors stood still in motion
+        self._open_loop_stop: OpenLoopStop | None = None  # after sensors stood still in motion
         self.reset()
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
@@ -128,7 +133,7 @@ class Feedforward:
     # What users call ---------------------------------------------------------------------------
     def reset(self) -> None:
         """
-        Forget states, torques, references and faults, as after a reset of a simulation.
+        Reset states, torques, references and faults, as after a reset of a simulation.
 
         A `final` fault and a user's stop stay. A held arm is let go. The next torque may be any
         step away from the last one.
@@ -145,7 +150,7 @@ class Feedforward:
                     self.why = self.state_problem
             self._hold = False  # whether the arm is to be held until `start`
             self._let_go = False  # whether braking failed, or would drive the arm
-            self._unseen = None
+            self._open_loop_stop = None
             # Why torques of the present settings may not go out, and for how long the arm has
             # moved since [s].
             self._refused, self._refused_s = '', 0.0
@@ -164,7 +169,7 @@ class Feedforward:
     def _forget(self) -> None:
         """Forget all joint states."""
         self.states.reset_except_position()
-        self.residuals.forget()
+        self.residuals.reset()
         self._start_up.good = 0
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
         # Sent torques, enough to find the one that acted when an old state was measured. The last
@@ -224,7 +229,7 @@ class Feedforward:
 
     def change(self, **settings: Any) -> None:
         """
-        Use other settings from the next step on.
+        Change settings from the next step on.
 
         While running, the torque ramps from the old law's to the new; a held arm gets the same.
         While torques stop or rest, that of the old settings goes on until the arm agrees with the
@@ -247,10 +252,12 @@ class Feedforward:
         """Let torques go out by the present settings; `loaded`: the payload has changed."""
         if self._in_force is not self.law.terms:
             self._in_force = self.law.terms
-            self._brake.change_load(self.residuals.use(self.law.terms, self.latest, loaded=loaded))
+            self._brake.change_load(
+                self.residuals.change_terms(self.law.terms, self.latest, loaded=loaded)
+            )
 
     def prepare(self, **settings: Any) -> ControlLaw:
-        """Return the law of changed settings, without using it; raises as `change`."""
+        """Return the control law of changed settings without a change; raises as `change`."""
         law = self._made(self.law.settings.changed(**settings))
         self._require_usable_now(law)
         return law
@@ -359,7 +366,7 @@ class Feedforward:
 
     @staticmethod
     def _moves(state: StateTerms) -> bool:
-        return bool(np.abs(state.dq).max() > REST_SPEED)
+        return bool(np.abs(state.dq).max() > MAX_REST_SPEED_RAD_S)
 
     @property
     def _acts(self) -> bool:
@@ -393,7 +400,7 @@ class Feedforward:
         with self._lock:
             waits = self.state is State.SILENT and (self.enabled or self.faulty)
             self._waited = self._waited + 1 if waits else 0
-            if self._waited == LONG_WAIT:
+            if self._waited == WAIT_WARNING_STATE_COUNT:
                 _LOG.warning('%s', self.status)
             error = self.states.stamp_error(time)  # part 1
             if error == 'late':  # it is dropped; the last state counts
@@ -425,9 +432,11 @@ class Feedforward:
                 wrong = self.states.frozen_joint(None if silent else self._last, desired)
                 faulty = bool(wrong)
                 if wrong and acts:
-                    self._unseen = UnseenStop(terms, *self.states.extrapolated_motion(), now)
-                if wrong and self._unseen is not None:
-                    self._unseen.see(q, dq, self.states.live, now)
+                    self._open_loop_stop = OpenLoopStop(
+                        terms, *self.states.extrapolated_motion(), now
+                    )
+                if wrong and self._open_loop_stop is not None:
+                    self._open_loop_stop.update_measured(q, dq, self.states.live, now)
                 elif self.states.is_repeated:
                     return self._stopping_or_last(now, 0.0)
             if terms.friction is not None:
@@ -436,7 +445,7 @@ class Feedforward:
             if wrong:
                 return self.reject_state(wrong, now, faulty=faulty)
             self._start_up.good, self.state_problem = self._start_up.good + 1, ''
-            self._unseen, self._usable_q = None, state.q
+            self._open_loop_stop, self._usable_q = None, state.q
             late = self.states.age_in_periods
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
@@ -480,7 +489,7 @@ class Feedforward:
     # 1. Can the joint state be used? -----------------------------------------------------------
     def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
-        Take note of a joint state that cannot be read or trusted; return the torque, as `tick`.
+        Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.
 
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
@@ -565,7 +574,7 @@ class Feedforward:
         return terms.gravity_to_command(state.q, terms.gravity(state.q))
 
     def _run(self, event: Event, begins_at: Array | None = None) -> None:
-        self._speed.restart()
+        self._speed.reset()
         tries = self.limits.try_joints
         self._trial = JointTrial(self.description, self.residuals.running_bound) if tries else None
         self._ramp.begin(begins_at)
@@ -664,13 +673,22 @@ class Feedforward:
         lasts while the arm moves, as far as states show it.
         """
         state, terms = self.latest, self._in_force
-        unseen = None if self._to_zero else self._unseen
-        goal = self._limiter.clipped(unseen.torque(now)) if unseen else self._resting()
+        open_loop_stop = None if self._to_zero else self._open_loop_stop
+        goal = (
+            self._limiter.clipped(open_loop_stop.torque(now))
+            if open_loop_stop
+            else self._resting()
+        )
         torque = self._sent_torque(goal, now - self._sent_at, now)
         falls = not (
-            state is None or terms.adds_gravity or self.state_problem or silence > MAX_SEEN_AGE_S
+            state is None
+            or terms.adds_gravity
+            or self.state_problem
+            or silence > MAX_MEASURED_STATE_AGE_S
         ) and self._moves(state)
-        if np.array_equal(torque, goal) and not (falls or (unseen and not unseen.over(now))):
+        if np.array_equal(torque, goal) and not (
+            falls or (open_loop_stop and not open_loop_stop.is_finished(now))
+        ):
             self._change(Event.END, self.why)
             self._ended_with = terms.adds_gravity, self._usable_q
         return torque
@@ -707,6 +725,6 @@ class Feedforward:
         gain = self.residuals.speed_gain(state)
         too_fast = self._speed.exceeded(state, reference, gain, self.states.elapsed)
         if too_fast:
-            too_fast = self.residuals.gravity_cause or too_fast
+            too_fast = self.residuals.gravity_compensation_error or too_fast
         period, age = self.states.period, self.states.median_age
         return residual or too_fast or (self.law.staleness_reason(period, age) if runs else '')

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .braking import Brake
+from .braking import BrakingController
 from .terms import StateTerms, TorqueTermModel
 from ..arm import ArmDescription
 from ..typing import Array
@@ -57,7 +57,7 @@ class JointTrial:
             PUSH_RATE_RATIO_PER_S * arm.limit('effort'),
         )
         self._middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
-        self._brake, self._waited = Brake(arm), -INITIAL_HOLD_TIME_S
+        self._brake, self._waited = BrakingController(arm), -INITIAL_HOLD_TIME_S
         self._held: Array | None = None  # the first position, (n,)
         self._begin: Array | None = None  # where the push began, (n,)
         self._push, self._way = 0.0, self._zero  # size [N m], and its signed unit vector (n,)

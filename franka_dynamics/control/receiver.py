@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Brake
+from .braking import BrakingController
 from .limits import MAX_STEP_S, TorqueLimiter
 from .request import MAX_LATENESS_S
 from .settings import Settings
@@ -107,7 +107,7 @@ class TorqueReceiver:
         self._terms = TorqueTermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
-        self._brake, self._zero = Brake(description), np.zeros(description.n)
+        self._brake, self._zero = BrakingController(description), np.zeros(description.n)
         self._given = self.applied
         self._number: int | None = None  # sequence number of the last accepted torque
         self._check = StateCheck(description, StateLimits(), MAX_STEP_S)

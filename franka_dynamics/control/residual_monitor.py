@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Which torque does the model not explain: the commanded and the measured one, and their bounds.
+Computes the commanded and the measured torque that the model does not explain; checks bounds.
 
 The joints get the sent torque and the gravity torque that the target adds; a momentum observer
 finds which torque their motion needs:
@@ -18,9 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .braking import REST_SPEED
+from .braking import MAX_REST_SPEED_RAD_S
 from .external_torque import friction_in_measured_effort, MomentumObserver
-from .limits import MAX_TORQUE_RATE
+from .limits import MAX_TORQUE_RATE_NM_S
 from .settings import per_joint
 from .state_check import StateLimits
 from .terms import StateTerms, TorqueTermModel
@@ -30,37 +30,41 @@ from ..errors import SettingsError
 from ..typing import Array
 
 # Bounds on torque that the model does not explain, measured or commanded, as shares of a joint's
-# torque limit: MAX_RESIDUAL_AT_START before the first torque, MAX_RESIDUAL afterwards,
-# MAX_WRIST_RESIDUAL for limits below MAX_WRIST_EFFORT_NM. Two real FER at up to 85 % of their
-# velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared hand). libfranka's
-# examples let the robot itself stop at 23 % and, at the wrist, 100 %. MAX_RESIDUAL was chosen on
-# draw 22 of benchmarks/guard_false_alarms.py, and judged on draw 23 and on draw 9 of
-# guard_misconfiguration.py.
-MAX_RESIDUAL_AT_START = 0.10
-MAX_RESIDUAL = 0.20
-MAX_WRIST_RESIDUAL = 0.3125
-MAX_WRIST_EFFORT_NM = 20.0
-# For MAX_PICK_UP_S [s] after a change of payload the arm may carry any load between the old and
-# the new one, until a joint is faster than MAX_PICK_UP_SPEED [rad/s]: without that bound gentle
-# gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
-MAX_PICK_UP_S, MAX_PICK_UP_SPEED = 2.0, 0.5
+# torque limit: MAX_START_RESIDUAL_RATIO before the first torque, MAX_RESIDUAL_RATIO afterwards,
+# MAX_WRIST_RESIDUAL_RATIO for limits below MAX_WRIST_TORQUE_LIMIT_NM. Two real FER at up to 85 %
+# of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared hand).
+# libfranka's examples let the robot itself stop at 23 % and, at the wrist, 100 %.
+# MAX_RESIDUAL_RATIO was chosen on draw 22 of benchmarks/guard_false_alarms.py, and judged on draw
+# 23 and on draw 9 of guard_misconfiguration.py.
+MAX_START_RESIDUAL_RATIO = 0.10
+MAX_RESIDUAL_RATIO = 0.20
+MAX_WRIST_RESIDUAL_RATIO = 0.3125
+MAX_WRIST_TORQUE_LIMIT_NM = 20.0
+# For MAX_PICK_UP_TIME_S [s] after a change of payload the arm may carry any load between the old
+# and the new one, until a joint is faster than MAX_PICK_UP_SPEED_RAD_S [rad/s]: without that bound
+# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
+MAX_PICK_UP_TIME_S = 2.0
+MAX_PICK_UP_SPEED_RAD_S = 0.5
 # A torque beyond its bound stops the arm after MAX_VIOLATION_S [s], because elastic gears ripple.
 # One joint state, which may come after a gap, counts as at most half of it.
 MAX_VIOLATION_S = 0.02
-MAX_COUNTED_S = 0.5 * MAX_VIOLATION_S
+MAX_COUNTED_STEP_S = 0.5 * MAX_VIOLATION_S
 # The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
-# whatever is sent, and for MAX_BRAKED_S [s] after the first torque an arm at rest is not judged.
-MAX_BRAKED_S = 1.0
-MAX_IDLE_EFFORT = 0.02  # share of the torque limit up to which a measured torque counts as none
-MAX_ECHO_DELAY = 3  # torques back to which a measured torque is looked for among the sent ones
+# whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the first torque an arm at rest is
+# not judged.
+MAX_BRAKE_RELEASE_TIME_S = 1.0
+# Ratio to the torque limit up to which a measured torque counts as none.
+MAX_IDLE_EFFORT_RATIO = 0.02
+# So many of the last torques are compared with a measured one, which may repeat one of them.
+MAX_EFFORT_ECHO_DELAY_COUNT = 3
 # A residual that is g(q), up to the start's bound, times this share or more says that the joints
 # get g(q) twice or not at all. It is below 1, because the observer lags behind a falling arm.
-MIN_GRAVITY_SHARE = 0.6
+MIN_GRAVITY_TORQUE_RATIO = 0.6
 
 
 class ResidualMonitor:
     """
-    The torque that the model does not explain, of one arm, state by state.
+    Computes the torques of one arm that the model does not explain, state by state.
 
     Attributes
     ----------
@@ -71,7 +75,7 @@ class ResidualMonitor:
     acting : ndarray, shape (n,)
         The last measured torque without the gravity torque that the target adds [N m].
     start_bound, running_bound : ndarray, shape (n,)
-        Bounds before the first torque and afterwards, see `bounds` [N m].
+        Bounds before the first torque and afterwards, see `residual_bounds` [N m].
     largest : ndarray, shape (n,)
         The largest share of a residual in `running_bound` that `persistent_violation` has seen.
 
@@ -80,14 +84,14 @@ class ResidualMonitor:
     def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TorqueTermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
-        self.start_bound, self.running_bound = bounds(arm, limits.joint_factors)
+        self.start_bound, self.running_bound = residual_bounds(arm, limits.joint_factors)
         self._terms, self.largest = terms, self._zero.copy()
         self._over_s = 0.0  # how long a residual has exceeded its bound [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        """Forget all states and torques, and a change of payload."""
+    def reset(self) -> None:
+        """Reset all states and torques, and a change of payload."""
         self._observer = MomentumObserver(self._terms.true)
         self._friction = self._friction_model()
         self.measured = False
@@ -98,16 +102,18 @@ class ResidualMonitor:
         self._pick_up: tuple[float, Array] | None = None
 
     def begin(self, stamp: float) -> None:
-        """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
+        """Reset the residuals to zero; the first torque is sent at a stamp [s]."""
         self._observer.reset_estimate()
         self.command_residual = self.external_torque = self._zero
-        self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKED_S
+        self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
-    def use(self, terms: TorqueTermModel, state: StateTerms | None, *, loaded: bool) -> Array:
+    def change_terms(
+        self, terms: TorqueTermModel, state: StateTerms | None, *, loaded: bool
+    ) -> Array:
         """
-        Go on from a state with other terms; return by how much their gravity torque is larger.
+        Use other terms from a state on; return the increase of the commanded gravity torque.
 
-        That is the gravity torque to be commanded, (n,) [N m]. `loaded`: the payload has changed.
+        It has shape (n,) [N m]. `loaded`: the payload has changed.
         """
         lifted, more = self._more_gravity(terms, state)
         change = np.array((-more, -lifted if self.measured else -more))
@@ -139,9 +145,9 @@ class ResidualMonitor:
         )
 
     @property
-    def idle(self) -> bool:
-        """Whether no torque is measured, as while brakes hold the arm."""
-        little = np.abs(self.acting) <= MAX_IDLE_EFFORT * self._effort
+    def is_idle(self) -> bool:
+        """Whether the measured torque is zero, as while brakes hold the arm."""
+        little = np.abs(self.acting) <= MAX_IDLE_EFFORT_RATIO * self._effort
         return not self.measured or bool(little.all())
 
     def observe(
@@ -154,8 +160,8 @@ class ResidualMonitor:
         this state, (n,) each [N m], of which the last `late` had not arrived when it was measured.
         """
         if self._pick_up is not None:
-            over = state.stamp - self._pick_up[0] > MAX_PICK_UP_S
-            if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED:
+            over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
+            if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED_RAD_S:
                 self._pick_up = None
         terms, self._gravity = self._terms, state.gravity
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
@@ -170,7 +176,7 @@ class ResidualMonitor:
         echoed = (
             terms.adds_gravity
             and effort is not None
-            and any(np.array_equal(effort, one) for one in sent[-MAX_ECHO_DELAY:])
+            and any(np.array_equal(effort, one) for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:])
         )
         self.measured = effort is not None and bool(effort.any()) and not echoed
         torque = believed
@@ -203,10 +209,10 @@ class ResidualMonitor:
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
         over = bool(shares.max() > 1.0)
-        if np.abs(state.dq).max() > REST_SPEED:
+        if np.abs(state.dq).max() > MAX_REST_SPEED_RAD_S:
             self._braked_until = -np.inf
         over = over and state.stamp > self._braked_until
-        counted = min(elapsed, MAX_COUNTED_S)
+        counted = min(elapsed, MAX_COUNTED_STEP_S)
         self._over_s = self._over_s + counted if over else 0.0
         return self.violation(self.running_bound) if self._over_s >= MAX_VIOLATION_S else ''
 
@@ -222,11 +228,11 @@ class ResidualMonitor:
         driving = self._believed - self.command_residual - state.gravity - state.coriolis
         acceleration = np.linalg.solve(self._terms.true.mass_matrix(state.q), driving)
         along = np.maximum(0.0, acceleration * np.sign(state.dq))
-        return np.asarray(0.5 * along * np.abs(driving).max() / MAX_TORQUE_RATE)
+        return np.asarray(0.5 * along * np.abs(driving).max() / MAX_TORQUE_RATE_NM_S)
 
     def violation(self, bound: Array) -> str:
         """Return which residual exceeds a bound, (n,) [N m], or ''."""
-        return self._sentence(bound, *self._differences(), self._terms)
+        return self._violation_text(bound, *self._differences(), self._terms)
 
     def violation_under(self, terms: TorqueTermModel, state: StateTerms) -> str:
         """
@@ -237,9 +243,9 @@ class ResidualMonitor:
         lifted, more = self._more_gravity(terms, state)
         motion = self.external_torque - (lifted if self.measured else more)
         command = motion - (self.command_residual - more)
-        return self._sentence(self.start_bound, motion, command, terms)
+        return self._violation_text(self.start_bound, motion, command, terms)
 
-    def _sentence(
+    def _violation_text(
         self, bound: Array, motion: Array, command: Array, terms: TorqueTermModel
     ) -> str:
         """Return which of the `_differences` exceeds a bound under some terms, and why; or ''."""
@@ -249,7 +255,7 @@ class ResidualMonitor:
             return ''
         kind = 'measured' if self.measured else 'commanded'
         torque = f'the {kind} torque of {self._arm.joint_names[joint]} departs by'
-        if cause := self._gravity_cause(motion - command, terms):
+        if cause := self._gravity_error(motion - command, terms):
             return f'{cause} ({torque} {(motion - command)[joint]:+.1f} N m)'
         if shares[0, joint] > 1.0:
             return (
@@ -264,17 +270,20 @@ class ResidualMonitor:
         )
 
     @property
-    def gravity_cause(self) -> str:
-        """Why the joints get g(q) twice or not at all, '' if they get it once."""
-        return self._gravity_cause(self.command_residual, self._terms)
+    def gravity_compensation_error(self) -> str:
+        """Why the joints get g(q) twice or not at all, else ''."""
+        return self._gravity_error(self.command_residual, self._terms)
 
-    def _gravity_cause(self, residual: Array, terms: TorqueTermModel) -> str:
+    def _gravity_error(self, residual: Array, terms: TorqueTermModel) -> str:
         """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
         weighted = self._gravity / self.start_bound**2
         size = float(weighted @ self._gravity)
         times = float(weighted @ residual) / size if size > 1.0 else 0.0
         rest = np.abs(residual - times * self._gravity) / self.start_bound
-        if not MIN_GRAVITY_SHARE <= abs(times) <= 2.0 - MIN_GRAVITY_SHARE or rest.max() > 1.0:
+        if (
+            not MIN_GRAVITY_TORQUE_RATIO <= abs(times) <= 2.0 - MIN_GRAVITY_TORQUE_RATIO
+            or rest.max() > 1.0
+        ):
             return ''
         target, adds = terms.profile.name, terms.adds_gravity
         if adds and times > 0.0:
@@ -290,22 +299,26 @@ class ResidualMonitor:
         return ''
 
 
-def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Array, Array]:
+def residual_bounds(
+    arm: ArmDescription, factors: tuple[float, ...] = (1.0,)
+) -> tuple[Array, Array]:
     """
-    Return the bounds on unexplained torque before the first torque and afterwards, (n,) [N m].
+    Return the bounds on residuals before the first torque and afterwards, (n,) each [N m].
 
     Raises SettingsError unless `factors` are one or n positive numbers.
     """
     effort, given = arm.limit('effort'), per_joint('guard.joint_factors', factors, arm.n)
     if not (given > 0.0).all():
         raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
-    wide = np.where(effort < MAX_WRIST_EFFORT_NM, MAX_WRIST_RESIDUAL, MAX_RESIDUAL)
-    return MAX_RESIDUAL_AT_START * given * effort, wide * given * effort
+    wide = np.where(
+        effort < MAX_WRIST_TORQUE_LIMIT_NM, MAX_WRIST_RESIDUAL_RATIO, MAX_RESIDUAL_RATIO
+    )
+    return MAX_START_RESIDUAL_RATIO * given * effort, wide * given * effort
 
 
 def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     """
-    Return a torque difference, (n,) [N m], less the part of a load that is not lifted yet.
+    Return a torque difference without the share of a load that is not lifted yet, (n,) [N m].
 
     `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; at each joint
     any share of it, 0 to 1, is taken off.

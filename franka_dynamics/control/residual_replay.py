@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .external_torque import MAX_GAP_S, MomentumObserver
-from .residual_monitor import bounds, MAX_COUNTED_S, MAX_VIOLATION_S
+from .residual_monitor import MAX_COUNTED_STEP_S, MAX_VIOLATION_S, residual_bounds
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -64,7 +64,7 @@ def replay_residuals(
     `gravity` is in the space frame [m/s^2]. `progress` is called every 500 states with the number
     of states done and the number of all states.
     """
-    bound, observer = bounds(arm)[1], MomentumObserver(PinocchioModel(arm, gravity))
+    bound, observer = residual_bounds(arm)[1], MomentumObserver(PinocchioModel(arm, gravity))
     friction, external = FrictionState(arm.friction), np.empty_like(effort)
     for k, stamp in enumerate(time.tolist()):
         friction.update(stamp, q[k])
@@ -78,7 +78,7 @@ def replay_residuals(
     settled = time - restarted > _OBSERVER_SETTLING_TIME_S
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)
-    total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_S) * over)
+    total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_STEP_S) * over)
     held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_VIOLATION_S
     stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
     return ResidualReplayResult(largest / bound, largest, float(elapsed[settled].sum()), stopped)

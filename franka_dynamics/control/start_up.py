@@ -74,7 +74,7 @@ class StartUp:
         Motor brakes hold an arm that does not carry itself until a torque comes: no torque is
         measured then, or one that says nothing.
         """
-        motor_brakes = self._residuals.idle or self._limits.held_until_commanded
+        motor_brakes = self._residuals.is_idle or self._limits.held_until_commanded
         return self._residuals.measured and not (motor_brakes and not terms.adds_gravity)
 
     def initial_torque(self, terms: TorqueTermModel, state: StateTerms) -> Array:
@@ -85,4 +85,4 @@ class StartUp:
         """
         if terms.adds_gravity:
             return 0.0 * state.q
-        return terms.gravity(state.q) if self._residuals.idle else self._residuals.acting
+        return terms.gravity(state.q) if self._residuals.is_idle else self._residuals.acting

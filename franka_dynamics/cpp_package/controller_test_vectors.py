@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription
-from ..control.braking import Brake
+from ..control.braking import BrakingController
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, State, StateLimits
 from ..control.limits import TorqueLimiter
@@ -151,8 +151,8 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     settings = replace(settings, kd=tuple((0.1 * arm.limit('effort')).tolist()))
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
-    terms, brake, zero = TorqueTermModel(arm, settings), Brake(arm), np.zeros(arm.n)
+    q, amplitude = np.round(arm.home_pose, _DIGITS), _amplitude(arm)
+    terms, brake, zero = TorqueTermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
     yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.value, *torque)

@@ -41,7 +41,7 @@ from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .request_handler import RequestHandler
 from .term_publishers import TermPublishers
-from ..control.braking import MAX_BRAKING_S
+from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
 from ..control.settings import DEFAULT_TARGET
 from ..errors import FrankaDynamicsError, JointStateError, SettingsError, StartRefusedError
@@ -54,7 +54,7 @@ _CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s
 _REFRESH_PERIOD_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
-_MAX_BRAKING_S = 2.0 * MAX_BRAKING_S
+_MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.control.braking import Brake, MAX_SPEED_GAIN_SHARE, TIME_CONSTANT_S
+from franka_dynamics.control.braking import (
+    BRAKING_TIME_CONSTANT_S,
+    BrakingController,
+    MAX_SPEED_INCREASE_RATIO,
+)
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
-from franka_dynamics.control.residual_monitor import bounds, MAX_PICK_UP_S
+from franka_dynamics.control.residual_monitor import MAX_PICK_UP_TIME_S, residual_bounds
 from franka_dynamics.control.residual_replay import learn_joint_factors, replay_residuals
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.controller_comparison import draw_plant
@@ -241,10 +245,10 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
         assert loop.controller.state is State.RUNNING
         if taken:
             loop.arm.set_payload(box)
-            loop.run(MAX_PICK_UP_S - 0.5)
+            loop.run(MAX_PICK_UP_TIME_S - 0.5)
             assert loop.controller.state is State.RUNNING
         else:
-            loop.until(State.HOLDING, MAX_PICK_UP_S)
+            loop.until(State.HOLDING, MAX_PICK_UP_TIME_S)
 
 
 def test_a_held_arm_that_is_pushed_stays_held():
@@ -318,15 +322,15 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
 @pytest.mark.parametrize(
     ('gain', 'limited', 'driven'),
     [
-        (MAX_SPEED_GAIN_SHARE - 0.02, False, False),
-        (MAX_SPEED_GAIN_SHARE + 0.02, False, True),
-        (MAX_SPEED_GAIN_SHARE + 0.02, True, False),
+        (MAX_SPEED_INCREASE_RATIO - 0.02, False, False),
+        (MAX_SPEED_INCREASE_RATIO + 0.02, False, True),
+        (MAX_SPEED_INCREASE_RATIO + 0.02, True, False),
     ],
 )
 def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     gain, limited, driven
 ):
-    terms, brake = core(MUJOCO).law.terms, Brake(FER)
+    terms, brake = core(MUJOCO).law.terms, BrakingController(FER)
     brake.held_back[:] = limited
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
@@ -361,20 +365,20 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
     for _ in range(50):
         q = np.array(FER.home) + rng.normal(0, 0.3, 7)
         dq = rng.normal(0, 0.5, 7)
-        brake = Brake(FER)
+        brake = BrakingController(FER)
         torque = brake.torque(terms.at(0.0, q, dq, None), terms, NOTHING, 1e-3)
         acceleration = np.linalg.solve(NewtonEulerModel(FER).mass_matrix(q), torque)
-        wanted = np.clip(-dq / TIME_CONSTANT_S, -30.0, 30.0)
+        wanted = np.clip(-dq / BRAKING_TIME_CONSTANT_S, -30.0, 30.0)
         np.testing.assert_allclose(acceleration, wanted, rtol=1e-9)
 
 
 def test_bounds_scale_with_factors_and_refuse_what_fits_no_arm():
-    narrow, wide = bounds(FER)
+    narrow, wide = residual_bounds(FER)
     assert (narrow < wide).all()
-    np.testing.assert_allclose(bounds(FER, (2.0,))[1], 2.0 * wide)
+    np.testing.assert_allclose(residual_bounds(FER, (2.0,))[1], 2.0 * wide)
     for factors in ((0.0,), (-1.0,), (1.0, 2.0), (np.nan,)):
         with pytest.raises(SettingsError):
-            bounds(FER, factors)
+            residual_bounds(FER, factors)
 
 
 def test_no_recording_of_a_real_arm_is_stopped(fer_recording, fer_1khz_recording):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.braking import REST_SPEED, TIME_CONSTANT_S
+from franka_dynamics.control.braking import MAX_REST_SPEED_RAD_S, TIME_CONSTANT_S
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
 from franka_dynamics.control.settings import Settings
@@ -84,7 +84,7 @@ def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
     while loop.receiver.state is ReceiverState.BRAKING:
         loop.run(MAX_STEP_S)
         assert loop.arm.time < 30.0
-    assert loop.speed < 1.5 * REST_SPEED
+    assert loop.speed < 1.5 * MAX_REST_SPEED_RAD_S
     # What remains of the speed decays with braking's time constant.
     stands_at, moves_by = loop.arm.position, 1.1 * loop.speed * TIME_CONSTANT_S
     loop.run(1.0)

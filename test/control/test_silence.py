@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.braking import Brake
+from franka_dynamics.control.braking import BrakingController
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -251,7 +251,7 @@ def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
 
 
 def test_braking_compensates_no_torque_that_has_grown_since_it_began():
-    terms, brake = core(MUJOCO).law.terms, Brake(FER)
+    terms, brake = core(MUJOCO).law.terms, BrakingController(FER)
     begun = 30.0 * np.eye(7)[1]
     brake.begin(begun)
     compensated = []

@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.cli.main import main
-from franka_dynamics.control.braking import TIME_CONSTANT_S
+from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
@@ -240,8 +240,10 @@ def test_the_gains_hold_a_braked_arm_where_braking_began_or_limits_held_back_its
         model = NewtonEulerModel(arm)
         # A critically damped joint, as far as kd does not damp it by itself.
         away, kd = 0.02 * (not limited), np.array(gains['kd'])
-        missing = 1.0 - np.minimum(1.0, kd * TIME_CONSTANT_S / model.mass_matrix(moved).diagonal())
-        wanted = -dq / TIME_CONSTANT_S - away / (4.0 * TIME_CONSTANT_S**2)
+        missing = 1.0 - np.minimum(
+            1.0, kd * BRAKING_TIME_CONSTANT_S / model.mass_matrix(moved).diagonal()
+        )
+        wanted = -dq / BRAKING_TIME_CONSTANT_S - away / (4.0 * BRAKING_TIME_CONSTANT_S**2)
         slowed = model.inverse_dynamics(moved, dq, missing * wanted)
         pulls = away * np.array(gains['kp']) + kd * dq
         assert state == name

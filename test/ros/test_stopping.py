@@ -13,7 +13,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.control.braking import REST_SPEED
+from franka_dynamics.control.braking import MAX_REST_SPEED_RAD_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros.messages import reference_message
 
@@ -90,10 +90,10 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
         probe.until(lambda: not node.running, 'the end of the node')
         node.wait()
 
-    # The arm comes to rest, and does not coast at 0.4 rad/s, which is 20 times REST_SPEED. States
-    # of the motion may still wait for a probe that was kept waiting.
+    # The arm comes to rest, and does not coast at 0.4 rad/s, which is 20 times
+    # MAX_REST_SPEED_RAD_S. States of the motion may still wait for a probe that was kept waiting.
     def rests():
-        return np.abs([state.velocity for state in states[-5:]]).max() < 3.0 * REST_SPEED
+        return np.abs([state.velocity for state in states[-5:]]).max() < 3.0 * MAX_REST_SPEED_RAD_S
 
     probe.until(rests, 'the arm at rest')
     assert 'not braked to rest' not in node.text
