@@ -39,13 +39,13 @@ inline void add(Vector & total, const Vector & part) noexcept
 }
 
 /// The torque nearest to `desired` within the torque limits that may follow `previous` after
-/// `elapsed` seconds, of which at most kLongestStep counts.
+/// `elapsed` seconds, of which at most kMaxStepS counts.
 inline Vector limited(const Vector & desired, const Vector & previous, double elapsed) noexcept
 {
   Vector torque;
   for (std::size_t i = 0; i < kJoints; ++i) {
     const double within = std::min(std::max(desired[i], -kEffort[i]), kEffort[i]);
-    const double step = std::min(kEffortRate[i], kMostRate) * std::min(elapsed, kLongestStep);
+    const double step = std::min(kEffortRate[i], kMaxTorqueRateNmS) * std::min(elapsed, kMaxStepS);
     torque[i] = std::min(std::max(within, previous[i] - step), previous[i] + step);
   }
   return torque;
@@ -53,8 +53,8 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
 
 /// Brings a moving arm to rest by a PD torque towards the pose where braking began and by M(q) a,
 /// as far as kd damps less: a is that of a critically damped joint with the time constant
-/// kBrakeTime, or longer and with softer gains in a slow loop. Without a motion's gains there is no
-/// pose, and a only damps.
+/// kBrakingTimeConstantS, or longer and with softer gains in a slow loop. Without a motion's gains
+/// there is no pose, and a only damps.
 class Brake
 {
 public:
@@ -65,18 +65,19 @@ public:
 
   bool at_rest() const noexcept {return at_rest_;}
   /// Whether something else drives the arm: it gets faster.
-  bool driven() const noexcept {return gaining_ >= kGaining;}
+  bool driven() const noexcept {return gaining_ >= kMinSpeedIncreaseTimeS;}
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(
     const Vector & q, const Vector & dq, const TermModel & terms, double elapsed,
     Vector & tau) noexcept
   {
-    const double late = kBrakeAges * std::max(0.0, elapsed - kLongestStep);
-    const double decay = std::max(kBrakeTime, late);
+    const double late = kMinTimeConstantToAgeRatio * std::max(0.0, elapsed - kMaxStepS);
+    const double decay = std::max(kBrakingTimeConstantS, late);
     const double stiffness = 0.25 / (decay * decay);  // critically damped [1/s^2]
     // It yields where a would reach its bound, and the arm stays where it was pushed to.
-    const double yields = kBrakeAcceleration / stiffness;
+    constexpr double kMost = kMaxBrakingDecelerationRadS2;
+    const double yields = kMost / stiffness;
     Matrix M;
     terms.mass_matrix(q, M);
     Vector momentum, slowing;
@@ -91,8 +92,7 @@ public:
       const double kd = soft * kd_[i];
       pull[i] = soft * kp_[i] * away + kd * dq[i];
       const double missing = 1.0 - std::min(1.0, kd * decay / M[i][i]);
-      const double damps =
-        std::min(std::max(dq[i] / decay, -kBrakeAcceleration), kBrakeAcceleration);
+      const double damps = std::min(std::max(dq[i] / decay, -kMost), kMost);
       slowing[i] = -missing * ((pulls_ ? stiffness * away : 0.0) + damps);
     }
     begun_ = true;
@@ -115,18 +115,18 @@ private:
   {
     time_ += elapsed;
     const bool slow = std::all_of(
-      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kRestSpeed;});
+      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kMaxRestSpeedRadS;});
     resting_ = slow ? resting_ + 1 : 0;
-    at_rest_ = at_rest_ || resting_ >= kRestStates || time_ > kLongestBraking;
-    bool gains = at_rest_ && energy > kHeldEnergy;
+    at_rest_ = at_rest_ || resting_ >= kMinRestStateCount || time_ > kMaxBrakingTimeS;
+    bool gains = at_rest_ && energy > kMaxHeldArmEnergyJ;
     // A torque that the limit of its rate holds back takes this time to turn round.
     const bool turning = std::any_of(
       held_back_.begin(), held_back_.end(), [](double torque) {return torque != 0.0;});
-    const double turn = 2.0 * *std::max_element(kEffort.begin(), kEffort.end()) / kMostRate;
-    const double late = turning ? std::min(turn, kLongestBraking) : kLate;
+    const double turn = 2.0 * *std::max_element(kEffort.begin(), kEffort.end()) / kMaxTorqueRateNmS;
+    const double late = turning ? std::min(turn, kMaxBrakingTimeS) : kMinBrakingTimeS;
     for (std::size_t i = 0; !at_rest_ && i < kJoints; ++i) {
       const double speed = std::abs(dq[i]);
-      gains = gains || (time_ >= late && speed > speed_[i] + kFaster * kVelocity[i]);
+      gains = gains || (time_ >= late && speed > speed_[i] + kMaxSpeedIncreaseRatio * kVelocity[i]);
       speed_[i] = time_ < late ? std::max(speed_[i], speed) : speed_[i];
     }
     gaining_ = gains ? gaining_ + elapsed : 0.0;
@@ -203,8 +203,8 @@ public:
 /// A fault is a needed joint state that is missing, not finite or impossible, or an arm that gets
 /// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) at the last
 /// possible position if the target adds none). After missing states the arm is braked again, and
-/// commands are followed, once kGoodStates possible ones have come in a row. Other faults stay
-/// until restart() or, if commands are total torques, the next command.
+/// commands are followed, once kMinGoodStateCount possible ones have come in a row. Other faults
+/// stay until restart() or, if commands are total torques, the next command.
 class Feedforward
 {
 public:
@@ -260,7 +260,7 @@ public:
     clock_ += seconds;
     const bool finite = q && dq && all_finite(*q) && all_finite(*dq);
     const bool usable = finite && possible(*q, *dq);
-    good_ = usable ? std::min(good_ + 1, kGoodStates) : 0;
+    good_ = usable ? std::min(good_ + 1, kMinGoodStateCount) : 0;
     if (usable) {
       q_ = *q;
       dq_ = *dq;
@@ -314,7 +314,7 @@ private:
   static bool possible(const Vector & q, const Vector & dq) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
-      if (!within_range(i, q[i]) || std::abs(dq[i]) > kSpeedSlack * kVelocity[i]) {
+      if (!within_range(i, q[i]) || std::abs(dq[i]) > kMaxPossibleSpeedRatio * kVelocity[i]) {
         return false;
       }
     }
@@ -329,7 +329,7 @@ private:
     const bool moves = law_.settings.command == Command::motion;
     const bool blind = law_.settings.command == Command::total_torque;  // needs no state to follow
     const bool asked = given || (moves && state_ == State::waiting);
-    const bool cleared = state_ != State::fault || (!latched_ && good_ >= kGoodStates);
+    const bool cleared = state_ != State::fault || (!latched_ && good_ >= kMinGoodStateCount);
     if (asked && ((usable && cleared) || blind)) {
       if (state_ != State::following) {
         begin();
@@ -448,7 +448,7 @@ private:
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double before = before_.settings.kp[i];
-      const bool far = std::abs(kept_.q[i] - q_[i]) > kMostStartDistance;
+      const bool far = std::abs(kept_.q[i] - q_[i]) > kMaxStartDistanceRad;
       if (law_.settings.kp[i] > before && (before == 0.0 || far)) {
         return true;
       }
@@ -456,11 +456,11 @@ private:
     return false;
   }
 
-  /// Add an offset that prevents a step and fades out in kRampTime: at a start the difference to
+  /// Add an offset that prevents a step and fades out in kRampS: at a start the difference to
   /// the torque `from_`, at a change that to the torque `otherwise`.
   void glide(Vector & desired, const Vector * otherwise) noexcept
   {
-    double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampTime);
+    double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampS);
     if (begins_ || otherwise) {
       for (std::size_t i = 0; i < kJoints; ++i) {
         offset_[i] = begins_ ?

@@ -47,7 +47,7 @@ CallbackReturn FeedforwardController::on_init()
   const std::vector<std::string> joints(kJointNames.begin(), kJointNames.end());
   auto_declare<std::vector<std::string>>("joints", joints);
   auto_declare<std::string>("reference", kCommands[0]);
-  auto_declare<double>("reference_timeout", kCommandTimeout);
+  auto_declare<double>("reference_timeout", kCommandTimeoutS);
   auto_declare<std::string>("robot_model", "");
 @DECLARATIONS@
   return CallbackReturn::SUCCESS;

@@ -65,7 +65,7 @@ private:
   Inbox inbox_;
   const Reference * given_ = nullptr;  // from ~/reference
   Reference chained_;                  // the last one from upstream
-  double timeout_ = kCommandTimeout, chained_age_ = 0.0;  // [s]
+  double timeout_ = kCommandTimeoutS, chained_age_ = 0.0;  // [s]
   RobotModel robot_model_;
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 

@@ -39,7 +39,7 @@ public:
   /// Update the elements' state for a measured position q [rad] at the time `stamp` [s].
   void follow(double stamp, const Vector & q) noexcept
   {
-    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kFrictionGap)) {
+    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kMaxGapS)) {
       restart();
     }
     for (std::size_t e = 0; followed_ && e < kElements; ++e) {
@@ -60,8 +60,9 @@ public:
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double along = (dq[i] > 0.0) - (dq[i] < 0.0);
-      const double speed = std::min(
-        std::max((std::abs(dq[i]) - kNoFrictionBelow) / (kFullFrictionFrom - kNoFrictionBelow), 0.0), 1.0);
+      constexpr double kRange = kFullFrictionSpeedRadS - kMinFrictionSpeedRadS;
+      const double speed =
+        std::min(std::max((std::abs(dq[i]) - kMinFrictionSpeedRadS) / kRange, 0.0), 1.0);
       tau[i] = along * speed * std::max(least(i, dq[i], along), 0.0);
     }
   }

@@ -168,7 +168,7 @@ private:
   };
 
   Command command_ = Command::motion;
-  double timeout_ = kCommandTimeout;
+  double timeout_ = kCommandTimeoutS;
   Newest<Message> newest_{};
   std::array<std::atomic<std::uint64_t>, std::size(kAnswerWords)> counts_{};
   // Number of the last message before the time-out that the control cycle found.

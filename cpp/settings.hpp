@@ -28,8 +28,8 @@ inline bool all_finite(const Vector & values) noexcept
 /// Whether a joint can be at a position.
 inline bool within_range(std::size_t joint, double position) noexcept
 {
-  return std::isfinite(position) && position >= kLower[joint] - kPositionSlack &&
-         position <= kUpper[joint] + kPositionSlack;
+  return std::isfinite(position) && position >= kLower[joint] - kPositionToleranceRad &&
+         position <= kUpper[joint] + kPositionToleranceRad;
 }
 
 /// What a command from upstream consists of.
@@ -74,18 +74,18 @@ inline const char * refuse_payload(const Settings & s) noexcept
       s.payload.begin(), s.payload.end(), [](double x) {return x == 0.0;});
     return empty ? nullptr : "payload has no mass but a centre of mass or an inertia";
   }
-  if (mass > kMostCarried) {
-    return "payload: no arm carries more than @CARRIED@ kg; are these grams?";
+  if (mass > kMaxPayloadKg) {
+    return "payload: no arm carries more than @MAX_PAYLOAD_KG@ kg; are these grams?";
   }
   if (mass > kRatedLoad) {
     return "payload: more than the rated load of @ARM@";
   }
-  if (std::hypot(s.payload[1], s.payload[2], s.payload[3]) > kMostLever) {
-    return "payload: its centre of mass is more than @LEVER@ m from the flange; are these millimetres?";
+  if (std::hypot(s.payload[1], s.payload[2], s.payload[3]) > kMaxPayloadDistanceM) {
+    return "payload: its centre of mass is more than @MAX_PAYLOAD_DISTANCE_M@ m from the flange; are these millimetres?";
   }
   for (std::size_t i = 4; i < s.payload.size(); ++i) {
-    if (std::abs(s.payload[i]) > mass * kMostLever * kMostLever) {
-      return "payload: its inertia is larger than that of any body within @LEVER@ m of its centre";
+    if (std::abs(s.payload[i]) > mass * kMaxPayloadDistanceM * kMaxPayloadDistanceM) {
+      return "payload: its inertia is larger than that of any body within @MAX_PAYLOAD_DISTANCE_M@ m of its centre";
     }
   }
   // Of a real body trace(I) / 2 1 - I is positive semidefinite: no principal minor is negative.
@@ -107,10 +107,10 @@ inline const char * refuse_payload(const Settings & s) noexcept
 inline const char * refuse(const Settings & s) noexcept
 {
   for (std::size_t i = 0; i < kJoints; ++i) {
-    if (!(s.kp[i] >= 0.0 && s.kp[i] <= kMostStiffness * kEffort[i] &&
-      s.kd[i] >= 0.0 && s.kd[i] <= kMostDamping * kEffort[i]))
+    if (!(s.kp[i] >= 0.0 && s.kp[i] <= kMaxKpRatio * kEffort[i] &&
+      s.kd[i] >= 0.0 && s.kd[i] <= kMaxKdRatio * kEffort[i]))
     {
-      return "kp and kd must be within 0 and @STIFFNESS@ and @DAMPING@ times the joint's torque limit";
+      return "kp and kd must be within 0 and @MAX_KP_RATIO@ and @MAX_KD_RATIO@ times the joint's torque limit";
     }
   }
 @BOUNDS@
@@ -120,14 +120,14 @@ inline const char * refuse(const Settings & s) noexcept
   double length = 0.0;
   for (double g : s.gravity_vector) {
     length += g * g;
-    if (!(std::abs(g) <= kMostGravity)) {
-      return "gravity_vector must be three numbers of at most @MOST_GRAVITY@ m/s^2";
+    if (!(std::abs(g) <= kMaxGravityMS2)) {
+      return "gravity_vector must be three numbers of at most @MAX_GRAVITY_M_S2@ m/s^2";
     }
   }
   length = std::sqrt(length);
-  if (s.target.adds_gravity && !(length >= kLeastEarth && length <= kMostEarth)) {
-    return "the target compensates gravity by itself, with @ASSUMED@ m/s^2: the length of "
-           "gravity_vector must be @LEAST_EARTH@ to @MOST_EARTH@ m/s^2";
+  if (s.target.adds_gravity && !(length >= kMinEarthGravityMS2 && length <= kMaxEarthGravityMS2)) {
+    return "the target compensates gravity by itself, with @EARTH_GRAVITY@ m/s^2: the length of "
+           "gravity_vector must be @MIN_EARTH_GRAVITY_M_S2@ to @MAX_EARTH_GRAVITY_M_S2@ m/s^2";
   }
   if ((kBaseInclined && s.target.adds_gravity) ||
     (kBaseRotated && (s.gravity_vector[0] != 0.0 || s.gravity_vector[1] != 0.0)))

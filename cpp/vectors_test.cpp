@@ -106,7 +106,7 @@ int play(const char * path, int & cycles, double & largest)
     } else if (kind == "settings") {
       const Settings settings = read_settings(row);
       const char * wrong = feedforward->configure(settings);
-      wrong = wrong ? wrong : inbox->configure(settings.command, kCommandTimeout);
+      wrong = wrong ? wrong : inbox->configure(settings.command, kCommandTimeoutS);
       if (wrong) {
         return differs(number, "the refusal", wrong, "none");
       }

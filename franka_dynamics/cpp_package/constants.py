@@ -7,73 +7,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 import json
 
-from ..arm import payload
-from ..arm.friction_state import MAX_GAP_S
-from ..control import braking, control_law, limits, settings, state_check, terms
-from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, STATE_TEXTS
-from ..control.reference import MAX_START_DISTANCE_RAD
-from ..control.start_up import MIN_GOOD_STATE_COUNT
+from ..arm import friction_state, payload
+from ..control import (
+    braking,
+    control_law,
+    limits,
+    receiver,
+    reference,
+    settings,
+    start_up,
+    state_check,
+    terms,
+)
+from ..control.receiver import ReceiverState, Refusal, STATE_TEXTS
 from ..dynamics.model import GRAVITY
 
-# Name in C++, value, and a comment with the unit. `control` explains each of them.
-_CONSTANTS = (
-    ('kMostRate', limits.MAX_TORQUE_RATE_NM_S, '[N m/s] largest torque rate of any arm'),
-    ('kLongestStep', limits.MAX_STEP_S, '[s] longest time that counts for a change of torque'),
-    ('kRampTime', control_law.RAMP_S, '[s] ramp of a start and of a change'),
-    ('kPositionSlack', state_check.POSITION_TOLERANCE_RAD, '[rad] beyond a position limit'),
-    ('kSpeedSlack', state_check.MAX_POSSIBLE_SPEED_RATIO, 'largest speed in the velocity limit'),
-    ('kGoodStates', MIN_GOOD_STATE_COUNT, 'possible states in a row after missing ones'),
-    ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
-    ('kBrakeTime', braking.BRAKING_TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
-    (
-        'kBrakeAges',
-        braking.MIN_TIME_CONSTANT_TO_AGE_RATIO,
-        'least ratio of that time to how late a slow loop is',
-    ),
-    (
-        'kBrakeAcceleration',
-        braking.MAX_BRAKING_DECELERATION_RAD_S2,
-        '[rad/s^2] largest of a brake',
-    ),
-    ('kMostStartDistance', MAX_START_DISTANCE_RAD, '[rad] from a reference, at which kp may grow'),
-    ('kRestSpeed', braking.MAX_REST_SPEED_RAD_S, '[rad/s] at rest'),
-    ('kRestStates', braking.MIN_REST_STATE_COUNT, 'states at rest in a row'),
-    (
-        'kFaster',
-        braking.MAX_SPEED_INCREASE_RATIO,
-        'share of the velocity limit by which a driven joint gets faster',
-    ),
-    ('kGaining', braking.MIN_SPEED_INCREASE_TIME_S, '[s] for which it must be faster'),
-    (
-        'kLate',
-        braking.MIN_BRAKING_TIME_S,
-        '[s] from the beginning, in which earlier torques may still act',
-    ),
-    ('kHeldEnergy', braking.MAX_HELD_ARM_ENERGY_J, '[J] more drives a held arm'),
-    ('kLongestBraking', braking.MAX_BRAKING_TIME_S, '[s]'),
-    (
-        'kNoFrictionBelow',
-        terms.MIN_FRICTION_SPEED_RAD_S,
-        '[rad/s] reference speed without friction torque',
-    ),
-    ('kFullFrictionFrom', terms.FULL_FRICTION_SPEED_RAD_S, '[rad/s] reference with all friction'),
-    ('kFrictionGap', MAX_GAP_S, '[s] between states, beyond which the arm may have moved'),
-    ('kMostStiffness', settings.MAX_KP_RATIO, '[1/rad] largest kp in the torque limit'),
-    ('kMostDamping', settings.MAX_KD_RATIO, '[s/rad] largest kd in the torque limit'),
-    ('kMostGravity', settings.MAX_GRAVITY_M_S2, '[m/s^2] largest component of gravity'),
-    (
-        'kLeastEarth',
-        settings.MIN_EARTH_GRAVITY_M_S2,
-        '[m/s^2] gravity where the robot compensates it itself',
-    ),
-    ('kMostEarth', settings.MAX_EARTH_GRAVITY_M_S2, '[m/s^2]'),
-    ('kMostCarried', payload.MAX_PAYLOAD_KG, '[kg] more than any arm carries'),
-    (
-        'kMostLever',
-        payload.MAX_PAYLOAD_DISTANCE_M,
-        "[m] from the flange to a payload's centre of mass",
-    ),
-)
+# Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
+_CONSTANTS = {
+    limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2',
+    control_law: 'RAMP_S',
+    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO',
+    start_up: 'MIN_GOOD_STATE_COUNT',
+    receiver: 'COMMAND_TIMEOUT_S',
+    braking: 'BRAKING_TIME_CONSTANT_S MIN_TIME_CONSTANT_TO_AGE_RATIO MAX_REST_SPEED_RAD_S '
+    'MIN_REST_STATE_COUNT MAX_SPEED_INCREASE_RATIO MIN_SPEED_INCREASE_TIME_S MIN_BRAKING_TIME_S '
+    'MAX_HELD_ARM_ENERGY_J MAX_BRAKING_TIME_S',
+    reference: 'MAX_START_DISTANCE_RAD',
+    terms: 'MIN_FRICTION_SPEED_RAD_S FULL_FRICTION_SPEED_RAD_S',
+    friction_state: 'MAX_GAP_S',
+    settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
+    'MAX_EARTH_GRAVITY_M_S2',
+    payload: 'MAX_PAYLOAD_KG MAX_PAYLOAD_DISTANCE_M',
+}
 
 
 def constants() -> str:
@@ -82,24 +47,19 @@ def constants() -> str:
 
 
 def message_bounds() -> dict[str, str]:
-    """Return the bounds that C++ messages name, as a dict from placeholder to text."""
-    found = {
-        'STIFFNESS': settings.MAX_KP_RATIO,
-        'DAMPING': settings.MAX_KD_RATIO,
-        'MOST_GRAVITY': settings.MAX_GRAVITY_M_S2,
-        'LEAST_EARTH': settings.MIN_EARTH_GRAVITY_M_S2,
-        'MOST_EARTH': settings.MAX_EARTH_GRAVITY_M_S2,
-        'ASSUMED': -GRAVITY[2],
-        'CARRIED': payload.MAX_PAYLOAD_KG,
-        'LEVER': payload.MAX_PAYLOAD_DISTANCE_M,
-    }
-    return {name: f'{value:g}' for name, value in found.items()}
+    """Return the constants that C++ messages may name, as a dict from placeholder to text."""
+    return {name: f'{value:g}' for name, value in (*_values(), ('EARTH_GRAVITY', -GRAVITY[2]))}
+
+
+def _values() -> Iterator[tuple[str, float]]:
+    for module, names in _CONSTANTS.items():
+        yield from ((name, getattr(module, name)) for name in names.split())
 
 
 def _numbers() -> Iterator[str]:
-    for name, value, comment in _CONSTANTS:
+    for name, value in _values():
         kind = 'int' if isinstance(value, int) else 'double'
-        yield f'constexpr {kind} {name} = {value!r};  // {comment}'
+        yield f'constexpr {kind} k{name.title().replace("_", "")} = {value!r};'
     listed = ', '.join(map(repr, GRAVITY))
     yield f'constexpr std::array<double, 3> kGravity{{{listed}}};  // [m/s^2] base frame'
 

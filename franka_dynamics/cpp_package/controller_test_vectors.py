@@ -151,7 +151,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     settings = replace(settings, kd=tuple((0.1 * arm.limit('effort')).tolist()))
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    q, amplitude = np.round(arm.home_pose, _DIGITS), _amplitude(arm)
+    q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
     terms, brake, zero = TorqueTermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))

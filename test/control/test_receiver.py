@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.braking import MAX_REST_SPEED_RAD_S, TIME_CONSTANT_S
+from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S, MAX_REST_SPEED_RAD_S
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
 from franka_dynamics.control.settings import Settings
@@ -86,7 +86,7 @@ def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
         assert loop.arm.time < 30.0
     assert loop.speed < 1.5 * MAX_REST_SPEED_RAD_S
     # What remains of the speed decays with braking's time constant.
-    stands_at, moves_by = loop.arm.position, 1.1 * loop.speed * TIME_CONSTANT_S
+    stands_at, moves_by = loop.arm.position, 1.1 * loop.speed * BRAKING_TIME_CONSTANT_S
     loop.run(1.0)
     assert loop.largest_step <= LARGEST_STEP
     assert loop.receiver.timeouts == 1

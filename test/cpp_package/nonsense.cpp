@@ -112,7 +112,7 @@ public:
     for (std::size_t i = 0; i < kJoints; ++i) {
       finite = finite && std::isfinite(tau[i]);
       large = large || std::abs(tau[i]) > kEffort[i];
-      const double most = std::min(kEffortRate[i], kMostRate) * kLongestStep;
+      const double most = std::min(kEffortRate[i], kMaxTorqueRateNmS) * kMaxStepS;
       fast = fast || (known_ && std::abs(tau[i] - before_[i]) > most * (1.0 + 1e-9));
     }
     ++commands_;
