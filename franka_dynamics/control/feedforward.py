@@ -227,7 +227,7 @@ class Feedforward:
             else:
                 self.why = why
 
-    def change(self, **settings: Any) -> None:
+    def change_settings(self, **settings: Any) -> None:
         """
         Change settings from the next step on.
 
@@ -237,7 +237,7 @@ class Feedforward:
         sent for another target, or while the joints are tried.
         """
         with self._changing:
-            before, law = self.law, self.prepare(**settings)
+            before, law = self.law, self.prepared_law(**settings)
             with self._lock:
                 self._require_usable_now(law)
                 used = self._ramp.law_at_last_state(before)
@@ -256,8 +256,8 @@ class Feedforward:
                 self.residuals.change_terms(self.law.terms, self.latest, loaded=loaded)
             )
 
-    def prepare(self, **settings: Any) -> ControlLaw:
-        """Return the control law of changed settings without a change; raises as `change`."""
+    def prepared_law(self, **settings: Any) -> ControlLaw:
+        """Return the control law of changed settings; SettingsError as `change_settings`."""
         law = self._made(self.law.settings.changed(**settings))
         self._require_usable_now(law)
         return law
@@ -355,7 +355,7 @@ class Feedforward:
         return self._start_up.has_usable_states
 
     @property
-    def torque(self) -> Array:
+    def last_torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
         with self._lock:
             return self._last.copy()
@@ -517,7 +517,7 @@ class Feedforward:
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
         self.sends = False
-        return self.torque
+        return self.last_torque
 
     # 2. May torques begin? ---------------------------------------------------------------------
     def _try_start(self, state: StateTerms) -> None:

@@ -125,7 +125,7 @@ def _followed(
         if k == _CHANGES:
             kp = tuple(0.5 * gain for gain in settings.kp)
             settings = replace(settings, kp=kp, payload=payload, scale=0.5)
-            core.change(kp=kp, payload=payload, scale=0.5)
+            core.change_settings(kp=kp, payload=payload, scale=0.5)
             yield _settings_row('motion', settings, arm)
         if k >= _LOST:
             q = q * math.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0

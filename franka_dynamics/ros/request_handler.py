@@ -121,7 +121,7 @@ class RequestHandler:
             merged = values(self._node, live_table(_NODE))
             merged |= {change.name: change.value for change in changes}
             if (controller := self._node.core) is not None:
-                controller.prepare(**vars(settings_from(merged)))
+                controller.prepared_law(**vars(settings_from(merged)))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
