@@ -116,7 +116,7 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
 def test_a_node_that_cannot_be_configured_ends_with_status_1_and_logs_why(
     tolerance, words, said, monkeypatch, capfd
 ):
-    monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', tolerance)
+    monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', tolerance)
     monkeypatch.setattr('sys.argv', ['node', '--ros-args', *words])
     assert run_node(RecordingNode, run_lifecycle) == 1
     assert said in ''.join(capfd.readouterr())
@@ -190,7 +190,7 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
 ):
     node = commanding()
     # No two recursions agree to less than rounding.
-    monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
+    monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', 1e-20)
     load = [1.0, 0.0, 0.0, 0.05, *[0.0] * 6]
     assert node.set_parameters([Parameter('payload', value=load)])[0].successful
     node.run_background_tasks()
