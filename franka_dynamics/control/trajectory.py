@@ -25,9 +25,11 @@ BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 # MAX_SMOOTHING_SHIFT_RAD in all [rad or m].
 _MAX_SMOOTHING_COUNT = 6
 MAX_SMOOTHING_SHIFT_RAD = 0.02
-# A stream that is joined slowly falls behind: only the first _MAX_STREAM_BLEND_COUNT durations are
-# tried.
+# A stream that is joined slowly falls behind: before its points are averaged, only the first
+# _MAX_STREAM_BLEND_COUNT durations are tried, and it may use _MAX_STREAM_ACCELERATION_RATIO times
+# the limit of acceleration: without, benchmarks/streams.py refuses 5 points of a stream of an FR3.
 _MAX_STREAM_BLEND_COUNT = 5
+_MAX_STREAM_ACCELERATION_RATIO = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
 _ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
@@ -106,20 +108,22 @@ class Trajectory:
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
-    def require_within(self, arm: ArmDescription, end: float = np.inf) -> Trajectory:
+    def require_within(
+        self, arm: ArmDescription, share: float = 1.0, end: float = np.inf
+    ) -> Trajectory:
         """
         Return the motion if it is within the arm's limits.
 
         Raises LimitExceededError that names joint and limit if a segment that begins earlier
         than `end`, a time after `zero` [s], leaves the limits of position, of velocity (at its
-        position) or of acceleration.
+        position) or `share` times the limit of acceleration.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < end]
         samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_SEGMENT_SAMPLES))
         since = np.outer(h, samples)
         states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
         q, dq, ddq = np.moveaxis(states, 2, 0)
-        most = arm.limit('acceleration')
+        most = share * arm.limit('acceleration')
         for name, per, values, low, high in (
             ('position', '', q, arm.limit('lower'), arm.limit('upper')),
             ('velocity', '/s', dq, *arm.velocity_bounds(q)),
@@ -138,9 +142,13 @@ class Trajectory:
                 )
         return self
 
-    def braked(self, arm: ArmDescription) -> Trajectory:
-        """Return the motion, braked to rest within the arm's limits if it does not end at rest."""
-        self.require_within(arm)
+    def braked(self, arm: ArmDescription, share: float = 1.0) -> Trajectory:
+        """
+        Return the motion, braked to rest within the arm's limits if it does not end at rest.
+
+        The motion itself may use `share` times the limit of acceleration.
+        """
+        self.require_within(arm, share)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
         if np.abs(dq).max() <= _ROUNDING:
@@ -174,6 +182,7 @@ class Trajectory:
         present: Trajectory,
         begin: float,
         blend_durations: Iterable[float] = BLEND_DURATIONS_S,
+        share: float = 1.0,
     ) -> Trajectory:
         """
         Return the motion from `begin` [s after zero] on, blended from the present motion.
@@ -199,7 +208,7 @@ class Trajectory:
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
             faded = Trajectory(times, states, self.zero)
-            return faded.require_within(arm, max(ends[1], self.times[0]))
+            return faded.require_within(arm, share, max(ends[1], self.times[0]))
 
         return _first_allowed(faded, blend_durations)
 
@@ -217,24 +226,25 @@ def through_points(
     """
     before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
 
-    def attempt(option: tuple[Array, bool]) -> Trajectory:
-        points, stops = option
+    def attempt(option: tuple[Array, bool, float]) -> Trajectory:
+        points, stops, share = option
         at = times[-len(points) :]
-        motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm)
+        motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm, share)
         fades = _MAX_STREAM_BLEND_COUNT if streamed and len(points) > 1 else None
-        return motion.blended_from(arm, present, begin, BLEND_DURATIONS_S[:fades])
+        return motion.blended_from(arm, present, begin, BLEND_DURATIONS_S[:fades], share)
 
-    def attempts() -> Iterator[tuple[Array, bool]]:
-        points = q.copy()
-        for _ in range(_MAX_SMOOTHING_COUNT + 1):
-            if streamed or np.abs(points - q).max() <= MAX_SMOOTHING_SHIFT_RAD:
-                for stops in (False,) if streamed else (True, False):
-                    yield points.copy(), stops
-            # Each point comes halfway to the line of its neighbours.
-            lines = (after * points[:-2] + before * points[2:]) / (before + after)
-            points[1:-1] = (points[1:-1] + lines) / 2.0
+    def attempts() -> Iterator[tuple[Array, bool, float]]:
+        for share in (1.0, _MAX_STREAM_ACCELERATION_RATIO) if streamed else (1.0,):
+            points = q.copy()
+            for _ in range(_MAX_SMOOTHING_COUNT + 1):
+                if streamed or np.abs(points - q).max() <= MAX_SMOOTHING_SHIFT_RAD:
+                    for stops in (False,) if streamed else (True, False):
+                        yield points.copy(), stops, share
+                # Each point comes halfway to the line of its neighbours.
+                lines = (after * points[:-2] + before * points[2:]) / (before + after)
+                points[1:-1] = (points[1:-1] + lines) / 2.0
         if streamed:
-            yield q[-1:], True
+            yield q[-1:], True, _MAX_STREAM_ACCELERATION_RATIO
 
     return _first_allowed(attempt, attempts())
 
