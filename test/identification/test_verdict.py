@@ -144,6 +144,8 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
 def test_a_small_fault_is_doubtful_and_a_smaller_one_does_no_harm(sound):
     # Behind a gain of 1.02 the identified arm is off by 2.8 times the error on left-out parts.
     assert judged(scaled(sound, 1, 1.02)).suspected == (1,)
+    # Behind one of 1.03 by less than 1.5 times: too little to be named.
+    assert judged(scaled(sound, 2, 1.03)).suspected == (2,)
     assert judged(scaled(sound, 1, 1.01)).sound
 
 
