@@ -149,7 +149,7 @@ def picks_up(loop: Loop, mass: float, late: float, back: bool = False) -> Iterat
     steps = []
     for at, carried in ((take, mass), (take + 1000, 0.0))[: 1 + back]:
         steps.append((at, partial(loop.arm.set_payload, runs.body(carried))))
-        change = partial(loop.ask, loop.core.change_settings, payload=runs.payload(carried))
+        change = partial(loop.ask, loop.core.change, payload=runs.payload(carried))
         steps.append((at + round(late / STEP_S), change))
     for at, act in sorted(steps, key=lambda one: one[0]):
         yield from loop.until(at)
@@ -164,7 +164,7 @@ def changes_gains(loop: Loop) -> Iterator[None]:
         if loop.step % 100 == 0:
             factor = 0.6 + 0.4 * loop.rng.random()
             changed = {name: tuple(factor * k for k in gain) for name, gain in gentle.items()}
-            loop.ask(loop.core.change_settings, **changed)
+            loop.ask(loop.core.change, **changed)
         yield
 
 

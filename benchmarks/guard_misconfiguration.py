@@ -69,7 +69,7 @@ def moves(loop: Loop) -> Iterator[None]:
 def live(loop: Loop, **changes: Any) -> Iterator[None]:
     """Change the core's settings at step AT."""
     yield from loop.until(AT)
-    loop.ask(loop.core.change_settings, **changes)
+    loop.ask(loop.core.change, **changes)
 
 
 def gains_while_silent(loop: Loop, gains: str) -> Iterator[None]:

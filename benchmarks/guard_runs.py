@@ -299,7 +299,7 @@ def changes_while_silent(
     yield from loop.until(1300)
     if mass is not None:
         loop.arm.set_payload(body(mass))
-    loop.ask(loop.core.change_settings, **changes)
+    loop.ask(loop.core.change, **changes)
     yield from loop.until(1350)
     if starts:
         loop.ask(loop.core.start)

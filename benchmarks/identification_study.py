@@ -161,8 +161,8 @@ def main() -> None:
         # The true arm is treated as one more published set, so that its friction is fitted in the
         # same way.
         result = identify(runs(seed), ARM, [ARM, drawn(seed).arm], OPTIONS)
-        own, best, true = (one.folds for one in (result.arm_errors, *result.published_errors))
-        written = Improvement.of(result.arm_errors, [result.published_errors[0]]).better
+        own, best, true = (one.folds for one in (result.arm_score, *result.published))
+        written = Improvement.of(result.arm_score, [result.published[0]]).better
         pairs = ' '.join(f'{own:.3f}/{theirs:.3f}' for own, theirs in zip(own, best))
         print(
             f'{seed:4d} {"written" if written else "refused"}  left out {pairs}  true inertias '

@@ -112,7 +112,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
         if time >= order + OPENING_S and 'object released' not in found.events:
             found.events['object released'] = time
             simulation.set_payload(LinkInertia.zero())
-            controller.change_settings(payload=(0.0,) * 10)
+            controller.change(payload=(0.0,) * 10)
         released = 'object released' in found.events
         simulation.push = pulled_at(time, released)
         if step % 4 == 0:

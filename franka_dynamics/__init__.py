@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
     from .dynamics.pinocchio_model import PinocchioModel as Model  # noqa: F401
     from .dynamics.product_of_exponentials import (
-        ProductOfExponentialsModel as ProductOfExponentialsModel,
+        ExponentialsModel as ExponentialsModel,
     )
     from .dynamics.regressor import parameter_names as parameter_names
     from .dynamics.regressor import parameter_vector as parameter_vector

@@ -129,9 +129,9 @@ def test_the_rated_load_holds_for_payloads_of_load_and_of_settings_together():
         with refuses(fd.FrankaDynamicsError, 'fr3 (3 kg)'):
             fd.load('fr3', payload=heavy)
     core = fd.Feedforward(fd.load('fr3', payload=(2.0, 0.0, 0.0, 0.0)))
-    core.change_settings(payload=(1.0, 0.0, 0.0, 0.0))
+    core.change(payload=(1.0, 0.0, 0.0, 0.0))
     with refuses(fd.FrankaDynamicsError, '1.5 kg beside 2 kg'):
-        core.change_settings(payload=(1.5, 0.0, 0.0, 0.0))
+        core.change(payload=(1.5, 0.0, 0.0, 0.0))
     # A hand counts, too: 0.7126 kg.
     handed = fd.load('fr3', hand='franka_hand')
     fd.Feedforward(handed, payload=(2.28, 0.0, 0.0, 0.0))
@@ -159,10 +159,7 @@ STATE = fd.load('fr3').home
         ('space_inertias', (STATE,)),
         ('energy_regressors', (STATE, STATE)),
         *((name, (STATE,) * 3) for name in ('torque_regressor', 'differentiate', 'linearize')),
-        *(
-            (name, ())
-            for name in ('Model', 'NewtonEulerModel', 'ProductOfExponentialsModel', 'BatchModel')
-        ),
+        *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],
 )

@@ -116,7 +116,7 @@ def _refusal(result: Identification, anyway: bool, require: float | None) -> str
     """Return why the identified arm is rejected, or an empty string."""
     if not (result.verdict.sound or anyway):
         why = 'the recordings are not sound; --anyway accepts them'
-    elif require is not None and not result.arm_errors.test.E <= require:
+    elif require is not None and not result.arm_score.test.E <= require:
         why = f'E on the left-out parts is above the required {require:g} {result.unit}'
     elif result.improvement.better or anyway:
         return ''

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .limits import MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S, MAX_TORQUE_RATE_NM_S
-from .terms import StateTerms, TorqueTermModel
+from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -68,7 +68,7 @@ class OpenLoopStop:
     joints.
     """
 
-    def __init__(self, terms: TorqueTermModel, q: Array, dq: Array, begun: float) -> None:
+    def __init__(self, terms: TermModel, q: Array, dq: Array, begun: float) -> None:
         self._terms, self._q, self._dq, self._begun = terms, q, dq, begun
         self._seen, self._live = (q, dq), np.zeros(len(q), dtype=bool)
         self._seen_at = begun
@@ -146,7 +146,7 @@ class BrakingController:
     def torque(
         self,
         state: StateTerms,
-        terms: TorqueTermModel,
+        terms: TermModel,
         residual: Array,
         elapsed: float,
         age: float = 0.0,

@@ -13,7 +13,7 @@ import numpy as np
 
 from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
 from .settings import Settings
-from .terms import StateTerms, TorqueTermModel
+from .terms import StateTerms, TermModel
 from .trajectory import at_rest, ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import SettingsError
@@ -55,7 +55,7 @@ class ControlLaw:
     ) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings
-        self.terms = TorqueTermModel(description, settings)
+        self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.

@@ -47,7 +47,7 @@ from .residual_monitor import MAX_VIOLATION_S, ResidualMonitor
 from .settings import Settings
 from .start_up import StartUp
 from .state_check import MIN_CLOCK_SET_BACK_S, seconds, StateCheck, StateLimits
-from .terms import StateTerms, TorqueTermModel
+from .terms import StateTerms, TermModel
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..arm_io import as_description
@@ -116,7 +116,7 @@ class Feedforward:
         self._start_up = StartUp(self.limits, self.states, self.residuals)
         self.reference, self._brake = Reference(arm), BrakingController(arm)
         # The terms by which torques go out: those of `law`, or of the one before in silence.
-        self._in_force: TorqueTermModel = self.law.terms
+        self._in_force: TermModel = self.law.terms
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
@@ -227,7 +227,7 @@ class Feedforward:
             else:
                 self.why = why
 
-    def change_settings(self, **settings: Any) -> None:
+    def change(self, **settings: Any) -> None:
         """
         Change settings from the next step on.
 
@@ -257,7 +257,7 @@ class Feedforward:
             )
 
     def prepared_law(self, **settings: Any) -> ControlLaw:
-        """Return the control law of changed settings; SettingsError as `change_settings`."""
+        """Return the control law of changed settings; SettingsError as `change`."""
         law = self._made(self.law.settings.changed(**settings))
         self._require_usable_now(law)
         return law
@@ -355,7 +355,7 @@ class Feedforward:
         return self._start_up.has_usable_states
 
     @property
-    def last_torque(self) -> Array:
+    def torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
         with self._lock:
             return self._last.copy()
@@ -517,7 +517,7 @@ class Feedforward:
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
         self.sends = False
-        return self.last_torque
+        return self.torque
 
     # 2. May torques begin? ---------------------------------------------------------------------
     def _try_start(self, state: StateTerms) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .braking import BrakingController
-from .terms import StateTerms, TorqueTermModel
+from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -63,9 +63,7 @@ class JointTrial:
         self._push, self._way = 0.0, self._zero  # size [N m], and its signed unit vector (n,)
         self.joint, self.wrong = 0, ''
 
-    def torque(
-        self, state: StateTerms, terms: TorqueTermModel, elapsed: float, age: float
-    ) -> Array:
+    def torque(self, state: StateTerms, terms: TermModel, elapsed: float, age: float) -> Array:
         """
         Return the torque that pushes a joint and holds the others, (n,) [N m].
 

@@ -22,7 +22,7 @@ from .request import MAX_LATENESS_S
 from .settings import Settings
 from .start_up import MIN_GOOD_STATE_COUNT
 from .state_check import StateCheck, StateLimits
-from .terms import TorqueTermModel
+from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -104,7 +104,7 @@ class TorqueReceiver:
         self.timeouts = 0  # how often a followed sender was silent for the time-out
         self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
-        self._terms = TorqueTermModel(description, settings)
+        self._terms = TermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._brake, self._zero = BrakingController(description), np.zeros(description.n)

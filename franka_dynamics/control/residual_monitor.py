@@ -23,7 +23,7 @@ from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S
 from .settings import per_joint
 from .state_check import StateLimits
-from .terms import StateTerms, TorqueTermModel
+from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..errors import SettingsError
@@ -81,7 +81,7 @@ class ResidualMonitor:
 
     """
 
-    def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TorqueTermModel) -> None:
+    def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
         self.start_bound, self.running_bound = residual_bounds(arm, limits.joint_factors)
@@ -107,9 +107,7 @@ class ResidualMonitor:
         self.command_residual = self.external_torque = self._zero
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
-    def change_terms(
-        self, terms: TorqueTermModel, state: StateTerms | None, *, loaded: bool
-    ) -> Array:
+    def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
         Use other terms from a state on; return the increase of the commanded gravity torque.
 
@@ -128,9 +126,7 @@ class ResidualMonitor:
             self._pick_up = state.stamp, before + lifted
         return more
 
-    def _more_gravity(
-        self, terms: TorqueTermModel, state: StateTerms | None
-    ) -> tuple[Array, Array]:
+    def _more_gravity(self, terms: TermModel, state: StateTerms | None) -> tuple[Array, Array]:
         """Return by how much other terms' g(q), and its commanded part, is larger, (n,) each."""
         if state is None:
             return self._zero, self._zero
@@ -234,7 +230,7 @@ class ResidualMonitor:
         """Return which residual exceeds a bound, (n,) [N m], or ''."""
         return self._violation_text(bound, *self._differences(), self._terms)
 
-    def violation_under(self, terms: TorqueTermModel, state: StateTerms) -> str:
+    def violation_under(self, terms: TermModel, state: StateTerms) -> str:
         """
         Return which residual would exceed `start_bound` under other terms, or ''.
 
@@ -246,7 +242,7 @@ class ResidualMonitor:
         return self._violation_text(self.start_bound, motion, command, terms)
 
     def _violation_text(
-        self, bound: Array, motion: Array, command: Array, terms: TorqueTermModel
+        self, bound: Array, motion: Array, command: Array, terms: TermModel
     ) -> str:
         """Return which of the `_differences` exceeds a bound under some terms, and why; or ''."""
         shares = np.abs((motion, command)) / bound
@@ -274,7 +270,7 @@ class ResidualMonitor:
         """Why the joints get g(q) twice or not at all, else ''."""
         return self._gravity_error(self.command_residual, self._terms)
 
-    def _gravity_error(self, residual: Array, terms: TorqueTermModel) -> str:
+    def _gravity_error(self, residual: Array, terms: TermModel) -> str:
         """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
         weighted = self._gravity / self.start_bound**2
         size = float(weighted @ self._gravity)

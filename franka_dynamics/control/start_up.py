@@ -7,7 +7,7 @@ from __future__ import annotations
 from .control_law import ControlLaw
 from .residual_monitor import ResidualMonitor
 from .state_check import MEDIAN_STATE_COUNT, StateCheck, StateLimits
-from .terms import StateTerms, TorqueTermModel
+from .terms import StateTerms, TermModel
 from ..typing import Array
 
 # Torques begin after MIN_GOOD_STATE_COUNT usable joint states in a row, as many as the median of
@@ -54,9 +54,7 @@ class StartUp:
             return unstable
         return self._residuals.violation(self._residuals.start_bound)
 
-    def resting_torque_blocker(
-        self, terms: TorqueTermModel, state: StateTerms, *, first: bool
-    ) -> str:
+    def resting_torque_blocker(self, terms: TermModel, state: StateTerms, *, first: bool) -> str:
         """
         Return why the torque that holds the arm at rest under `terms` may not be sent, or ''.
 
@@ -67,7 +65,7 @@ class StartUp:
             return ''
         return self._residuals.violation_under(terms, state)
 
-    def _compares(self, terms: TorqueTermModel) -> bool:
+    def _compares(self, terms: TermModel) -> bool:
         """
         Return whether the measured torque before the first torque tests the model.
 
@@ -77,7 +75,7 @@ class StartUp:
         motor_brakes = self._residuals.is_idle or self._limits.held_until_commanded
         return self._residuals.measured and not (motor_brakes and not terms.adds_gravity)
 
-    def initial_torque(self, terms: TorqueTermModel, state: StateTerms) -> Array:
+    def initial_torque(self, terms: TermModel, state: StateTerms) -> Array:
         """
         Return the torque from which the ramp starts before any torque is sent, (n,) [N m].
 

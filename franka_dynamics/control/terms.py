@@ -84,7 +84,7 @@ class StateTerms(NamedTuple):
     inertia: Array
 
 
-class TorqueTermModel:
+class TermModel:
     """
     Computes gravity, Coriolis, inertia and friction torques of an arm under given settings.
 

@@ -34,7 +34,7 @@ from ..control.feedforward import Feedforward, State, StateLimits
 from ..control.limits import TorqueLimiter
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
 from ..control.settings import Settings, Terms
-from ..control.terms import TorqueTermModel
+from ..control.terms import TermModel
 from ..errors import SettingsError
 from ..typing import Array
 
@@ -125,7 +125,7 @@ def _followed(
         if k == _CHANGES:
             kp = tuple(0.5 * gain for gain in settings.kp)
             settings = replace(settings, kp=kp, payload=payload, scale=0.5)
-            core.change_settings(kp=kp, payload=payload, scale=0.5)
+            core.change(kp=kp, payload=payload, scale=0.5)
             yield _settings_row('motion', settings, arm)
         if k >= _LOST:
             q = q * math.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
@@ -152,7 +152,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     yield 'begin'
     yield _settings_row('motion', settings, arm)
     q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
-    terms, brake, zero = TorqueTermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
+    terms, brake, zero = TermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
     yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.value, *torque)
@@ -191,7 +191,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
     # The generated controller begins at the torque that holds the arm.
     carried = settings.profile.receiver_adds_gravity
-    holding = np.zeros(arm.n) if carried else TorqueTermModel(arm, settings).gravity(q)
+    holding = np.zeros(arm.n) if carried else TermModel(arm, settings).gravity(q)
     holding = np.clip(holding, -effort, effort)
     receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
     stamp, numbers = 0.0, {1: 0, 2: 1_000_000}

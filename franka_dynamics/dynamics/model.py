@@ -15,7 +15,7 @@ out the fixed base.
 Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes broadcast,
 returns a new array with these leading axes, which the caller owns, and raises JointVectorError if
 a vector has another shape. Where a value is not finite `PinocchioModel` gives NaN in that state's
-result alone, as batches do; `NewtonEulerModel` and `ProductOfExponentialsModel`, with which it is
+result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with which it is
 compared, raise JointVectorError.
 """
 

@@ -46,7 +46,7 @@ from ..spatial import (
 from ..typing import Array
 
 
-class ProductOfExponentialsModel(DynamicsFormulation):
+class ExponentialsModel(DynamicsFormulation):
     """
     The dynamics of a described arm by products of exponentials.
 

@@ -158,7 +158,7 @@ class Identification:
     All results of an identification: the fit to all recordings, and errors on unseen parts.
 
     `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
-    `torque_errors` are those of base parameters, of the identified arm, and of the published sets
+    `scores` are those of base parameters, of the identified arm, and of the published sets
     with friction fitted; `improvement` says whether the arm is better than the best of these,
     `verdict` whether the recordings are sound, and what they ask.
     """
@@ -167,7 +167,7 @@ class Identification:
     options: IdentificationOptions
     arm: ArmDescription
     estimate: Estimate
-    torque_errors: tuple[TorqueErrors, ...]
+    scores: tuple[TorqueErrors, ...]
     improvement: Improvement
     verdict: Verdict
     recordings: Recordings
@@ -183,14 +183,14 @@ class Identification:
         return self.improvement.better and (self.verdict.sound or self.options.anyway)
 
     @property
-    def arm_errors(self) -> TorqueErrors:
+    def arm_score(self) -> TorqueErrors:
         """Torque errors of the identified arm."""
-        return self.torque_errors[1]
+        return self.scores[1]
 
     @property
-    def published_errors(self) -> tuple[TorqueErrors, ...]:
+    def published(self) -> tuple[TorqueErrors, ...]:
         """Torque errors of the published sets, with friction fitted to the recordings."""
-        return self.torque_errors[2:]
+        return self.scores[2:]
 
     def save(
         self,
@@ -230,7 +230,7 @@ def identified_arm_text(
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
-    score, verdict = result.arm_errors, result.verdict
+    score, verdict = result.arm_score, result.verdict
     asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
     notes = (
         f'E on unseen data {score.test.E:.4f} {result.unit}, without friction and offset '

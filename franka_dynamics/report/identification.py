@@ -33,7 +33,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'left_out': recordings.failures,
             'signal': recordings.signal,
             'options': result.options,
-            'scores': result.torque_errors,
+            'scores': result.scores,
             'improvement': {**vars(result.improvement), 'better': result.improvement.better},
             'verdict': {
                 **vars(result.verdict),
@@ -73,9 +73,9 @@ def _verdict(result: Identification) -> list[str]:
 
 def conclusion(result: Identification) -> str:
     """Return the verdict: are the recordings sound, and is the arm better, with E."""
-    unit, own, gained = result.unit, result.arm_errors.test, result.improvement
+    unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
-    best = min(result.published_errors, key=lambda one: one.test.E)
+    best = min(result.published, key=lambda one: one.test.E)
     judged = 'better' if gained.better else 'NOT better'
     why = ''
     if not gained.better:
@@ -114,8 +114,8 @@ def details(result: Identification) -> list[str]:
 
 def _better_hand(result: Identification) -> list[str]:
     """Return a sentence if published sets with another hand predict the recordings better."""
-    own = [one for one in result.published_errors if one.name.endswith(f', {result.start.hand}')]
-    best = min(result.published_errors, key=lambda one: one.test.E)
+    own = [one for one in result.published if one.name.endswith(f', {result.start.hand}')]
+    best = min(result.published, key=lambda one: one.test.E)
     if not own or best in own or not Improvement.of(best, own).better:
         return []
     return [
@@ -131,7 +131,7 @@ def _unseen(result: Identification) -> str:
     unseen, count = result.recordings.unseen, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
-    return f'On {len(result.arm_errors.folds)} parts, each predicted from the others,'
+    return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
 
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
@@ -160,8 +160,8 @@ def _poorly_known(result: Identification) -> list[str]:
 
 def tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, left-out part and recording, and of the links."""
-    sets, unit, names = result.torque_errors, result.unit, result.start.joint_names
-    best = min(result.published_errors, key=lambda one: one.test.E)
+    sets, unit, names = result.scores, result.unit, result.start.joint_names
+    best = min(result.published, key=lambda one: one.test.E)
 
     def heads(*names: str, form: str = '.3f') -> list[Header]:
         return [Header(name, form=form) for name in names]

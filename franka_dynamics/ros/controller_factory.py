@@ -143,7 +143,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     and stops the controller for good if they disagree; otherwise returns None.
     """
     before = controller.law
-    controller.change_settings(**vars(settings_from(parameters)))
+    controller.change(**vars(settings_from(parameters)))
     law = controller.law
     gravity = law.terms.space_gravity
     if law.terms.loaded == before.terms.loaded and np.array_equal(

@@ -25,17 +25,17 @@ from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..dynamics.product_of_exponentials import ProductOfExponentialsModel
+from ..dynamics.product_of_exponentials import ExponentialsModel
 from ..dynamics.sampling import JointStates, sample_states
 from ..errors import CrosscheckError, SettingsError
 from ..typing import Array
 
 # The node uses Pinocchio, with which the other formulations are compared.
-DynamicsModel = PinocchioModel | NewtonEulerModel | ProductOfExponentialsModel
+DynamicsModel = PinocchioModel | NewtonEulerModel | ExponentialsModel
 FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = {
     'Pinocchio': PinocchioModel,
     'Newton-Euler': NewtonEulerModel,
-    'exponentials': ProductOfExponentialsModel,
+    'exponentials': ExponentialsModel,
 }
 # Largest allowed difference of an arm without far DH frames (`CrosscheckResult.tolerance`),
 # relative to the quantity's largest entry at that state (at least 1): five times the largest

@@ -14,7 +14,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm_io import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.base_parameters import BaseParameters
 from franka_dynamics.resources import share_directory
@@ -99,7 +99,7 @@ def test_the_dynamics_at_a_pose_are_those_of_the_independent_model(
 ):
     status, said, data = told(f'arm show {words} --dynamics')
     assert status == 0 and 'mass matrix' in said and f'{data["gravity_torque"][1]:.6g}' in said
-    model = ProductOfExponentialsModel(arm, gravity)
+    model = ExponentialsModel(arm, gravity)
     for name, expected in (
         ('q', q),
         ('dq', dq),
@@ -140,7 +140,7 @@ def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, co
 
 
 def test_a_faulty_formulation_is_named_and_exits_with_1(answered, monkeypatch):
-    class Faulty(ProductOfExponentialsModel):
+    class Faulty(ExponentialsModel):
         def gravity(self, q):
             return 1.001 * super().gravity(q)
 

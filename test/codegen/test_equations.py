@@ -15,7 +15,7 @@ from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
@@ -81,7 +81,7 @@ def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
     still = np.zeros(arm.n)
     massless = LinkInertia.zero()
     joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
-    for kind in (PinocchioModel, NewtonEulerModel, ProductOfExponentialsModel, BatchModel):
+    for kind in (PinocchioModel, NewtonEulerModel, ExponentialsModel, BatchModel):
         for tip in (massless, point_mass_on_last_axis(arm)):
             # Without any mass, code is not even generated, and the joint is known.
             named = arm.joint_names[-1] if kind is BatchModel and tip is massless else ''

@@ -91,7 +91,7 @@ def test_an_arm_that_contradicts_the_model_is_braked_and_held(
     if change:
         loop.run(0.3)
         assert loop.controller.state is State.RUNNING
-        loop.controller.change_settings(**change)
+        loop.controller.change(**change)
     # Gentle gains take a second to bear the wrong gravity torque.
     loop.until(State.HOLDING, 2.5).run(1.0)  # until the push is over
     assert loop.controller.state is State.HOLDING
@@ -184,7 +184,7 @@ def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
             loop.fastest = max(loop.fastest, loop.speed)
 
     run(200)
-    loop.controller.change_settings(**gains)
+    loop.controller.change(**gains)
     run(250)
     loop.controller.follow(FER.home + np.eye(7)[:1], [1.0])
     run(500)
@@ -240,7 +240,7 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
     settings = Settings(target='mujoco', **FIRM)
     for taken in (True, False):
         loop = Loop(settings, friction=True).run(0.3)
-        loop.controller.change_settings(payload=box)
+        loop.controller.change(payload=box)
         loop.run(0.8)
         assert loop.controller.state is State.RUNNING
         if taken:
@@ -276,7 +276,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     loop.run(1.0)
     loop.fastest = 0.0
     for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
-        loop.controller.change_settings(**changed)
+        loop.controller.change(**changed)
         loop.run(0.5)
     assert loop.controller.state is State.HOLDING
     assert loop.fastest < 0.02  # [rad/s]; a step of the torque moves it at 0.4 to 1.2
@@ -288,7 +288,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
         loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
-        loop.controller.change_settings(kp=(0.0,), kd=(0.0,))
+        loop.controller.change(kp=(0.0,), kd=(0.0,))
         before = loop.run(0.1).arm.position
         loop.arm.push = Push((0.0, 30.0, 0.0), loop.arm.time, 0.1)
         loop.run(1.0)
@@ -412,7 +412,7 @@ def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint, found)
     assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
     assert found in loop.controller.why
     assert loop.fastest < 1.0
-    loop.controller.change_settings(kp=(60.0,))  # only a trial that goes on refuses changes
+    loop.controller.change(kp=(60.0,))  # only a trial that goes on refuses changes
 
 
 @pytest.mark.parametrize('gains', [{}, FIRM])
@@ -426,7 +426,7 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
     with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
         loop.controller.follow(FR3.home)
     with pytest.raises(SettingsError):  # the push would hide what the change does
-        loop.controller.change_settings(payload=(0.5, 0.0, 0.0, 0.0))
+        loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
     loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)
     loop.controller.start()
@@ -437,7 +437,7 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
     assert loop.controller.state is State.RUNNING, loop.controller.status
     assert loop.fastest < 0.4
     loop.controller.follow(loop.arm.position)
-    loop.controller.change_settings(payload=(0.0, 0.0, 0.0, 0.0))
+    loop.controller.change(payload=(0.0, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(

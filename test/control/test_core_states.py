@@ -417,9 +417,9 @@ def test_gains_that_bear_no_old_states_are_refused_while_states_come_old():
     gains = {'kp': (100.0,) * 7, 'kd': (10.0,) * 4 + (2.0, 2.0, 0.5)}
     fresh, old = (Script(MUJOCO, limits=StateLimits()).give(30, age=age) for age in (0.0, 0.012))
     assert fresh.sent and old.sent
-    fresh.core.change_settings(**gains)
+    fresh.core.change(**gains)
     with refuses(SettingsError, 'kd'):
-        old.core.change_settings(**gains)
+        old.core.change(**gains)
 
 
 def test_silence_is_counted_by_the_clock_of_the_caller():
@@ -550,7 +550,7 @@ def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
         script.core.stop('another thread')
         return follow(*given, **others)
 
-    script.core.change_settings(kp=(0.0,), kd=(0.0,))  # so that a motion begins where the arm is
+    script.core.change(kp=(0.0,), kd=(0.0,))  # so that a motion begins where the arm is
     script.give()
     script.core.reference.follow = late
     script.core.follow(HOME + 0.05)
@@ -582,13 +582,13 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_n
     script = Script(Settings(target=before)).running()
     script.core.stop('test')
     script.give(300)
-    script.core.change_settings(target=after)
-    script.core.change_settings(target=before)  # as if nothing had changed
+    script.core.change(target=after)
+    script.core.change(target=before)  # as if nothing had changed
     script.core.start()
     script.give(MIN_GOOD_STATE_COUNT)
     begun = script.sent[-1]
     script.core.stop('test')
-    script.give(300).core.change_settings(target=after)
+    script.give(300).core.change(target=after)
     script.core.start()
     script.sent.clear()
     script.give()
@@ -636,7 +636,7 @@ def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back()
     script = Script(MUJOCO).running()
     script.core.stop('test', Stop.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
-    torque = script.core.last_torque
+    torque = script.core.torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
@@ -661,7 +661,7 @@ def test_an_arm_that_was_given_up_is_not_held_by_a_further_stop():
 def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
     script = Script().holding().give(1000)
     count = len(script.sent)
-    script.core.change_settings(payload=payload(3.0))
+    script.core.change(payload=payload(3.0))
     script.give(1000)
     steps = np.abs(np.array(script.sent[count:]) - script.sent[count - 1]).max()
     assert steps < 1e-6
@@ -684,7 +684,7 @@ def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, hel
         script.core.stop('test', Stop.HOLD)
     script.give(100, **carries)
     for mass in masses:
-        script.core.change_settings(payload=payload(mass))
+        script.core.change(payload=payload(mass))
         script.give(80 if held else 300, **carries)
     if held:
         assert script.core.state is State.HOLDING
@@ -704,18 +704,18 @@ def test_the_target_stays_while_torques_are_sent():
 
     for _ in range(2):
         with refuses(SettingsError, 'fci'):
-            script.core.change_settings(target='fci')
+            script.core.change(target='fci')
         assert script.core.settings.target == 'mujoco'
         script.core.prepared_law = prepare
     script.core.stop('test')
-    script.give(300).core.change_settings(target='fci')
+    script.give(300).core.change(target='fci')
     assert script.core.settings.target == 'fci'
 
 
 def test_of_two_changes_at_once_none_is_lost():
     script = Script().running()
     prepare = script.core.prepared_law
-    other = threading.Thread(target=lambda: script.core.change_settings(kp=(50.0,)))
+    other = threading.Thread(target=lambda: script.core.change(kp=(50.0,)))
 
     def slowly(**settings):
         script.core.prepared_law = prepare
@@ -725,7 +725,7 @@ def test_of_two_changes_at_once_none_is_lost():
         return law
 
     script.core.prepared_law = slowly
-    script.core.change_settings(scale=0.5)
+    script.core.change(scale=0.5)
     other.join()
     assert (script.core.settings.kp, script.core.settings.scale) == ((50.0,), 0.5)
 
@@ -740,7 +740,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
                 script.core.step(HOME + bad, STILL, script.time),
                 script.core.step(HOME, STILL, script.time),  # its stamp is not new
                 script.core.tick(script.time),
-                script.core.last_torque,
+                script.core.torque,
             )
             script.sent += [torque.copy() for torque in torques]
             for torque in torques if written else ():
@@ -811,7 +811,7 @@ def test_settings_that_cannot_work_are_refused_and_change_nothing(settings, name
     node = made('mujoco')
     before = node.settings
     with refuses(SettingsError, named):
-        node.change_settings(**settings)
+        node.change(**settings)
     assert node.settings is before
 
 

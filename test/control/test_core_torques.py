@@ -80,11 +80,11 @@ def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
     loop.run(0.4)
     held = loop.controller.reference.at(0.39).q
     np.testing.assert_allclose(held, start, rtol=0, atol=1e-12)
-    loop.controller.change_settings(**guided)
+    loop.controller.change(**guided)
     loop.run(0.1)
     # The arm is guided away and released; then the gains are switched on again.
     guide(loop, 0.7, slice(None))
-    loop.controller.change_settings(**GAINS)
+    loop.controller.change(**GAINS)
     loop.run(1.0)
     assert loop.controller.state is State.RUNNING, loop.controller.status
     assert loop.arm.position[0] > 0.3
@@ -96,10 +96,10 @@ def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
     loop.move(6, 0.3, 10.0)  # feedforward alone
     guide(loop, 0.5, [0])
     with refuses(SettingsError, 'fer_joint1'):
-        loop.controller.change_settings(**GAINS)
+        loop.controller.change(**GAINS)
     loop.controller.follow(np.zeros((0, 7)), [])
     loop.run(0.5)
-    loop.controller.change_settings(**GAINS)
+    loop.controller.change(**GAINS)
     loop.run(0.5)
     assert loop.fastest < 0.6
     assert loop.controller.state is State.RUNNING
@@ -138,7 +138,7 @@ def test_a_live_payload_change_ramps():
     # The brakes stay closed, or the arm would rise under a load it does not carry.
     loop = Loop(MUJOCO, measures=False, brake_release_after=60.0).run(0.5)
     before, count = loop.command, len(loop.published)
-    loop.controller.change_settings(payload=LOAD)
+    loop.controller.change(payload=LOAD)
     loop.run(0.4)
     target = NewtonEulerModel(FER.with_payload(Settings(payload=LOAD).payload_inertia()))
     steps = np.diff([before, *loop.published[count:]], axis=0)
@@ -154,7 +154,7 @@ def test_changes_without_pause_leave_the_feedback_whole():
     loop = Loop(replace(MUJOCO, **GAINS), push=Push((10.0, 5.0, 0.0), 0.7, 0.1)).run(0.5)
     there = loop.arm.position.copy()
     for k in range(200):
-        loop.controller.change_settings(scale=1.0 - 0.01 * (k % 2))
+        loop.controller.change(scale=1.0 - 0.01 * (k % 2))
         loop.run(0.01)
     # 4 mrad/s and 0.15 mrad, and as much again.
     assert loop.speed < 8e-3

@@ -60,7 +60,7 @@ def test_settings_changed_in_silence_do_not_drive_the_arm(
     loop = AppliedLoop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.5)
     before = loop.command
     loop.controller.stop('a user')
-    loop.run(0.2).controller.change_settings(**change)
+    loop.run(0.2).controller.change(**change)
     if starts:
         loop.controller.start()
     loop.run(1.0)
@@ -74,8 +74,8 @@ def test_settings_that_are_right_begin_in_silence():
     loop = AppliedLoop(MUJOCO, friction=True).run(0.5)
     loop.controller.stop('a user')
     loop.run(0.2)
-    loop.controller.change_settings(gravity_vector=(0.2, 0.0, -9.80))  # within the model's error
-    loop.controller.change_settings(kp=KP, kd=KD)
+    loop.controller.change(gravity_vector=(0.2, 0.0, -9.80))  # within the model's error
+    loop.controller.change(kp=KP, kd=KD)
     loop.controller.start()
     loop.run(0.1)
     assert loop.controller.state is State.RUNNING
@@ -88,7 +88,7 @@ def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measur
     settings = Settings(target='mujoco', **HALF)
     loop = kind(settings, measures=measures, friction=True, payload=carried).run(0.5)
     loop.controller.stop('a user')
-    loop.run(0.5).controller.change_settings(payload=payload(2.9))
+    loop.run(0.5).controller.change(payload=payload(2.9))
     assert loop.speed > 0.1
     loop.controller.start()
     loop.until(State.HOLDING, 0.5).run(0.5)

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.terms import TorqueTermModel
+from franka_dynamics.control.terms import TermModel
 from franka_dynamics.control.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -26,7 +26,7 @@ def models(**changes):
     settings = Settings(**changes)
     payload = settings.payload_inertia()
     loaded = FER.with_payload(payload) if payload.mass else FER
-    return TorqueTermModel(FER, settings), NewtonEulerModel(loaded, settings.gravity_vector)
+    return TermModel(FER, settings), NewtonEulerModel(loaded, settings.gravity_vector)
 
 
 @pytest.mark.parametrize('payload', [{}, {'payload': LOAD}])

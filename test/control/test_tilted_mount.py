@@ -8,7 +8,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.terms import TorqueTermModel
+from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.ros.parameter_tables import held_joint_positions
 from franka_dynamics.urdf.writer import urdf_text
@@ -39,7 +39,7 @@ def pinocchios(text, q):
 def commanded(arm, q, **settings):
     settings = Settings(**settings)
     settings.validate(arm)
-    terms = TorqueTermModel(arm, settings)
+    terms = TermModel(arm, settings)
     return terms.gravity_to_command(q, terms.gravity(q))
 
 

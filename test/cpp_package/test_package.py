@@ -25,7 +25,7 @@ from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
-from franka_dynamics.control.terms import FrictionFeedforward, TorqueTermModel
+from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.controller_test_vectors import controller_test_vectors
 from franka_dynamics.cpp_package.package import cpp_package
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -131,7 +131,7 @@ def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     settings, states = SETTINGS[name], sample_states(arm, 200, seed=3)
     found = np.full((4, 200, arm.n), np.nan)
     library.terms(200, packed(settings), *states, *found)
-    model = TorqueTermModel(arm, settings)
+    model = TermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
         gravity = model.gravity(q)
         left = model.gravity_to_command(q, gravity)
@@ -190,7 +190,7 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
         torque, state = controller.cycle(q, dq)
     usable = ends == 'following'
     assert state == ('following' if usable else 'fault')
-    held = TorqueTermModel(arm, Settings(target='mujoco')).gravity(q if usable else home)
+    held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else home)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
     # After states that were missing it is braked again, but not before MIN_GOOD_STATE_COUNT
     # others.
@@ -211,7 +211,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     for _ in range(50):
         torque, state = controller.cycle(np.where(np.arange(7) == 6, np.inf, q), still)
     assert state == 'fault'
-    held = TorqueTermModel(arm, settings).gravity(q)
+    held = TermModel(arm, settings).gravity(q)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
 
 

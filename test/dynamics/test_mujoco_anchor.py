@@ -17,7 +17,7 @@ import yaml
 from franka_dynamics.arm import Convention, JointKind, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.sampling import sample_states
 
 from . import lagrangian
@@ -29,7 +29,7 @@ mujoco = pytest.importorskip('mujoco')
 # Thirty times the largest difference seen (3e-13 of max(1, |a|)); MuJoCo turns every link's
 # tensor into principal axes and a quaternion first.
 AGREEMENT = 1e-11
-FORMULATIONS = (PinocchioModel, NewtonEulerModel, ProductOfExponentialsModel)
+FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel)
 
 
 def body_of(link):

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 ATOL = 1e-12
 
@@ -30,7 +30,7 @@ def test_the_text_runs_from_joint_states_and_gives_the_models_values(what, name,
     if what != 'motion':
         found = [names[f'J_{i}'] for i in each] + [names[f'J_m{i}'] for i in each]
         expected = [model.jacobian(q, i) for i in each]
-        expected += [*ProductOfExponentialsModel(arm).center_of_mass_jacobians(q)]
+        expected += [*ExponentialsModel(arm).center_of_mass_jacobians(q)]
         np.testing.assert_allclose(found, np.array(expected), rtol=0.0, atol=ATOL)
     if what != 'kinematics':
         M, C = ([[names[f'{letter}{i}{j}'] for j in each] for i in each] for letter in 'MC')

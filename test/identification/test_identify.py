@@ -52,7 +52,7 @@ def runs(draw):
 def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     # Of the fast recording; the slow one's are those of `identify arm`.
     result = identified
-    own, others = result.arm_errors, result.published_errors[0]
+    own, others = result.arm_score, result.published[0]
     assert own.test.E < 0.236 and own.rigid.E < 0.92
     assert others.test.E == pytest.approx(0.560, abs=3e-3)
     assert len(own.folds) == 5
@@ -110,7 +110,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
     result = identify([ready(log, arm, SIMPLE)], arm, [arm], SIMPLE)
-    assert result.arm_errors.rigid.E > result.published_errors[0].rigid.E > 30.0
+    assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
     gravity, before, expected = (
@@ -128,9 +128,9 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():
     result = identify(runs(0), FR3, [FR3])
-    published = result.published_errors[0]
-    assert result.arm_errors.test.E < min(0.35, published.test.E)
-    assert result.arm_errors.rigid.E < published.rigid.E
+    published = result.published[0]
+    assert result.arm_score.test.E < min(0.35, published.test.E)
+    assert result.arm_score.rigid.E < published.rigid.E
     assert published.test.E < 0.5
     assert result.improvement.better and result.verdict.sound
 
@@ -148,7 +148,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
-    assert result.arm_errors.test.E < result.published_errors[0].test.E
+    assert result.arm_score.test.E < result.published[0].test.E
     assert result.recordings.unseen == 2
 
 
@@ -171,7 +171,7 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
         simulate(drawn_around(arm, 3), duration=9.9, noise=0.2, seed=k) for k in range(4)
     ]
     result = identify(recordings, arm, options=SIMPLE)
-    assert len(result.arm_errors.folds) == len(result.recordings.notes) == 4
+    assert len(result.arm_score.folds) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
         identify(recordings[:1], arm, options=SIMPLE)

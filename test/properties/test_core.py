@@ -126,7 +126,7 @@ class HostileWorld(RuleBasedStateMachine):
     @rule(settings=st.sampled_from(SETTINGS))
     def change(self, settings):
         try:
-            self.core.change_settings(**settings)
+            self.core.change(**settings)
         except SettingsError:
             pass
 

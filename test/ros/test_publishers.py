@@ -96,7 +96,7 @@ def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told)
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
 def test_a_change_of_target_takes_model_and_friction_along(told, target, subtracted):
     controller = told.controller
-    controller.change_settings(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
+    controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
     told.cycle(0)
     assert (controller.residuals._friction.model is not None) is subtracted
     assert told.terms._estimator.model is controller.law.terms.true

@@ -20,7 +20,7 @@ from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.inertia import parallel_axis_term, six_from_tensor, tensor_from_six
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.dynamics.space_inertia import space_inertias
 from franka_dynamics.spatial import rpy
@@ -300,7 +300,7 @@ def explicit_derivation():
     own_1, table_1 = about_origin(*GAZ[0]), about_origin(mass, (cx, cy, -0.4654 / 4.9707), six)
     taus = [
         one.inverse_dynamics(*sample_states(arm, 3000, seed=0))
-        for one in (wrong, NewtonEulerModel(arm), ProductOfExponentialsModel(arm))
+        for one in (wrong, NewtonEulerModel(arm), ExponentialsModel(arm))
     ]
     bare = load('fer', 'ledezma2021', hand='none').links[6].mass
     margin = gaz[1].consistency_margin()
@@ -310,7 +310,7 @@ def explicit_derivation():
         for name in ('about_center_of_mass', 'about_frame_origin')
     )
     flipped = np.array(PUBLISHED_TWISTS) * np.array([1, -1, 1, -1, 1, -1, 1])[:, None]
-    twists, place = ProductOfExponentialsModel(load('fer')).space_twists, [0.088, 0.0, 0.926]
+    twists, place = ExponentialsModel(load('fer')).space_twists, [0.088, 0.0, 0.926]
     rows = []
     for i, tensor_by, center_by in (
         (2, 5.4e-4, 1.01e-2),

@@ -15,7 +15,7 @@ from franka_dynamics.arm import Convention, load
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import FrameError
 from franka_dynamics.rpr.kinematics import RprKinematics
@@ -100,7 +100,7 @@ def test_frames_of_standard_rows_are_the_rows_own():
     np.testing.assert_allclose(flange, frames[4][:3, 2], rtol=0.0, atol=ATOL)
     for link in range(1, 4):
         jacobian = evaluated(forms.center_of_mass_jacobian(link), forms, q, description=arm)
-        expected = ProductOfExponentialsModel(arm).center_of_mass_jacobians(q)[link - 1]
+        expected = ExponentialsModel(arm).center_of_mass_jacobians(q)[link - 1]
         np.testing.assert_allclose(jacobian, expected, rtol=0.0, atol=ATOL)
 
 

@@ -19,7 +19,7 @@ from franka_dynamics.arm import (
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ProductOfExponentialsModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import CrosscheckError, InertiaError, SettingsError
 from franka_dynamics.validation.crosscheck import (
@@ -37,7 +37,7 @@ from ..processes import printed
 STATES = 4
 # Relative to max(1, |value|) of each entry; measured 8e-13 on 1,000 random arms.
 RTOL = 1e-11
-OWN = (NewtonEulerModel, ProductOfExponentialsModel)
+OWN = (NewtonEulerModel, ExponentialsModel)
 
 
 def random_case(seed):
@@ -129,19 +129,19 @@ def test_a_wrong_center_of_mass_leaves_newton_euler_right(monkeypatch):
     wrong = property(lambda link: 1.1 * link.first_moment / link.mass)
     monkeypatch.setattr(LinkInertia, 'center_of_mass', wrong)
     np.testing.assert_array_equal(NewtonEulerModel(arm).gravity(q), right)
-    assert np.abs(ProductOfExponentialsModel(arm).gravity(q) - right).max() > 0.1
+    assert np.abs(ExponentialsModel(arm).gravity(q) - right).max() > 0.1
 
 
 def test_the_other_formulations_run_without_pinocchio():
     printed(
         '-c',
         "import sys; sys.modules['pinocchio'] = None; import franka_dynamics as fd\n"
-        'for model in (fd.ProductOfExponentialsModel, fd.NewtonEulerModel):\n'
+        'for model in (fd.ExponentialsModel, fd.NewtonEulerModel):\n'
         "    model('fer').gravity(fd.load('fer').home)",
     )
 
 
-@pytest.mark.parametrize('own', [ProductOfExponentialsModel, PinocchioModel])
+@pytest.mark.parametrize('own', [ExponentialsModel, PinocchioModel])
 def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = load('fer')
     massless = replace(arm.links[2], mass=0.0)
