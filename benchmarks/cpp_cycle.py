@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from franka_dynamics.arm import load
-from franka_dynamics.cpp_package.package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package_files
 
 PROGRAM = """
 #include <algorithm>
@@ -61,7 +61,7 @@ def main() -> None:
         raise SystemExit('No C++ compiler (g++ or c++) is on the path.')
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for path, text in cpp_package(load(arguments.arm), 'timed').items():
+        for path, text in cpp_package_files(load(arguments.arm), 'timed').items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
         (folder / 'main.cpp').write_text(PROGRAM)

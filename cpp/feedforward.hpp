@@ -65,7 +65,7 @@ public:
 
   bool at_rest() const noexcept {return at_rest_;}
   /// Whether something else drives the arm: it gets faster.
-  bool driven() const noexcept {return gaining_ >= kMinSpeedIncreaseTimeS;}
+  bool driven() const noexcept {return gaining_ >= kRunawayDetectionTimeS;}
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(

@@ -65,7 +65,7 @@ class InertialSet:
 
 
 class ArmFamily(str, Enum):
-    """Family of an arm: Franka arms have known link shapes and take the shipped hands."""
+    """Maker of an arm: for Franka arms the package has link shapes and hands."""
 
     FRANKA = 'franka'
     OTHER = 'other'

@@ -174,7 +174,7 @@ def read_payload(given: str) -> LinkInertia:
 
 def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     """
-    Return a payload, an inertia or an array of numbers, as inertia in the flange frame.
+    Convert a payload to its inertia in the flange frame.
 
     `given` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
     kg m^2]. Ten zeros mean no payload.

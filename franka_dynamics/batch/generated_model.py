@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..arrays import broadcast_state_shape
-from ..codegen.equations import array_signature, Quantity
+from ..codegen.equations import function_signature, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import FLANGE, frame_index, gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
@@ -67,7 +67,7 @@ class GeneratedModel(ABC):
 
         """
         found = {}
-        for name, values in zip(array_signature(quantity, self.description.n).arrays, given):
+        for name, values in zip(function_signature(quantity, self.description.n).arrays, given):
             try:
                 found[name] = self._read(values)
             except (TypeError, ValueError, RuntimeError) as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .batch_model import BatchModel
 from .traced_model import KernelModel
-from ..codegen.equations import array_signature, Quantity
+from ..codegen.equations import function_signature, Quantity
 from ..errors import require_extra
 
 with require_extra('JAX arrays need JAX', 'jax'):
@@ -59,7 +59,7 @@ def _called_back(
 ) -> Callable[..., Any]:
     """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
     n = model.description.n
-    names, _, result = array_signature(quantity, n, columns)
+    names, _, result = function_signature(quantity, n, columns)
     evaluate = functools.partial(model.evaluate, quantity, columns=columns)
 
     def on_host(call: Callable[..., Any], shape: tuple[int, ...], *arrays: Any) -> Any:

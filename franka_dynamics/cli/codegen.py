@@ -14,7 +14,7 @@ from ._options import ArmChoice
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
 from ..codegen.options import ParameterMode, Quantity
-from ..cpp_package.package import cpp_package
+from ..cpp_package.package import cpp_package_files
 from ..errors import SettingsError
 from ..files import write_text
 from ..report.table import Table
@@ -65,7 +65,7 @@ def _write_package(arm: ArmChoice, name: str, output: Path | None) -> int:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
     description, folder = arm.load(), output / name
     with make_console().status('writing equations'):
-        files = cpp_package(description, name)
+        files = cpp_package_files(description, name)
     for path, text in files.items():
         write_text(folder / path, text)
     say(f'wrote {folder} ({len(files)} files); put it into the src of a colcon workspace')

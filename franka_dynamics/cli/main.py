@@ -30,7 +30,7 @@ from .. import __version__
 from ..codegen.options import ParameterMode, Quantity
 from ..errors import FrankaDynamicsError, UrdfWarning
 
-NAME = 'franka-dynamics'
+PROGRAM_NAME = 'franka-dynamics'
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 EXIT_INVALID_INPUT = FrankaDynamicsError.status
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
@@ -192,7 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
-        return shell_complete(command, {}, NAME, _COMPLETION_VARIABLE, instruction)
+        return shell_complete(command, {}, PROGRAM_NAME, _COMPLETION_VARIABLE, instruction)
     try:
         status = _run(words)
         sys.stdout.flush()
@@ -200,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         context = getattr(error, 'ctx', None)
         message = error.format_message().rstrip('.').replace('\n', ' ')
-        where = context.command_path if context else NAME
+        where = context.command_path if context else PROGRAM_NAME
         if isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit():
             message += '; a list has commas and no spaces, as 0,0,-9.81'
         return _report(f'{message} (see {where} --help)', EXIT_INVALID_INPUT)
@@ -217,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     """Run the command that the words name; return its exit status."""
     try:
-        with command.make_context(NAME, words) as context, warnings.catch_warnings():
+        with command.make_context(PROGRAM_NAME, words) as context, warnings.catch_warnings():
             warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
             warnings.showwarning = _show_warning
             status: int = command.invoke(context) or 0
@@ -236,7 +236,7 @@ def _show_warning(
 
 def _report(sentence: str, status: int) -> int:
     """Print a sentence to standard error; return the status."""
-    print(f'{NAME}: {sentence}', file=sys.stderr)
+    print(f'{PROGRAM_NAME}: {sentence}', file=sys.stderr)
     return status
 
 

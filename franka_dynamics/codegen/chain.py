@@ -181,7 +181,7 @@ def build_chain(
 
 
 def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Values:
-    """Return a pseudo-inertia in the frame in which its own has this rotation and origin."""
+    """Return a pseudo-inertia given in frame B in frame A; B has this pose in A."""
     S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
@@ -191,7 +191,8 @@ def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Value
 
 
 def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
-    """Return a pseudo-inertia; of its second moment only the upper triangle is read."""
+    """Return the (4, 4) pseudo-inertia of a mass and of its first and second moment."""
+    # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
     out[:3, :3], out[:3, 3], out[3, 3] = second, first, mass
     below = np.tril_indices(4, -1)

@@ -19,7 +19,7 @@ from .kinematics import in_tip_frame, jacobian, tip_pose
 from .options import ParameterMode, Quantity
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
-from .regrouping import regroup, with_origins_nearest_parent
+from .regrouping import regroup_parameters, with_origins_nearest_parent
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree
@@ -37,7 +37,7 @@ class _ArraySignature(NamedTuple):
     shape: tuple[int, ...]
 
 
-def array_signature(
+def function_signature(
     quantity: Quantity, n: int, columns: Sequence[int] | None = None
 ) -> _ArraySignature:
     """Return a quantity's array names and output shape, for n joints and regressor columns."""
@@ -94,7 +94,7 @@ class Equations:
             self.graph,
             self.outputs,
             self.arrays,
-            array_signature(self.quantity, self.n).output,
+            function_signature(self.quantity, self.n).output,
             self.shape,
             self.parameters,
         )
@@ -187,7 +187,7 @@ def customised_equations(
         # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
         # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
-    known = array_signature(quantity, description.n, columns)
+    known = function_signature(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('wrench',) if wrench else ())), known.shape
     if derivatives:
         outputs = _output_derivatives(graph, outputs, known.arrays, description.n)
@@ -234,14 +234,14 @@ def outputs_of(
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
     """Return a quantity of a chain as expressions; several quantities may share the graph."""
-    n, arrays = chain.n, array_signature(quantity, chain.n).arrays
+    n, arrays = chain.n, function_signature(quantity, chain.n).arrays
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:
         return _matrix(graph, tip_pose(graph, chain, q))
     if quantity is Quantity.JACOBIAN:
         return _matrix(graph, jacobian(graph, chain, q))
     if not classical and quantity is not Quantity.REGRESSOR:
-        chain = regroup(with_origins_nearest_parent(chain))
+        chain = regroup_parameters(with_origins_nearest_parent(chain))
     if quantity is Quantity.MASS_MATRIX:
         return [
             Output(((i, j),) if i == j else ((i, j), (j, i)), element)

@@ -50,7 +50,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
     return replace(chain, joints=tuple(joints), tip=tip)
 
 
-def regroup(chain: GeneratorChain) -> GeneratorChain:
+def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
     """Return the chain with regrouped parameters; those moved to a parent or the base are 0."""
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):

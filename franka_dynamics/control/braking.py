@@ -37,10 +37,10 @@ OBSERVER_SETTLING_TIME_S = 0.05
 # go.
 ALWAYS_COMPENSATED_RESIDUAL_RATIO = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
-# is faster than at first by this share of its velocity limit for MIN_SPEED_INCREASE_TIME_S [s]
+# is faster than at first by this share of its velocity limit for RUNAWAY_DETECTION_TIME_S [s]
 # (chosen on draw 0 of benchmarks/guard_misconfiguration.py, judged on draws 6 and 9).
 MAX_SPEED_INCREASE_RATIO = 0.4
-MIN_SPEED_INCREASE_TIME_S = 0.005
+RUNAWAY_DETECTION_TIME_S = 0.005
 # Before this the torque from before braking may still act [s]; longer where the limit of its rate
 # holds it back.
 MIN_BRAKING_TIME_S = 0.02
@@ -223,5 +223,5 @@ class BrakingController:
             gains = faster[joint] > self._faster[joint]
             what = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'
         self._gaining = self._gaining + elapsed if gains else 0.0
-        if self._gaining >= MIN_SPEED_INCREASE_TIME_S:
+        if self._gaining >= RUNAWAY_DETECTION_TIME_S:
             self.driven = what

@@ -34,7 +34,7 @@ COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it
 
 
 class ReceiverState(str, Enum):
-    """States of a torque receiver."""
+    """Whether a receiver of torques waits for them, follows them, brakes or holds the arm."""
 
     WAITING = 'waiting'  # no torque has come yet, and none is applied
     FOLLOWING = 'following'

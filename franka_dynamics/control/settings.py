@@ -70,7 +70,7 @@ _PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
 _MAX_DIRECTION_ERROR_RAD = 5e-3
 
 
-def is_tilted(description: ArmDescription) -> bool:
+def is_base_tilted(description: ArmDescription) -> bool:
     """Return whether the URDF of an arm mounts the arm tilted."""
     return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > MIN_ROTATION_RAD)
 
@@ -176,7 +176,7 @@ class Settings:
         """
         given = as_array(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
         mount = description.mount[:3, :3]
-        if not is_tilted(description):
+        if not is_base_tilted(description):
             return mount @ given
         if tuple(self.gravity_vector) == GRAVITY:
             return given
@@ -223,7 +223,7 @@ class Settings:
                 f'mount_tilt_compensated_by is {self.mount_tilt_compensated_by}, but the target '
                 f'{self.target} compensates no gravity: leave it empty.'
             )
-        if is_tilted(description) and profile.receiver_adds_gravity and default:
+        if is_base_tilted(description) and profile.receiver_adds_gravity and default:
             if not self.mount_tilt_compensated_by:
                 raise SettingsError(
                     f'the URDF {description.file} mounts the arm tilted, and the target '

@@ -50,7 +50,7 @@ _RESERVED = frozenset(
 )
 
 
-def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
+def cpp_package_files(description: ArmDescription, name: str) -> dict[str, str]:
     """
     Return the texts of the files of an arm's ament_cmake package, by their paths in the package.
 

@@ -116,7 +116,7 @@ MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
 
 def inexact_model_report(errors: Mapping[str, TrackingError]) -> DemoReport:
     """
-    Return the report of the second part: tracking errors with an inexact model.
+    Return the report of tracking errors with an inexact model.
 
     `errors` are those of each controller, in this order: PD with gravity, PD with the published
     model, PD with the identified model.

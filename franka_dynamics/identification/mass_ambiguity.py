@@ -34,7 +34,7 @@ _WEAK = 1e-4  # information that there is no fault: a short chain does not show 
 
 
 class HiddenFault(NamedTuple):
-    """The range of one joint's gain (ratio of recorded to real effort) or zero [rad]."""
+    """A gain error or an encoder offset of one joint that the data may hide, as a range."""
 
     kind: str
     joint: int

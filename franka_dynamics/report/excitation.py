@@ -56,7 +56,7 @@ def unidentified_table(
 
 
 def trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
-    """Return one period [s] of the motion as a JointTrajectory in YAML."""
+    """Return one period of the motion as a JointTrajectory in YAML; `period` is in s."""
     time = np.linspace(0.0, period, round(period * _POINTS_PER_S) + 1)
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()

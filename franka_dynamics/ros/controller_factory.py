@@ -34,7 +34,7 @@ from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
-from ..control.settings import is_tilted
+from ..control.settings import is_base_tilted
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf
@@ -112,7 +112,7 @@ def make_controller(
     )
     controller.stop('not activated')
     terms = controller.law.terms
-    if is_tilted(description):
+    if is_base_tilted(description):
         node.get_logger().warning(_who_compensates_the_mount(controller))
     report = crosscheck(terms.loaded, gravity=terms.space_gravity)
     report.require()

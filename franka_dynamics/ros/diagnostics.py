@@ -113,8 +113,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
-    def begin(self) -> None:
-        """Begin an activation."""
+    def begin_activation(self) -> None:
+        """Note that the node was activated now."""
         self.arrival = time.monotonic()  # of the latest joint state
         self._warned: dict[str, float] = {}  # when reasons for silence were logged [s]
 

@@ -176,7 +176,7 @@ class FeedforwardNode(LifecycleNode):
         result = super().on_activate(state)
         self._simulated_time = self.get_parameter('use_sim_time').value
         self._ending = False
-        self._diagnostics.begin()
+        self._diagnostics.begin_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         self._listen()
         with suppress(StartRefusedError):  # a final fault stays

@@ -64,7 +64,7 @@ class NodeClient(TopicListener):
 
     @property
     def name(self) -> str:
-        """The node's full name; the first use waits until the node is discovered or a time-out."""
+        """The node's full name; the first use waits for the node, at most for the time-out."""
         if not self._found:
             self._found, _ = self.find(self._timeout, self._given)
         return self._found

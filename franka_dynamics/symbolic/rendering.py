@@ -172,7 +172,7 @@ _TEX_SIGNS = {
 
 
 def as_latex(sections: list[Section]) -> str:
-    """Return the sections as a LaTeX document that needs amsmath and geometry only."""
+    """Return sections of formulas as a LaTeX document (packages amsmath and geometry)."""
     body = [_PREAMBLE]
     for section in sections:
         body.append(rf'\section*{{{_escaped(section.title)}}}')

@@ -25,7 +25,7 @@ from franka_dynamics.batch import batch_model, compiled
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import MIN_STATES_PER_THREAD
 from franka_dynamics.batch.traced_model import KernelModel, TracedModel
-from franka_dynamics.codegen.equations import array_signature, customised_equations, Quantity
+from franka_dynamics.codegen.equations import customised_equations, function_signature, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
@@ -262,7 +262,7 @@ SLOPES = [quantity for quantity in Quantity if quantity is not Quantity.DERIVATI
 def test_slopes_are_central_differences(quantity, engine):
     description = with_rotors(load('rpr'))
     model = BatchModel(description, TILTED)
-    names = array_signature(quantity, description.n).arrays
+    names = function_signature(quantity, description.n).arrays
     states = np.array(sample_states(description, 5, seed=16))[: len(names)]
 
     def moved(change):
@@ -285,7 +285,7 @@ def float32_bounds(name):
 @pytest.mark.parametrize('quantity', Quantity)
 def test_float32_stays_float32_within_the_pages_bounds(quantity):
     arm = ARMS['fer']
-    arrays = sample_states(arm, 1003)[: len(array_signature(quantity, arm.n).arrays)]
+    arrays = sample_states(arm, 1003)[: len(function_signature(quantity, arm.n).arrays)]
     given = [array.astype(np.float32) for array in arrays]
     bounds, model = float32_bounds(quantity.value), BatchModel(arm)
     derivatives = (False,) if quantity in SLOW_SLOPES else (False, True)

@@ -18,7 +18,7 @@ from franka_dynamics.codegen.equations import customised_equations, ParameterMod
 from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import Output, write_program
 from franka_dynamics.codegen.recursion import Inputs, inverse_dynamics
-from franka_dynamics.codegen.regrouping import regroup, with_origins_nearest_parent
+from franka_dynamics.codegen.regrouping import regroup_parameters, with_origins_nearest_parent
 
 from .arms import with_rotors
 from ..arms import random_arm
@@ -64,7 +64,7 @@ def with_wrench_on_the_last_link(arm, classical):
     if not classical:
         moved = with_origins_nearest_parent(chain)
         np.testing.assert_array_equal(moved.tip, chain.tip)  # it is that origin still
-        chain = regroup(moved)
+        chain = regroup_parameters(moved)
     q, dq, ddq, force, moment = (
         np.array([graph.variable(f'{array}{i + 1}') for i in range(size)])
         for array, size in (('q', 6), ('dq', 6), ('ddq', 6), ('f', 3), ('m', 3))

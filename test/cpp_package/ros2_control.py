@@ -16,7 +16,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from franka_dynamics.cpp_package.package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package_files
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 from .cpp_core import write
@@ -29,7 +29,7 @@ PROJECT = DRIVE.with_suffix('.cmake')
 
 def built(arm, folder):
     """Build an arm's package, with warnings as errors, and the program that drives it."""
-    write(cpp_package(arm, 'my_arm'), folder / 'my_arm')
+    write(cpp_package_files(arm, 'my_arm'), folder / 'my_arm')
     write(
         {'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT.read_text()}, folder / 'drive'
     )

@@ -15,7 +15,7 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.settings import RECEIVER_PROFILES
-from franka_dynamics.cpp_package.package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package_files
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.parameter_schema import specs
@@ -42,7 +42,7 @@ ROW = "largest difference from the robot's model"
 @functools.cache
 def files():
     """Return the package's texts by their paths."""
-    return cpp_package(ARM, 'my_arm')
+    return cpp_package_files(ARM, 'my_arm')
 
 
 def built(folder):

@@ -27,7 +27,7 @@ from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.controller_test_vectors import controller_test_vectors
-from franka_dynamics.cpp_package.package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package_files
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError
@@ -99,7 +99,7 @@ def core(tmp_path_factory):
             options = ['--arm', name, '--package', 'my_arm', '--output', str(folder)]
             assert main(['codegen', *options]) == 0
             return compiled({}, folder / 'my_arm')
-        return compiled(cpp_package({**ARMS, **OTHERS}[name], 'my_arm'), folder)
+        return compiled(cpp_package_files({**ARMS, **OTHERS}[name], 'my_arm'), folder)
 
     return build
 
@@ -388,7 +388,7 @@ def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
 def test_two_packages_do_not_overwrite_each_others_plugins():
     # A merged workspace installs all libraries into one folder.
     def libraries(name):
-        files = cpp_package(load('fr3'), name)
+        files = cpp_package_files(load('fr3'), name)
         plugins = [text for path, text in files.items() if path.endswith('plugins.xml')]
         found = {ElementTree.fromstring(text).get('path') for text in plugins}
         assert found == set(re.findall(r'OUTPUT_NAME (\w+)', files['CMakeLists.txt']))
@@ -408,7 +408,7 @@ def test_two_packages_do_not_overwrite_each_others_plugins():
 )
 def test_a_package_that_cannot_be_built_is_refused(arm, name, named):
     with refuses(DescriptionError, named):
-        cpp_package(load(arm), name)
+        cpp_package_files(load(arm), name)
 
 
 # The receiver -----------------------------------------------------------------------------------
@@ -517,7 +517,7 @@ def output(program, *words):
 
 @pytest.mark.parametrize('arm', ['fr3', 'fer', 'fr3v2'] if FUZZ else ['fr3'])
 def test_commands_stay_finite_and_within_limit_and_rate_whatever_comes_in(arm, tmp_path):
-    files = cpp_package(ARMS[arm], 'my_arm')
+    files = cpp_package_files(ARMS[arm], 'my_arm')
     program = compiled_program(files, SOURCE, tmp_path, sanitizers='address,undefined')
     feedforward, receiver = output(program, SEED, CYCLES)
     for commands, *wrong in (feedforward, receiver):
@@ -526,7 +526,7 @@ def test_commands_stay_finite_and_within_limit_and_rate_whatever_comes_in(arm, t
 
 
 def test_a_command_read_beside_its_writing_is_whole(tmp_path):
-    files = cpp_package(ARMS['fr3'], 'my_arm')
+    files = cpp_package_files(ARMS['fr3'], 'my_arm')
     program = compiled_program(files, SOURCE, tmp_path, sanitizers='thread')
     ((read, mixed),) = output(program, 'threads', CYCLES)
     assert read > 0 and mixed == 0

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.cpp_package.package import cpp_package
+from franka_dynamics.cpp_package.package import cpp_package_files
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 
@@ -87,7 +87,7 @@ PACKAGES = 'fr3_feedforward', 'fr3_franka_hand_feedforward'
 @cache
 def receiver_file(package):
     """Return the parameter file of the receiver in a generated package."""
-    return cpp_package(load('fr3'), package)['config/receiver.yaml']
+    return cpp_package_files(load('fr3'), package)['config/receiver.yaml']
 
 
 @pytest.fixture
