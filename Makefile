@@ -124,7 +124,7 @@ KERNELS := Nehalem Haswell
 KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/urdf test/test_spatial.py \
 	test/identification/test_base_parameters.py \
 	test/identification/test_direct_method.py \
-	test/identification/test_prior.py test/identification/test_sums.py
+	test/identification/test_prior.py test/identification/test_gram_sums.py
 
 test-kernels: setup
 	@for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
