@@ -27,8 +27,9 @@ class DemoMetrics:
     Results of a demonstration: angles [rad], times [s] and the whole run's effort [N m].
 
     `held` is how long the arm was held, `drift` the largest deviation of any joint from its
-    position at the start of that. `errors` are the tracking errors by the name of the terms that
-    were commanded, those with feedforward last; `desired`, (k, n), is what that motion followed.
+    position at the start of that. `errors` has the tracking errors of each run by the name of
+    its commanded terms; the run with feedforward is the last. `desired`, (k, n), are the desired
+    positions of the run with feedforward.
     """
 
     held: float

@@ -230,8 +230,8 @@ def crosscheck(
     """
     Compare Pinocchio with the Newton-Euler recursion only: frames and torque terms.
 
-    The torque terms are those that `feedforward_node` sends, which compares them whenever it is
-    configured. Arguments, result and errors are those of `compare_formulations`.
+    Only the torque terms that `feedforward_node` commands are compared. The node calls this
+    function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
     """
     names = ('Pinocchio', 'Newton-Euler')
     return _compare(as_description(description), gravity, count, seed, names, _OF_THE_NODE)

@@ -120,8 +120,8 @@ def compare_with_robot(
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
 
-    `state` and `robot` are what `read_robot` returned; q, dq and O_ddP_O of the state are
-    overwritten. `arm` has the hand and payload that should be set on the robot, `bare_arm`
+    `read_robot` returns `state` and `robot`. This function overwrites q, dq and O_ddP_O of
+    `state`. `arm` has the hand and payload that should be set on the robot, `bare_arm`
     neither. The models are compared at `states` random states within the joint limits.
 
     Raises
