@@ -56,7 +56,8 @@ STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
 # int, kill, kill-restart: SIGINT or SIGKILL to the node, and a new node at once; stop-S: SIGSTOP
 # for S seconds; two-nodes: a second node; relay: commands are repeated 50 ms later; rival:
-# another sender of 10 N m on every joint; states: a second publisher repeats the joint states.
+# another sender of 10 N m on every joint, whose first _SENT_BEFORE torques nobody heard; states: a
+# second publisher repeats the joint states.
 EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
 # The receiver's states by the sentences of its log.
 STATES = {sentence: state.value for state, sentence in STATE_TEXTS.items()}
@@ -64,6 +65,8 @@ ANY = '|'.join(sorted(map(re.escape, STATES), key=len, reverse=True))
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
 _AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]
 _TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S, _SHORTLY_S = 60.0, 1.5, 2.5, 0.3, 0.1
+_SENT_BEFORE = 20_000  # more than the feedforward node sends, by sequence numbers
+_RIVAL_TORQUE = Float64MultiArray(data=[10.0] * FER.n)
 
 
 class Result(NamedTuple):
@@ -97,6 +100,7 @@ class Bench:
         self.node = rclpy.create_node('bench', context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self.rival: Any = None  # a publisher of torques that was there before the arm
 
     def start(self, name: str, module: str, names: Mapping[str, str], **parameters) -> None:
         """Start a node; NAME.log gets the node's output."""
@@ -160,6 +164,10 @@ def run(event: str, target: str, folder: Path) -> Result:
     """Let a node move an arm, let an event happen, and judge every simulation step."""
     steps, bench = folder / 'steps.bin', Bench(folder)
     try:
+        if event == 'rival':
+            bench.rival = bench.node.create_publisher(Float64MultiArray, COMMAND_TOPIC, 1)
+            for _ in range(_SENT_BEFORE):
+                bench.rival.publish(_RIVAL_TORQUE)
         bench.start(
             'simulator',
             'simulator_node',
@@ -223,7 +231,7 @@ def speak(bench: Bench, event: str) -> float:
     kind, topic = (
         (JointState, 'joint_states') if event == 'states' else (Float64MultiArray, COMMAND_TOPIC)
     )
-    publisher, spoken = bench.node.create_publisher(kind, topic, 1), list[float]()
+    publisher, spoken = bench.rival or bench.node.create_publisher(kind, topic, 1), list[float]()
     bench.until(lambda: publisher.get_subscription_count() > 0, 'a listener')
 
     def publish(message: JointState | Float64MultiArray) -> None:
@@ -233,7 +241,7 @@ def speak(bench: Bench, event: str) -> float:
     if event == 'rival':
         # The rival sends only briefly: once the node has stopped, the receiver would follow the
         # rival.
-        bench.spin(_SHORTLY_S, lambda: publish(Float64MultiArray(data=[10.0] * FER.n)))
+        bench.spin(_SHORTLY_S, lambda: publish(_RIVAL_TORQUE))
         return spoken[0]
     delay = 0.05 if event == 'relay' else 0.0
     heard, repeated = deque[tuple[float, Any]](), set[bytes]()

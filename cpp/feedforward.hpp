@@ -256,7 +256,8 @@ public:
     double elapsed, const Vector * q, const Vector * dq, const Reference * given,
     Vector & tau) noexcept
   {
-    const double seconds = elapsed > 0.0 ? std::min(elapsed, kLongestCycle) : 0.0;
+    // After kMaxBrakingTimeS a braked arm counts as held, and a ramp is over.
+    const double seconds = elapsed > 0.0 ? std::min(elapsed, kMaxBrakingTimeS) : 0.0;
     clock_ += seconds;
     const bool finite = q && dq && all_finite(*q) && all_finite(*dq);
     const bool usable = finite && possible(*q, *dq);
@@ -309,8 +310,6 @@ public:
   }
 
 private:
-  static constexpr double kLongestCycle = 1.0;  // [s]
-
   static bool possible(const Vector & q, const Vector & dq) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -483,20 +482,16 @@ private:
     law_.terms.gravity_to_command(q_, tau);
     law_.terms.coriolis(q_, dq_, coriolis);
     add(tau, coriolis);
-    if (brake_.driven() && holds()) {
+    add(tau, slowing);
+    if (brake_.driven()) {
       fail("something drives the arm: it gets faster in spite of braking", true);
       tau = goal_;
-      return;
-    }
-    if (!holds() && (brake_.at_rest() || brake_.driven())) {
-      goal_ = tau = Vector{};
-      state_ = State::stopped;
-      return;
-    }
-    if (brake_.at_rest()) {
+    } else if (brake_.at_rest() && holds()) {
       state_ = State::holding;
+    } else if (brake_.at_rest()) {
+      state_ = State::stopped;
+      goal_ = tau = Vector{};
     }
-    add(tau, slowing);
   }
 
   Law law_{}, before_{};

@@ -152,7 +152,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
             ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
             ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
-            ('sequence numbers more than {} apart', (receiver.MAX_SEQUENCE_NUMBER_STEP,)),
+            (
+                'reaches within the time-out ({})',
+                (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,),
+            ),
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
         ],
         'docs/reference/topics.md': [

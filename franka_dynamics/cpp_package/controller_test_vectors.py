@@ -44,7 +44,7 @@ _AMPLITUDE, _SHARE = 0.05, 0.2  # of a joint's motion: [rad], at most this share
 # it is followed, and states are lost during the ramp of that change.
 _MOVES, _CHANGES, _LOST = 230, 280, 330
 # Cycle of the receiver's script from which faults follow each other, and when senders end them.
-_FAULTS, _AFTER_FAULTS = 600, (*range(5), *range(95, 100), *range(190, 195))
+_FAULTS, _AFTER_FAULTS = 740, (*range(5), *range(95, 100), *range(190, 195))
 _REST_S = 0.05  # the arm rests until the first torque, before which nothing is written
 _DIGITS = 9  # decimals of the scripted states, which keeps files small
 _INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
@@ -203,7 +203,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         elif k < 420:  # braked, slower than the brake would do it
             dq = speed * math.exp(-max(0.0, k - 150) / 40.0)
         elif k < _FAULTS:  # driven
-            dq = 0.02 * speed * math.exp((k - 420) / 30.0)
+            dq = 0.2 * speed * math.exp((k - 420) / 80.0)
         else:
             dq = most * (_FAULTS + 275 <= k < _FAULTS + 300)
         q, dq = np.round(q + _PERIOD_S * dq, _DIGITS), np.round(dq, _DIGITS)
