@@ -191,7 +191,25 @@ class StartRefusedError(FrankaDynamicsError):
 
 
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
-    """A reference trajectory is malformed, or the arm cannot or must not follow it."""
+    """
+    A reference trajectory is malformed, or the arm cannot or must not follow it.
+
+    `code` is the error code of control_msgs/FollowJointTrajectory.
+    """
+
+    code = -1  # INVALID_GOAL
+
+
+class JointsRefusedError(ReferenceRefusedError):
+    """A reference lacks a joint of the arm, names one twice, or moves others."""
+
+    code = -2  # INVALID_JOINTS
+
+
+class LateReferenceError(ReferenceRefusedError):
+    """A reference starts too long before the latest joint state."""
+
+    code = -3  # OLD_HEADER_TIMESTAMP
 
 
 class LimitExceededError(ReferenceRefusedError):

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
+import itertools
 import logging
 import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S
-from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, require_on_time, TrajectoryPoints
+from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require_on_time
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
@@ -39,9 +40,9 @@ _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are
 _MIN_DOUBTFUL_GAP_S = 10.0
 _MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
+_AWAY = 'The reference starts where the arm is not desired'
 # How to correct a motion that begins too far away.
 MOVE_THERE_FIRST = 'give the first point a time by which the arm can move there'
-_AWAY = 'The set-point is where the arm is not desired'
 
 _LOG = logging.getLogger(__name__)
 
@@ -101,7 +102,8 @@ class Reference:
         self._arm, self.motion = arm, motion
         self.events: deque[ReferenceEvent] = deque(maxlen=_MAX_EVENTS)
         self.counts = dict.fromkeys(ReferenceState, 0)
-        self._numbers, self._doubted = 0, False  # references; whether their times were doubted
+        self._numbers = itertools.count(1)  # of the references to come
+        self._doubted = False  # whether times of points were doubted
         self._stamp: float | None = None  # of the latest joint state
         self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
         self._stream: list[_Point] = []
@@ -191,8 +193,10 @@ class Reference:
 
         """
         points = checked_points(self._arm, q, times, dq, ddq, start)
-        single = times is None
-        self._warn_of_milliseconds(points.times)
+        start, single = points.start, times is None
+        plan = self._plan_trajectory
+        if single:
+            plan = self._plan_stream if dq is None else self._plan_setpoint
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
@@ -203,21 +207,17 @@ class Reference:
                     )
                 require_on_time(start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
                 present = before or _resting(measured_q, stamp)
-                at_once = (start or 0.0) <= stamp + MAX_LATENESS_S
-                if measured_q is not None and at_once and len(points.q):
+                if (
+                    measured_q is not None
+                    and (start or 0.0) <= stamp + MAX_LATENESS_S
+                    and points.q.size
+                ):
                     desired = present.at(stamp).q
                     self._require_near(
                         measured_q, desired, 'The arm stands where it is not desired'
                     )
-                stream: list[_Point] = []
                 try:
-                    if not single:
-                        planned = self._trajectory_motion(points, present, stamp + lead)
-                    elif dq is not None:
-                        planned = self._setpoint_motion(points, present, stamp)
-                    else:
-                        stream = _continued(self._stream, stamp, points.q)
-                        planned = self._stream_motion(stream, present, stamp, lead)
+                    planned, stream = plan(points, present, stamp, lead)
                 except LimitExceededError as error:
                     begin = stamp if single else stamp + lead
                     since = present.zero + error.time - (begin if start is None else start)
@@ -226,7 +226,7 @@ class Reference:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     # A set-point with velocity begins at its stamp, however late.
-                    if (single and not stream) or (self._stamp or stamp) <= planned.begin:
+                    if (self._stamp or stamp) <= planned.begin or (single and not stream):
                         self._stream = stream
                         self._begin(planned, present, goal_id, single)
                         return planned
@@ -235,26 +235,15 @@ class Reference:
             'machine is too busy, or the points are too many.'
         )
 
-    def record_interrupted(
-        self, planned: Trajectory, stamp: float, reason: str, goal_id: str = ''
-    ) -> None:
-        """Add the events ACCEPTED and INTERRUPTED of a planned motion that is never followed."""
-        with self._lock:
-            one = self._new_event(goal_id, planned.begin, planned.end, planned.positions[-1])
-            self._add_event(one, ReferenceState.ACCEPTED, stamp)
-            self._add_event(one, ReferenceState.INTERRUPTED, stamp, reason)
-
     def refuse(self, stamp: float, reason: str, goal_id: str = '') -> None:
         """Add the event REFUSED of a reference."""
         with self._lock:
-            self._add_event(
-                self._new_event(goal_id, stamp, stamp, None), ReferenceState.REFUSED, stamp, reason
-            )
+            one = ReferenceEvent(next(self._numbers), goal_id, stamp, stamp, None)
+            self._add_event(one, ReferenceState.REFUSED, stamp, reason)
 
     # Planning ----------------------------------------------------------------------------------
-    def _warn_of_milliseconds(self, times: Array | None) -> None:
-        gaps = np.diff([] if times is None else times)
-        slow = self.active and len(gaps) and gaps.min() >= _MIN_DOUBTFUL_GAP_S
+    def _warn_of_milliseconds(self, times: Array) -> None:
+        slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
         if slow and not self._doubted:
             self._doubted = True
             _LOG.warning(
@@ -275,50 +264,53 @@ class Reference:
                 f'{MOVE_THERE_FIRST}.'
             )
 
-    # Each motion has the time zero of the present one; `stamp` is that of the latest joint state.
-    def _setpoint_motion(
-        self, points: TrajectoryPoints, present: Trajectory, stamp: float
-    ) -> Trajectory:
-        """Return the motion to a set-point with velocity, which is followed as it is."""
-        q, _, dq, ddq, _ = points
+    # Each returns a motion, with the time zero of the present one, and the stream that it
+    # continues. `stamp` is that of the latest joint state.
+    def _plan_setpoint(
+        self, points: Points, present: Trajectory, stamp: float, lead: float
+    ) -> tuple[Trajectory, list[_Point]]:
+        """Plan the motion to a set-point with velocity, which is followed as it is."""
+        q, dq, ddq = points.q, points.dq, points.ddq
         self._require_near(q, present.at(stamp).q, _AWAY)
         state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
         motion = Trajectory(np.array([stamp - present.zero]), state, present.zero)
-        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S))
+        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S)), []
 
-    def _stream_motion(
-        self, stream: list[_Point], present: Trajectory, stamp: float, lead: float
-    ) -> Trajectory:
-        """Return a smooth motion through the last points of a stream."""
-        now, (due, q) = stamp - present.zero, _grouped(stream)
+    def _plan_stream(
+        self, points: Points, present: Trajectory, stamp: float, lead: float
+    ) -> tuple[Trajectory, list[_Point]]:
+        """Plan a smooth motion through the last points of a stream and one more."""
+        stream, now = _continued(self._stream, stamp, points.q), stamp - present.zero
         if len(stream) == 1:
-            self._require_near(q[0], present.at(stamp).q, _AWAY)
+            self._require_near(points.q, present.at(stamp).q, _AWAY)
+        due, q = _grouped(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + due
-        return through_points(self._arm, present, now + lead, due, q, True)
+        return through_points(self._arm, present, now + lead, due, q, True), stream
 
-    def _trajectory_motion(
-        self, points: TrajectoryPoints, present: Trajectory, begin: float
-    ) -> Trajectory:
-        """Return the motion through points; without points the present motion is braked."""
+    def _plan_trajectory(
+        self, points: Points, present: Trajectory, stamp: float, lead: float
+    ) -> tuple[Trajectory, list[_Point]]:
+        """Plan the motion through points; without points the present motion is braked."""
         (q, times, dq, ddq, start), arm, zero = points, self._arm, present.zero
-        begin, starts = begin - zero, (begin if start is None else start) - zero
-        if times is None or not len(times):
+        begin = stamp + lead - zero
+        if not len(times):
             moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
-            return moving.braked(arm)
+            return moving.braked(arm), []
+        self._warn_of_milliseconds(times)
+        starts = begin if start is None else start - zero
         times, begin = starts + times, max(begin, starts)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in q.T])
-            desired = present.at_times(first)[0]
-            self._require_near(near, desired, 'The reference starts where the arm is not desired')
+            self._require_near(near, present.at_times(first)[0], _AWAY)
         if dq is None:
-            return through_points(arm, present, begin, times, q, False)
+            return through_points(arm, present, begin, times, q, False), []
         if ddq is None:
             ddq = np.asarray(np.gradient(dq, times, axis=0)) if len(times) > 1 else 0.0 * dq
             ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
         motion = Trajectory(times, np.stack((q, dq, ddq), axis=1), zero)
-        return motion.braked(arm).blended_from(arm, present, begin)
+        return motion.braked(arm).blended_from(arm, present, begin), []
 
     # What becomes of each motion ---------------------------------------------------------------
 
@@ -337,7 +329,7 @@ class Reference:
             if last.begin < planned.begin:
                 break
             self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, stamp, _REPLACED)
-        one = self._new_event(goal_id, planned.begin, end, goal, streamed)
+        one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
         self._followed.append(self._add_event(one, ReferenceState.ACCEPTED, stamp))
 
     def _report(self, stamp: float) -> None:
@@ -354,10 +346,6 @@ class Reference:
                 self._add_event(one, ReferenceState.FINISHED, stamp)
             else:
                 self._add_event(one, ReferenceState.INTERRUPTED, stamp, _REPLACED)
-
-    def _new_event(self, *fields: Any) -> ReferenceEvent:
-        self._numbers += 1
-        return ReferenceEvent(self._numbers, *fields)
 
     def _add_event(
         self, one: ReferenceEvent, state: ReferenceState, stamp: float, reason: str = ''

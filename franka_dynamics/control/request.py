@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arm import ArmDescription
 from ..arrays import as_array
-from ..errors import listed, ReferenceRefusedError
+from ..errors import JointsRefusedError, LateReferenceError, listed, ReferenceRefusedError
 from ..typing import Array
 
 # Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
@@ -54,7 +54,7 @@ class TrajectoryRequest:
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
         With `allow_setpoint`, a single point at time zero is a set-point, without `times`.
-        Raises ReferenceRefusedError as `require_joints`.
+        Raises JointsRefusedError as `require_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
@@ -72,13 +72,13 @@ class TrajectoryRequest:
 
     def require_joints(self, arm: ArmDescription) -> None:
         """
-        Raise ReferenceRefusedError unless the request names each of the arm's joints once.
+        Raise JointsRefusedError unless the request names each of the arm's joints once.
 
         Other joints may be named, too, but must hold still, because nobody would move them.
         """
         given = self.joint_names
         if not {*arm.joint_names} <= {*given} or len({*given}) < len(given):
-            raise ReferenceRefusedError(
+            raise JointsRefusedError(
                 f'The reference must name each of the joints {", ".join(arm.joint_names)} once, '
                 f'in any order; it names {listed(given) or "none"}.'
             )
@@ -87,17 +87,17 @@ class TrajectoryRequest:
             still &= (np.abs(self.velocities) <= MAX_EXTRA_JOINT_MOTION_RAD).all(axis=0)
         moving = [name for name in self.extra_joints(arm) if not still[given.index(name)]]
         if moving:
-            raise ReferenceRefusedError(
+            raise JointsRefusedError(
                 f'The reference moves {listed(moving)}, which the arm does not have; send that '
                 'motion to the controller of these joints, and leave it out here.'
             )
 
 
-class TrajectoryPoints(NamedTuple):
-    """Checked points of a trajectory, or a set-point, as arrays for `Reference.follow`."""
+class Points(NamedTuple):
+    """Checked arguments of `Reference.follow`; a set-point has no times, (0,)."""
 
     q: Array
-    times: Array | None
+    times: Array
     dq: Array | None
     ddq: Array | None
     start: float | None
@@ -107,7 +107,8 @@ def require_on_time(start: float | None, stamp: float, max_lead: float) -> None:
     """Raise ReferenceRefusedError unless a start [s] is near enough to a joint state's stamp."""
     late = 0.0 if start is None else stamp - start
     if not -max_lead <= late <= MAX_LATENESS_S:
-        raise ReferenceRefusedError(
+        kind = LateReferenceError if late > 0.0 else ReferenceRefusedError
+        raise kind(
             f'The reference starts {abs(late):.3g} s '
             f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out to '
             'begin on arrival, or give it by the clock of the joint states.'
@@ -115,31 +116,26 @@ def require_on_time(start: float | None, stamp: float, max_lead: float) -> None:
 
 
 def checked_points(
-    arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: float | None
-) -> TrajectoryPoints:
-    """Return points as float arrays; raise ReferenceRefusedError if they are unusable."""
+    arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any
+) -> Points:
+    """Return the arguments of `Reference.follow` as floats, or raise ReferenceRefusedError."""
 
-    def array(name: str, rows: Any, shape: tuple[int | None, ...]) -> Any:
-        what = f"The reference's {name}"
-        return None if rows is None else as_array(rows, shape, what, ReferenceRefusedError)
+    def array(name: str, rows: Any, *shape: int | None) -> Array:
+        return as_array(rows, shape, f"The reference's {name}", ReferenceRefusedError)
 
-    if q is None:
-        raise ReferenceRefusedError('The reference has no positions.')
-    start = None if start is None else float(array('start', start, ()))
-    times = array('times', times, (None,))
     if times is None and np.ndim(q) == 2:
         raise ReferenceRefusedError(
             f'The reference has {len(q)} points without times; give each its time in seconds.'
         )
-    shape = (arm.n,) if times is None else (len(times), arm.n)
-    names = 'positions', 'velocities', 'accelerations'
-    q, dq, ddq = (array(name, rows, shape) for name, rows in zip(names, (q, dq, ddq)))
     if ddq is not None and dq is None:
         raise ReferenceRefusedError(
             'The reference has accelerations but no velocities; a quintic needs both.'
         )
-    if times is not None and len(times):
-        require_count(len(times))
+    shape: tuple[int, ...] = (arm.n,)
+    if times is not None:
+        times = array('times', times, None)
+        shape = len(times), arm.n
+        require_count(len(times), 0)
         wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
         if wrong.any():
             point = int(wrong.argmax())
@@ -147,12 +143,18 @@ def checked_points(
                 f"The reference's times must increase from point to point and not be negative; "
                 f'point {point + 1} has {times[point]:.6g} s.'
             )
-    return TrajectoryPoints(q, times, dq, ddq, start)
+    return Points(
+        array('positions', q, *shape),
+        np.zeros(0) if times is None else times,
+        None if dq is None else array('velocities', dq, *shape),
+        None if ddq is None else array('accelerations', ddq, *shape),
+        None if start is None else float(array('start', start)),
+    )
 
 
-def require_count(points: int) -> None:
-    """Raise ReferenceRefusedError for a reference without points or with more than MAX_POINTS."""
-    if not 1 <= points <= MAX_POINTS:
+def require_count(points: int, least: int = 1) -> None:
+    """Raise ReferenceRefusedError for fewer points than the least or more than MAX_POINTS."""
+    if not least <= points <= MAX_POINTS:
         raise ReferenceRefusedError(
             f'The reference has {points or "no"} points; send between one and {MAX_POINTS}.'
         )

@@ -3,21 +3,16 @@
 """
 Adds feedforward torques to the goal of a trajectory controller.
 
-`Reference` checks a goal by its rules, `ControlLaw.with_efforts` computes the torques. The error
-codes are those of control_msgs/FollowJointTrajectory.
+`Reference` checks a goal by its rules, `ControlLaw.with_efforts` computes the torques.
 """
 
 from __future__ import annotations
 
 from .control_law import ControlLaw
 from .reference import Reference
-from .request import MAX_LATENESS_S, TrajectoryRequest
+from .request import TrajectoryRequest
 from .trajectory import Trajectory
-from ..arm import ArmDescription
-from ..errors import ReferenceRefusedError
 from ..typing import Array
-
-INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
 
 
 def goal_with_efforts(
@@ -45,13 +40,3 @@ def goal_with_efforts(
     points = request.follow_arguments(law.description, allow_setpoint=False)
     motion = reference.follow(**points, measured_q=q)
     return *law.with_efforts(motion), 0.0 if request.start is None else motion.begin
-
-
-def refusal_code(request: TrajectoryRequest, description: ArmDescription, stamp: float) -> int:
-    """Return the FollowJointTrajectory error code of a request refused at time `stamp` [s]."""
-    try:
-        request.require_joints(description)
-    except ReferenceRefusedError:
-        return INVALID_JOINTS
-    late = request.start is not None and request.start < stamp - MAX_LATENESS_S
-    return OLD_HEADER_TIMESTAMP if late else INVALID_GOAL

@@ -19,7 +19,6 @@ from .messages import deserialize, motion_message, parse_reference, PUBLISHER_QO
 from .parameter_tables import live_table, settings_from, table
 from .parameters import check_changes, values
 from ..control.feedforward import Feedforward
-from ..control.reference import Reference
 from ..control.trajectory import Trajectory
 from ..errors import (
     FrankaDynamicsError,
@@ -148,9 +147,7 @@ def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> T
     slow = controller.states.period * controller.limits.min_input_rate > 1.0
     if not slow or latest is None or arguments.get('times') is None:
         return controller.follow(**arguments, goal_id=mark)
-    beside = Reference(controller.description)
-    beside.at(latest.stamp)
-    planned = beside.follow(**arguments, measured_q=latest.q)
+    planned = controller.reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
     reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
-    controller.reference.record_interrupted(planned, latest.stamp, reason, mark)
+    controller.reference.clear(latest.stamp, reason)
     return planned

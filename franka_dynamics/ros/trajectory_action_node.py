@@ -31,7 +31,7 @@ from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import goal_with_efforts, INVALID_GOAL, refusal_code
+from ..control.trajectory_goal import goal_with_efforts
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
@@ -44,14 +44,6 @@ NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
 _SPIN_TIMEOUT_S = 0.1  # longest time between two looks of a waiting goal [s]
 _RESULT_DELIVERY_S = 0.5  # time to send the results of goals before the process ends [s]
-
-
-class _RefusedError(FrankaDynamicsError):
-    """The reason why a goal is not followed, with the error code of its result."""
-
-    def __init__(self, sentence: str, code: int = INVALID_GOAL) -> None:
-        super().__init__(sentence)
-        self.code = code
 
 
 class _Turn:
@@ -110,7 +102,7 @@ class TrajectoryActionNode(Node):
         except FrankaDynamicsError as error:
             self.get_logger().warning(f'a goal was aborted: {error}')
             handle.abort()
-            code = getattr(error, 'code', INVALID_GOAL)
+            code = getattr(error, 'code', ReferenceRefusedError.code)
             return self._type.Result(error_code=code, error_string=str(error))
         finally:
             self.under_way -= 1
@@ -130,7 +122,7 @@ class TrajectoryActionNode(Node):
         give_up = time.monotonic() + self._wait
         while not self._client.server_is_ready():
             if time.monotonic() > give_up:
-                raise _RefusedError(
+                raise ReferenceRefusedError(
                     f'Nobody serves {self._controller_action}; load and activate the '
                     'joint_trajectory_controller, or set controller_action.'
                 )
@@ -143,7 +135,9 @@ class TrajectoryActionNode(Node):
 
         theirs = await self._watched(self._client.send_goal_async(goal, pass_feedback))
         if not theirs.accepted:
-            raise _RefusedError(f'{self._controller_action} rejected the goal; its log says why.')
+            raise ReferenceRefusedError(
+                f'{self._controller_action} rejected the goal; its log says why.'
+            )
         return motion, theirs
 
     async def _end_of(self, handle: Any, theirs: Any) -> Any:
@@ -162,7 +156,7 @@ class TrajectoryActionNode(Node):
         """
         Return the controller's answer, and call `meanwhile` while waiting for it.
 
-        Raises _RefusedError if its action server is gone for longer than the parameter `wait`.
+        Raises ReferenceRefusedError if its action server is gone for longer than `wait`.
         """
         seen = time.monotonic()
         while not future.done():
@@ -170,7 +164,7 @@ class TrajectoryActionNode(Node):
             if self._client.server_is_ready():
                 seen = time.monotonic()
             elif time.monotonic() - seen > self._wait:
-                raise _RefusedError(
+                raise ReferenceRefusedError(
                     f'{self._controller_action} is gone; how the motion ended is unknown.'
                 )
             await _Turn()
@@ -184,11 +178,7 @@ class TrajectoryActionNode(Node):
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )
-        try:
-            motion, effort, start = goal_with_efforts(request, law, stamp, q, self._followed)
-        except ReferenceRefusedError as error:
-            code = refusal_code(request, self._description, stamp)
-            raise _RefusedError(str(error), code) from error
+        motion, effort, start = goal_with_efforts(request, law, stamp, q, self._followed)
         return motion, motion_message(self._description.joint_names, motion, effort, start)
 
     async def _state(self) -> tuple[float, Array]:
@@ -219,7 +209,7 @@ class TrajectoryActionNode(Node):
                         return reading.stamp, reading.position
                     problem = 'The joint state holds a position that is not finite.'
                 await _Turn()
-            raise _RefusedError(problem)
+            raise ReferenceRefusedError(problem)
         finally:
             self.destroy_subscription(subscription)
 
