@@ -92,7 +92,7 @@ def check(spec: ParameterSpec, value: Any) -> None:
         If the value is not allowed; the message names parameter, value and allowed values.
 
     """
-    if spec.choices and value not in spec.choices:
+    if spec.choices and not (isinstance(value, str) and value in spec.choices):
         raise SettingsError(
             f'{spec.name} is {shortened(repr(value))}; the choices are '
             f'{", ".join(map(repr, spec.choices))}.'

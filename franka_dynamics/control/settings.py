@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,13 @@ class ReceiverProfile:
     rotor_inertia: float = 0.0
 
 
-_PROFILES = (
-    ReceiverProfile('fci', True, True, rotor_inertia=0.05),
-    ReceiverProfile('franka_gazebo', True, False),
-    ReceiverProfile('gz_ros2_control', False, False),
-    ReceiverProfile('mujoco', False, False, rotor_inertia=0.05),
-)
-RECEIVER_PROFILES = {profile.name: profile for profile in _PROFILES}
+RECEIVER_PROFILES = {
+    'fci': ReceiverProfile('fci', True, True, rotor_inertia=0.05),
+    'franka_gazebo': ReceiverProfile('franka_gazebo', True, False),
+    'gz_ros2_control': ReceiverProfile('gz_ros2_control', False, False),
+    'mujoco': ReceiverProfile('mujoco', False, False, rotor_inertia=0.05),
+}
 DEFAULT_TARGET = 'fci'
-
 
 # Largest gravity component: any planet an arm stands on, with a margin for a moving base.
 MAX_GRAVITY_M_S2 = 30.0
@@ -54,9 +53,6 @@ MAX_GRAVITY_M_S2 = 30.0
 MIN_EARTH_GRAVITY_M_S2 = 9.7
 MAX_EARTH_GRAVITY_M_S2 = 9.9
 MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
-# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]; it also keeps every torque
-# far from overflow.
-_MAX_GAIN = 1e4
 # Largest kp and kd relative to the torque limit [1/rad, s/rad]. With the largest gains, a tracking
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
@@ -64,22 +60,21 @@ _MAX_GAIN = 1e4
 MAX_KP_RATIO = 25.0
 MAX_KD_RATIO = 3.0
 _PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
-
-
-# Largest angle between gravity_vector and the gravity that the mount of a URDF implies.
+# Largest angle between gravity_vector and the gravity that a tilted mount implies.
 _MAX_DIRECTION_ERROR_RAD = 5e-3
 
 
+def mount_rotation(description: ArmDescription) -> Array:
+    """Return the rotation of the base, in which gravity_vector is given, in {S}, (3, 3)."""
+    # Frame {0} of a URDF is a choice of the import.
+    pose = description.mount if description.link_names else description.base
+    return np.asarray(pose[:3, :3])
+
+
 def is_base_tilted(description: ArmDescription) -> bool:
-    """Return whether the URDF of an arm mounts the arm tilted."""
-    return bool(np.abs(description.mount[2, :3] - [0.0, 0.0, 1.0]).max() > MIN_ROTATION_RAD)
-
-
-def _base_on_mount(description: ArmDescription) -> Array:
-    """Return the rotation of frame {0} against the mount, (3, 3); the unit matrix for a URDF."""
-    if description.link_names:
-        return np.eye(3)  # frame {0} of a URDF is a choice of the import
-    return np.asarray(description.base[:3, :3])
+    """Return whether the URDF, or the arm file's `base`, mounts the arm tilted."""
+    tilt = mount_rotation(description)[2] - [0.0, 0.0, 1.0]
+    return bool(np.abs(tilt).max() > MIN_ROTATION_RAD)
 
 
 @dataclass(frozen=True)
@@ -128,10 +123,6 @@ class Settings:
             raise SettingsError(
                 f'terms must be fd.Terms(...), got {shortened(repr(self.terms), 80)}.'
             )
-        switches = {'payload_known_to_robot': self.payload_known_to_robot, **vars(self.terms)}
-        for name, value in switches.items():
-            if not isinstance(value, (bool, np.bool_)):
-                raise SettingsError(f'{name} must be True or False; got {value!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
         numbers = payload_array(given) if isinstance(given, LinkInertia) else given
         numbers = as_array(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
@@ -142,9 +133,6 @@ class Settings:
     @property
     def profile(self) -> ReceiverProfile:
         """The profile of the target, which is the receiver of the torques."""
-        if not isinstance(self.target, str) or self.target not in RECEIVER_PROFILES:
-            choices = ', '.join(RECEIVER_PROFILES)
-            raise SettingsError(f'There is no target {self.target!r}; the choices are {choices}.')
         return RECEIVER_PROFILES[self.target]
 
     def gains(self, n: int) -> tuple[Array, Array]:
@@ -165,85 +153,67 @@ class Settings:
         """
         Return the true gravity in the space frame {S}, shape (3,) [m/s^2].
 
-        A URDF that mounts the arm tilted says where down is, and `gravity_vector` in the base
-        frame is not needed; if it is given, it must say the same.
-
-        Raises
-        ------
-        SettingsError
-            If gravity_vector has another direction than the URDF's mount.
-
+        A tilted mount says where down is, and `gravity_vector` in the base frame is not needed; if
+        it is given, it must say the same. Raises SettingsError if it does not.
         """
         given = as_array(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
-        mount = description.mount[:3, :3]
-        if not is_base_tilted(description):
-            return mount @ given
-        if tuple(self.gravity_vector) == GRAVITY:
+        mount, tilted = mount_rotation(description), is_base_tilted(description)
+        if tilted and tuple(self.gravity_vector) == GRAVITY:
             return given
-        turned = mount @ given
-        if (
-            np.linalg.norm(turned[:2]) > _MAX_DIRECTION_ERROR_RAD * np.linalg.norm(given)
-            or turned[2] > 0.0
-        ):
-            down = (mount.T @ GRAVITY).round(4) + 0.0
+        gravity = mount @ given
+        sideways = np.linalg.norm(gravity[:2]) > _MAX_DIRECTION_ERROR_RAD * np.linalg.norm(given)
+        if tilted and (sideways or gravity[2] > 0.0):
             raise SettingsError(
-                f'gravity_vector is {given.tolist()}, and the URDF {description.file} mounts the '
-                f'arm so that gravity is {down.tolist()} m/s^2 in its base frame, if its root is '
-                'level. Leave gravity_vector out, or correct the mount.'
+                f'gravity_vector is {given.tolist()}, and {description.file} mounts the arm so '
+                f'that gravity is {((mount.T @ GRAVITY).round(4) + 0.0).tolist()} m/s^2 in its '
+                'base frame, if its root is level. Leave gravity_vector out, or correct the mount.'
             )
-        return turned
+        return gravity
 
     def gravity_assumed_by_receiver(self, description: ArmDescription) -> Array:
         """Return the gravity in {S} that the receiver compensates, if any, (3,) [m/s^2]."""
         if self.mount_tilt_compensated_by == 'robot':
             return self.gravity_in_space(description)
-        return np.asarray(description.mount[:3, :3] @ GRAVITY)
+        return mount_rotation(description) @ GRAVITY
 
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
+        for spec in (*specs('torque'), *specs('motion')):
+            value = attrgetter(spec.name)(self)
+            if spec.kind == 'bool' and not isinstance(value, (bool, np.bool_)):
+                raise SettingsError(f'{spec.name} must be True or False; got {value!r:.80}.')
+            if spec.kind == 'double':
+                value = float(as_array(value, (), spec.name, SettingsError))
+            check(spec, value)
         profile, name = self.profile, description.file or description.name
         try:
             description.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:
             raise SettingsError(str(error)) from error
-        gravity = as_array(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
+        self.gravity_in_space(description)
+        gravity = np.asarray(self.gravity_vector)
         low, high = MIN_EARTH_GRAVITY_M_S2, MAX_EARTH_GRAVITY_M_S2
         off_earth = profile.receiver_adds_gravity and not low <= np.linalg.norm(gravity) <= high
         if off_earth or np.abs(gravity).max() > MAX_GRAVITY_M_S2:
             raise SettingsError(
-                f'gravity_vector is {gravity.tolist()}, of length {np.linalg.norm(gravity):.4g}; '
-                f'it must be gravity in the base frame, such as {list(GRAVITY)}: each at most '
-                f'{MAX_GRAVITY_M_S2} m/s^2, and of length {low} to {high} m/s^2 for a target '
-                'that compensates gravity itself, as fci does.'
+                f'gravity_vector is {gravity.tolist()}, of length '
+                f'{np.linalg.norm(gravity):.4g}; it must be gravity in the base frame, such as '
+                f'{list(GRAVITY)}: each at most {MAX_GRAVITY_M_S2} m/s^2, and of length {low} to '
+                f'{high} m/s^2 for a target that compensates gravity itself, as fci does.'
             )
-        self.gravity_in_space(description)
-        default = tuple(self.gravity_vector) == GRAVITY
         if self.mount_tilt_compensated_by and not profile.receiver_adds_gravity:
             raise SettingsError(
                 f'mount_tilt_compensated_by is {self.mount_tilt_compensated_by}, but the target '
                 f'{self.target} compensates no gravity: leave it empty.'
             )
-        if is_base_tilted(description) and profile.receiver_adds_gravity and default:
-            if not self.mount_tilt_compensated_by:
-                raise SettingsError(
-                    f'the URDF {description.file} mounts the arm tilted, and the target '
-                    f'{self.target} compensates gravity for the mounting set in Desk: set '
-                    'mount_tilt_compensated_by to robot if this tilt is set there, or to node '
-                    'if Desk says upright.'
-                )
-        off = np.abs(_base_on_mount(description) - np.eye(3)) > MIN_ROTATION_RAD
-        if (off[2].any() and profile.receiver_adds_gravity) or (off.any() and gravity[:2].any()):
-            # The model takes the gravity vector in the space frame, the robot in the base frame.
+        unsaid = profile.receiver_adds_gravity and not self.mount_tilt_compensated_by
+        if unsaid and is_base_tilted(description) and tuple(self.gravity_vector) == GRAVITY:
             raise SettingsError(
-                f'the arm file {name} rotates the base, and then gravity_vector '
-                f'{gravity.tolist()} with target {self.target} cannot be used. Leave the base '
-                'unrotated in the file, and set gravity_vector to gravity in the base frame.'
+                f'{name} mounts the arm tilted, and the target {self.target} compensates gravity '
+                'for the mounting set in Desk: set mount_tilt_compensated_by to robot if this '
+                'tilt is set there, or to node if Desk says upright.'
             )
         self._require_gains(description)
-        for spec in (*specs('torque'), *specs('motion')):
-            if spec.kind == 'double':
-                value = as_array(getattr(self, spec.name), (), spec.name, SettingsError)
-                check(spec, float(value))
         if self.terms.friction and description.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {name} has no friction model; add one to the arm file '
@@ -260,7 +230,7 @@ class Settings:
         effort, names = description.limit('effort'), description.joint_names
         shares = MAX_KP_RATIO, MAX_KD_RATIO
         for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
-            most = np.where(np.isfinite(effort), share * effort, _MAX_GAIN)
+            most = share * effort
             for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:
                 raise SettingsError(
                     f'{name} must be within 0 and {most[joint]:g} at {names[joint]} ({share:g} '

@@ -129,7 +129,7 @@ def _who_compensates_the_mount(controller: Feedforward) -> str:
     """Return a sentence on what the node commands for the tilted mount of a URDF."""
     settings = controller.settings
     if not settings.profile.receiver_adds_gravity:
-        return "gravity follows from the URDF's mount; this node commands all of it."
+        return 'gravity follows from the mount; this node commands all of it.'
     if settings.mount_tilt_compensated_by == 'robot':
         return 'the robot compensates the tilt of the mount (mount_tilt_compensated_by).'
     return 'this node commands what the tilt of the mount adds to the gravity of an upright arm.'

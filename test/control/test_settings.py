@@ -10,6 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.terms import TermModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 
 FER, FR3 = load('fer'), load('fr3')
@@ -26,7 +28,7 @@ def test_default_settings_are_valid_and_safe(arm):
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
-        ({'target': 'ur'}, r"no target 'ur'; the choices are fci, franka_gazebo, "),
+        ({'target': 'ur'}, r"target is 'ur'; the choices are 'fci', 'franka_gazebo', "),
         ({'payload': (np.nan, *LOAD[1:])}, r'payload .* must be finite numbers; got nan at \[0\]'),
         ({'payload': (-1.0, *LOAD[1:])}, r"The payload's mass is -1.0 kg"),
         ({'payload': (0.0, *LOAD[1:])}, r'payload has no mass but a centre of mass'),
@@ -53,6 +55,9 @@ def test_default_settings_are_valid_and_safe(arm):
         ({'scale': 1.5}, r'scale is 1.5; it must be within 0 and 1'),
         ({'scale': np.nan}, r'scale must be finite numbers; got nan'),
         ({'scale': '1'}, r'scale must be finite numbers'),
+        ({'mount_tilt_compensated_by': 'me'}, r"by is 'me'; the choices are '', 'robot', 'node'"),
+        ({'payload_known_to_robot': 1}, r'payload_known_to_robot must be True or False; got 1'),
+        ({'terms': Terms(friction=1)}, r'terms.friction must be True or False; got 1'),
         ({'terms': Terms(friction=True)}, r'the target fci compensates friction itself'),
     ],
 )
@@ -63,24 +68,29 @@ def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentenc
 
 
 @pytest.mark.parametrize(
-    ('axis', 'changes', 'refused'),
+    ('axis', 'changes', 'down'),
     [
-        ('x', {}, True),  # the robot compensates gravity along its own z axis
-        ('x', {'target': 'mujoco'}, False),
-        ('z', {}, False),
-        ('z', {'gravity_vector': (1.0, 0.0, -9.75), 'target': 'mujoco'}, True),
+        ('x', {}, None),  # the robot compensates gravity along its own z axis
+        ('x', {'gravity_vector': (1.0, 0.0, -9.75), 'target': 'mujoco'}, None),
+        ('x', {'target': 'mujoco'}, (0.0, -9.81 * np.sin(0.3), -9.81 * np.cos(0.3))),
+        ('x', {'mount_tilt_compensated_by': 'robot'}, (0.0, 0.0, 0.0)),
+        ('z', {}, (0.0, 0.0, 0.0)),
+        ('z', {'gravity_vector': (1.0, 0.0, -9.75), 'target': 'mujoco'}, (1.0, 0.0, -9.75)),
     ],
 )
-def test_a_base_that_the_arm_file_rotates_is_refused_where_gravity_would_be_wrong(
-    axis, changes, refused
-):
+def test_a_base_that_the_arm_file_rotates_is_a_mount_as_that_of_a_urdf(axis, changes, down):
     base = np.eye(4)
     base[:3, :3] = Rotation.from_euler(axis, 0.3).as_matrix()
     arm, settings = replace(FER, base=base), replace(Settings(), **changes)
-    if not refused:
-        return settings.validate(arm)
-    with pytest.raises(SettingsError, match='rotates the base, and then gravity_vector'):
-        settings.validate(arm)
+    if down is None:
+        with pytest.raises(SettingsError, match='mounts the arm'):
+            settings.validate(arm)
+        return
+    settings.validate(arm)
+    terms = TermModel(arm, settings)
+    found = terms.gravity_to_command(FER.home, terms.gravity(FER.home))
+    expected = NewtonEulerModel(FER, down).gravity(FER.home)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
 
 
 class Written(float):

@@ -320,7 +320,6 @@ MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
         ('inclined', MUJOCO, None),
         ('inclined', {**MUJOCO, **TURN}, b'rotates the base'),
         ('turned', {}, None),
-        ('turned', TURN, b'rotates the base'),
         ('wall', {}, b'rotates the base'),
         ('wall', MUJOCO, None),
     ],
@@ -333,6 +332,11 @@ def test_impossible_settings_are_refused_in_one_sentence_as_by_the_node(
     assert answer is None if message is None else message in answer
     with pytest.raises(SettingsError) if message else nullcontext():
         settings.validate({**ARMS, **OTHERS}[arm])
+
+
+def test_gravity_in_the_frame_of_a_base_that_is_turned_is_refused(core):
+    # The node turns gravity with the base.
+    assert b'rotates the base' in core('turned').refusal(packed(Settings(**TURN)))
 
 
 def test_a_tilted_mount_of_a_urdf_is_in_the_compiled_gravity(core):
