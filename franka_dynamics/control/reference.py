@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S
-from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require_on_time
+from .request import (
+    checked_request,
+    MAX_LATENESS_S,
+    MAX_LEAD_S,
+    require_on_time,
+    TrajectoryRequest,
+)
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
@@ -25,9 +31,9 @@ from ..typing import Array
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
 # takes longer, the next lead time is tried.
 PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
-# A set-point with velocity that is not replaced within the time-out is braked to rest; at once, if
-# the limits demand it.
-SETPOINT_TIMEOUT_S = 0.1
+# A set-point with velocity that is not replaced while the next one may still come is braked to
+# rest; at once, if the limits demand it.
+SETPOINT_TIMEOUT_S = MAX_LATENESS_S
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE_RAD = 0.1
@@ -35,12 +41,12 @@ STREAM_TIMEOUT_S = 0.5  # a stream ends if no point came for this time
 # Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
+_NO_STREAM = np.zeros((0, 2))
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
 _MIN_DOUBTFUL_GAP_S = 10.0
 _MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
-_AWAY = 'The reference starts where the arm is not desired'
 # How to correct a motion that begins too far away.
 MOVE_THERE_FIRST = 'give the first point a time by which the arm can move there'
 
@@ -106,7 +112,7 @@ class Reference:
         self._doubted = False  # whether times of points were doubted
         self._stamp: float | None = None  # of the latest joint state
         self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
-        self._stream: list[_Point] = []
+        self._stream = _NO_STREAM
         self._lock = threading.Lock()  # held for microseconds
         self._planning = threading.Lock()  # held by the thread that plans
 
@@ -145,7 +151,7 @@ class Reference:
         with self._lock:
             for one in self._followed:
                 self._add_event(one, ReferenceState.INTERRUPTED, stamp, reason)
-            self._followed, self.motion, self._stream = deque(), None, []
+            self._followed, self.motion, self._stream = deque(), None, _NO_STREAM
 
     def follow(
         self,
@@ -192,7 +198,7 @@ class Reference:
             or beyond the arm's limits of position, velocity or acceleration.
 
         """
-        points = checked_points(self._arm, q, times, dq, ddq, start)
+        points = checked_request(self._arm, q, times, dq, ddq, start)
         start, single = points.start, times is None
         plan = self._plan_trajectory
         if single:
@@ -207,15 +213,9 @@ class Reference:
                     )
                 require_on_time(start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
                 present = before or _resting(measured_q, stamp)
-                if (
-                    measured_q is not None
-                    and (start or 0.0) <= stamp + MAX_LATENESS_S
-                    and points.q.size
-                ):
-                    desired = present.at(stamp).q
-                    self._require_near(
-                        measured_q, desired, 'The arm stands where it is not desired'
-                    )
+                at_once = len(points.times) and (start or 0.0) <= stamp + MAX_LATENESS_S
+                if measured_q is not None and at_once:
+                    self._require_near(measured_q, present.at(stamp).q, 'The arm stands where it')
                 try:
                     planned, stream = plan(points, present, stamp, lead)
                 except LimitExceededError as error:
@@ -226,7 +226,7 @@ class Reference:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     # A set-point with velocity begins at its stamp, however late.
-                    if (self._stamp or stamp) <= planned.begin or (single and not stream):
+                    if (self._stamp or stamp) <= planned.begin or (single and not len(stream)):
                         self._stream = stream
                         self._begin(planned, present, goal_id, single)
                         return planned
@@ -252,65 +252,62 @@ class Reference:
                 _MIN_DOUBTFUL_GAP_S,
             )
 
-    def _require_near(self, q: Array, other: Array, what: str) -> None:
+    def _require_near(
+        self, q: Array, other: Array, what: str = 'The reference starts where the arm'
+    ) -> None:
         """Refuse positions q that are more than MAX_START_DISTANCE_RAD from others, (n,) each."""
         distance = np.abs(q - other)
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE_RAD:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
             raise ReferenceRefusedError(
-                f'{what}: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away ({q[i]:.4g} '
-                f'instead of {other[i]:.4g}), more than {MAX_START_DISTANCE_RAD:g} rad{hint}; '
-                f'{MOVE_THERE_FIRST}.'
+                f'{what} is not desired: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away '
+                f'({q[i]:.4g} instead of {other[i]:.4g}), more than {MAX_START_DISTANCE_RAD:g} '
+                f'rad{hint}; {MOVE_THERE_FIRST}.'
             )
 
     # Each returns a motion, with the time zero of the present one, and the stream that it
     # continues. `stamp` is that of the latest joint state.
     def _plan_setpoint(
-        self, points: Points, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, list[_Point]]:
+        self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
+    ) -> tuple[Trajectory, Array]:
         """Plan the motion to a set-point with velocity, which is followed as it is."""
-        q, dq, ddq = points.q, points.dq, points.ddq
-        self._require_near(q, present.at(stamp).q, _AWAY)
-        state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
-        motion = Trajectory(np.array([stamp - present.zero]), state, present.zero)
-        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S)), []
+        self._require_near(points.positions[0], present.at(stamp).q)
+        motion = Trajectory(np.array([stamp - present.zero]), points.states(), present.zero)
+        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S)), _NO_STREAM
 
     def _plan_stream(
-        self, points: Points, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, list[_Point]]:
+        self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
+    ) -> tuple[Trajectory, Array]:
         """Plan a smooth motion through the last points of a stream and one more."""
-        stream, now = _continued(self._stream, stamp, points.q), stamp - present.zero
+        stream, now = _continued(self._stream, stamp, points.positions[0]), stamp - present.zero
         if len(stream) == 1:
-            self._require_near(points.q, present.at(stamp).q, _AWAY)
+            self._require_near(points.positions[0], present.at(stamp).q)
         due, q = _grouped(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + due
         return through_points(self._arm, present, now + lead, due, q, True), stream
 
     def _plan_trajectory(
-        self, points: Points, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, list[_Point]]:
+        self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
+    ) -> tuple[Trajectory, Array]:
         """Plan the motion through points; without points the present motion is braked."""
-        (q, times, dq, ddq, start), arm, zero = points, self._arm, present.zero
+        times, start, arm, zero = points.times, points.start, self._arm, present.zero
         begin = stamp + lead - zero
         if not len(times):
             moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
-            return moving.braked(arm), []
+            return moving.braked(arm), _NO_STREAM
         self._warn_of_milliseconds(times)
         starts = begin if start is None else start - zero
         times, begin = starts + times, max(begin, starts)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
-            near = np.array([np.interp(first, times, column) for column in q.T])
-            self._require_near(near, present.at_times(first)[0], _AWAY)
-        if dq is None:
-            return through_points(arm, present, begin, times, q, False), []
-        if ddq is None:
-            ddq = np.asarray(np.gradient(dq, times, axis=0)) if len(times) > 1 else 0.0 * dq
-            ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
-        motion = Trajectory(times, np.stack((q, dq, ddq), axis=1), zero)
-        return motion.braked(arm).blended_from(arm, present, begin), []
+            near = np.array([np.interp(first, times, column) for column in points.positions.T])
+            self._require_near(near, present.at_times(first)[0])
+        if points.velocities is None:
+            return through_points(arm, present, begin, times, points.positions, False), _NO_STREAM
+        motion = Trajectory(times, points.states(), zero)
+        return motion.braked(arm).blended_from(arm, present, begin), _NO_STREAM
 
     # What becomes of each motion ---------------------------------------------------------------
 
@@ -362,41 +359,38 @@ def _resting(q: ArrayLike | None, zero: float) -> Trajectory:
 
 # Streams -----------------------------------------------------------------------------------------
 
-# A point of a stream has number, stamp of arrival [s] and position (n,). Points are meant to be
+# Points of a stream are rows of number, stamp of arrival [s] and position. They are meant to be
 # evenly spaced but come with jitter, and some are lost. The number of a point counts the lost ones
 # too; the slope of a line through stamps over numbers is the period. A point is due two periods
 # after the line, so that the motion through it can take the next point into account.
-_Point = tuple[int, float, Array]
 
 
-def _continued(points: list[_Point], stamp: float, q: Array) -> list[_Point]:
+def _continued(stream: Array, stamp: float, q: Array) -> Array:
     """Return a stream after one more point, or a new one if the last point is too old."""
-    period = _line(points)[1] if points else 0.0
-    since = stamp - points[-1][1] if points else np.inf
-    if since > STREAM_TIMEOUT_S:
-        return [(0, stamp, q)]
-    steps = max(1, round(since / period)) if period else 1
-    return [*points[1 - _KEPT :], (points[-1][0] + steps, stamp, q)]
+    if not len(stream) or stamp - stream[-1, 1] > STREAM_TIMEOUT_S:
+        return np.array([[0.0, stamp, *q]])
+    (number, last), period = stream[-1, :2], _line(stream)[1]
+    steps = max(1.0, round((stamp - last) / period)) if period else 1.0
+    return np.vstack((stream[1 - _KEPT :], [number + steps, stamp, *q]))
 
 
-def _line(points: list[_Point]) -> tuple[Array, float]:
+def _line(stream: Array) -> tuple[Array, float]:
     """Return when points are due, (k,) [s] after the last arrival, and the stream's period [s]."""
-    numbers, arrivals = np.array([point[:2] for point in points]).T
-    numbers, arrivals = numbers - numbers[-1], arrivals - arrivals[-1]
-    slope = np.polyfit(numbers, arrivals, 1)[0] if len(points) > 1 else 0.0
-    period = max(float(slope), MAX_STEP_S if len(points) > 1 else 0.0)  # in a burst: one cycle
+    numbers, arrivals = (stream[:, :2] - stream[-1, :2]).T
+    slope = np.polyfit(numbers, arrivals, 1)[0] if len(stream) > 1 else 0.0
+    period = max(float(slope), MAX_STEP_S if len(stream) > 1 else 0.0)  # in a burst: one cycle
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 
-def _grouped(points: list[_Point]) -> tuple[Array, Array]:
+def _grouped(stream: Array) -> tuple[Array, Array]:
     """
     Return the points to plan through: times after the last arrival, (k,) [s], and (k, n).
 
     The points before the last are averaged in groups that span up to _GROUP_S, with their times,
     because noise between two close points would be a large acceleration.
     """
-    due, period = _line(points)
-    rows = np.column_stack((due, [q for _, _, q in points]))
+    due, period = _line(stream)
+    rows = np.column_stack((due, stream[:, 2:]))
     size = max(1, int(_GROUP_S / period)) if period else 1
     count = min((len(rows) - 1) // size, _PLANNED - 1)
     inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)

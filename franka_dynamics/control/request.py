@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +66,15 @@ class TrajectoryRequest:
             rows[name] = None if values is None else values[:, order][0 if single else slice(None)]
         return {**rows, 'times': None if single else self.times, 'start': self.start}
 
+    def states(self) -> Array:
+        """Return the states of points with velocities, (k, 3, n); computes accelerations."""
+        dq: Any = self.velocities
+        ddq = self.accelerations
+        if ddq is None:
+            ddq = np.asarray(np.gradient(dq, self.times, axis=0) if len(dq) > 1 else 0.0 * dq)
+            ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
+        return np.stack((self.positions, dq, ddq), axis=1)
+
     def extra_joints(self, arm: ArmDescription) -> tuple[str, ...]:
         """Return the names of joints that are not the arm's, such as a gripper's fingers."""
         return tuple(name for name in self.joint_names if name not in arm.joint_names)
@@ -93,16 +102,6 @@ class TrajectoryRequest:
             )
 
 
-class Points(NamedTuple):
-    """Checked arguments of `Reference.follow`; a set-point has no times, (0,)."""
-
-    q: Array
-    times: Array
-    dq: Array | None
-    ddq: Array | None
-    start: float | None
-
-
 def require_on_time(start: float | None, stamp: float, max_lead: float) -> None:
     """Raise ReferenceRefusedError unless a start [s] is near enough to a joint state's stamp."""
     late = 0.0 if start is None else stamp - start
@@ -115,15 +114,24 @@ def require_on_time(start: float | None, stamp: float, max_lead: float) -> None:
         )
 
 
-def checked_points(
+def checked_request(
     arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any
-) -> Points:
-    """Return the arguments of `Reference.follow` as floats, or raise ReferenceRefusedError."""
+) -> TrajectoryRequest:
+    """
+    Return the arguments of `Reference.follow`; a set-point is a point at time zero.
 
-    def array(name: str, rows: Any, *shape: int | None) -> Array:
-        return as_array(rows, shape, f"The reference's {name}", ReferenceRefusedError)
+    Raises ReferenceRefusedError if they are unusable.
+    """
 
-    if times is None and np.ndim(q) == 2:
+    def array(name: str, values: Any, *shape: int | None) -> Array:
+        return as_array(values, shape, f"The reference's {name}", ReferenceRefusedError)
+
+    def rows(name: str, values: Any) -> Array:
+        shape = (arm.n,) if single else (len(times), arm.n)
+        return array(name, values, *shape).reshape(-1, arm.n)
+
+    single = times is None
+    if single and np.ndim(q) == 2:
         raise ReferenceRefusedError(
             f'The reference has {len(q)} points without times; give each its time in seconds.'
         )
@@ -131,23 +139,21 @@ def checked_points(
         raise ReferenceRefusedError(
             'The reference has accelerations but no velocities; a quintic needs both.'
         )
-    shape: tuple[int, ...] = (arm.n,)
-    if times is not None:
-        times = array('times', times, None)
-        shape = len(times), arm.n
-        require_count(len(times), 0)
-        wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
-        if wrong.any():
-            point = int(wrong.argmax())
-            raise ReferenceRefusedError(
-                f"The reference's times must increase from point to point and not be negative; "
-                f'point {point + 1} has {times[point]:.6g} s.'
-            )
-    return Points(
-        array('positions', q, *shape),
-        np.zeros(0) if times is None else times,
-        None if dq is None else array('velocities', dq, *shape),
-        None if ddq is None else array('accelerations', ddq, *shape),
+    times = np.zeros(1) if single else array('times', times, None)
+    require_count(len(times), 0)
+    wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
+    if wrong.any():
+        point = int(wrong.argmax())
+        raise ReferenceRefusedError(
+            f"The reference's times must increase from point to point and not be negative; "
+            f'point {point + 1} has {times[point]:.6g} s.'
+        )
+    return TrajectoryRequest(
+        arm.joint_names,
+        times,
+        rows('positions', q),
+        None if dq is None else rows('velocities', dq),
+        None if ddq is None else rows('accelerations', ddq),
         None if start is None else float(array('start', start)),
     )
 
