@@ -43,7 +43,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, STATE_TEXTS
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.messages import reference_message
@@ -60,7 +60,7 @@ PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
 # second publisher repeats the joint states.
 EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
 # The receiver's states by the sentences of its log.
-STATES = {sentence: state.value for state, sentence in STATE_TEXTS.items()}
+STATES = {state.value: state.word for state in ReceiverState}
 ANY = '|'.join(sorted(map(re.escape, STATES), key=len, reverse=True))
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
 _AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]

@@ -32,28 +32,21 @@ from ..typing import Array
 COMMAND_TIMEOUT_S = 0.05
 
 
-class ReceiverState(str, Enum):
+class ReceiverState(Enum):
     """Whether a receiver of torques waits for them, follows them, brakes or holds the arm."""
 
-    WAITING = 'waiting'  # no torque has come yet, and none is applied
+    WAITING = 'waiting for a first command'  # no torque is applied
     FOLLOWING = 'following'
-    BRAKING = 'braking'  # the sender has fallen silent, and the arm still moves
-    HOLDING = 'holding'  # the receiver carries the arm at rest until a sender comes
+    BRAKING = 'no sender is followed any more: braking by the model'  # the arm still moves
+    HOLDING = 'holding the arm until a command comes'  # at rest
     STOPPED = 'stopped'  # the arm carries itself: the torque goes to zero and stays there
-    FAULT = 'fault'  # states are unusable or something drives the arm: the resting torque
+    # States are unusable or something drives the arm: the torque goes to the resting torque.
+    FAULT = 'stopped by a fault'
 
-
-STATE_TEXTS = {
-    ReceiverState.WAITING: 'waiting for a first command',
-    ReceiverState.FOLLOWING: 'following',
-    ReceiverState.BRAKING: 'no sender is followed any more: braking by the model',
-    ReceiverState.HOLDING: 'holding the arm until a command comes',
-    ReceiverState.STOPPED: 'stopped',
-    ReceiverState.FAULT: 'stopped by a fault',
-}
-
-
-_BRAKED = (ReceiverState.BRAKING, ReceiverState.HOLDING)  # by the receiver's own model
+    @property
+    def word(self) -> str:
+        """The state in one word, as in statuses."""
+        return self.name.lower()
 
 
 class Refusal(str, Enum):
@@ -154,7 +147,7 @@ class TorqueReceiver:
     def state_text(self) -> str:
         """The state as a text, with the cause of a fault."""
         cause = f': {self.fault}' if self.state is ReceiverState.FAULT else ''
-        return STATE_TEXTS[self.state] + cause
+        return self.state.value + cause
 
     def is_following(self, stamp: float) -> bool:
         """
@@ -181,10 +174,10 @@ class TorqueReceiver:
         if timed_out or (self.state is ReceiverState.FAULT and self._needed <= 0.0):
             self.state = ReceiverState.BRAKING
             self._brake.begin(self._zero)
-        if wrong and self.state in (*_BRAKED, ReceiverState.FAULT):
+        desired, braked = self._given, self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
+        if wrong and (braked or self.state is ReceiverState.FAULT):
             self._fail(wrong, latched=impossible)
-        desired = self._given
-        if self.state in _BRAKED:
+        elif braked:
             desired = self._braking_torque(q, dq, elapsed)
         if self.state in (ReceiverState.STOPPED, ReceiverState.FAULT):
             desired = self._resting_torque()

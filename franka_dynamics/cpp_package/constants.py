@@ -19,7 +19,7 @@ from ..control import (
     state_check,
     terms,
 )
-from ..control.receiver import ReceiverState, Refusal, STATE_TEXTS
+from ..control.receiver import ReceiverState, Refusal
 from ..dynamics.model import GRAVITY
 
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
@@ -76,9 +76,9 @@ def _targets() -> Iterator[str]:
 
 def _states() -> Iterator[str]:
     yield '/// What the arm is doing.'
-    yield f'enum class State {{{", ".join(state.value for state in ReceiverState)}}};'
-    yield _texts('kStateWords', [state.value for state in ReceiverState])
-    yield _texts('kStateSentences', [STATE_TEXTS[state] for state in ReceiverState])
+    yield f'enum class State {{{", ".join(state.word for state in ReceiverState)}}};'
+    yield _texts('kStateWords', [state.word for state in ReceiverState])
+    yield _texts('kStateSentences', [state.value for state in ReceiverState])
 
 
 def _answers() -> Iterator[str]:

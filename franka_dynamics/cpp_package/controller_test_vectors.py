@@ -138,7 +138,7 @@ def _followed(
             if motion is not None and (active or core.reference.active):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))
             state = ReceiverState.FOLLOWING if core.state is State.RUNNING else ReceiverState.FAULT
-            yield _row('cycle', stamp - before, *q, *dq, state.value, *torque)
+            yield _row('cycle', stamp - before, *q, *dq, state.word, *torque)
             begun = True
 
 
@@ -155,7 +155,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     terms, brake, zero = TermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
     torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
-    yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.value, *torque)
+    yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.word, *torque)
     yield 'brake'
     brake.begin(zero, settings.gains(arm.n))
     stamp, push = 0.0, zero.copy()
@@ -173,7 +173,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         torque = limiter.limit(desired, torque, seconds)
         brake.held_back = desired - torque
         name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING
-        yield _row('cycle', seconds, *q, *dq, name.value, *torque)
+        yield _row('cycle', seconds, *q, *dq, name.word, *torque)
 
 
 def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
@@ -221,7 +221,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         if _FAULTS + 180 <= k < _FAULTS + 183:
             measured[-1] = arm.limit('upper')[-1] + 0.3
         torque = receiver.step(stamp, measured, moving)
-        yield _row('cycle', stamp - before, *measured, *moving, receiver.state.value, *torque)
+        yield _row('cycle', stamp - before, *measured, *moving, receiver.state.word, *torque)
 
 
 def _messages(k: int, wave: Array, effort: Array) -> Iterator[tuple[int, Array]]:

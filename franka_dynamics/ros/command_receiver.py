@@ -92,7 +92,7 @@ class CommandReceiver:
         if before == self._published and (now < self._next or self.event_counts == self._counts):
             return
         self._counts, self._next = self.event_counts, now + _LOG_PERIOD_S
-        values = {'state': receiver.state.value, HELD_KEY: self.held, **self._counts}
+        values = {'state': receiver.state.word, HELD_KEY: self.held, **self._counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
         status = Status('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))

@@ -81,6 +81,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, ReceiverKind
 
 
 # Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
+# Without this the row states of benchmarks/receivers.py is bad.
 _MAX_MESSAGES_BETWEEN_FALLS = 2000
 
 
