@@ -711,7 +711,7 @@ class Feedforward:
         sends = self.state is State.STOPPING or self._applied_when_silent
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = self.enabled and self._moves(state)
+        falls = not runs and self.enabled and self._moves(state)
         # Torques are wanted, and only those of the last settings explain how the arm moves.
         waits = self._refused and falls and self._rests
         waits = waits and not self.residuals.violation(self.residuals.start_bound)

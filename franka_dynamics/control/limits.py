@@ -106,7 +106,7 @@ class SpeedMonitor:
         follows = state.stamp - self._moved_at < FOLLOWING_GRACE_TIME_S
         allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._velocity
         speed = np.abs(state.dq) + gain
-        if not follows:
+        if not follows and speed.max() > MAX_SPEED_NEAR_LIMIT_RAD_S:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
             allowed = np.where(
