@@ -146,7 +146,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('more than {} stops within a minute', (state_check.MAX_RESTART_COUNT,)),
-            ('after {} good states in a row', (start_up.MIN_GOOD_STATE_COUNT,)),
+            ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
         ],
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
@@ -187,7 +187,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('under SCHED_FIFO at priority {}', (REALTIME_PRIORITY,)),
         ],
         'docs/howto/policies.md': [
-            ('For the first {} states', (start_up.MIN_GOOD_STATE_COUNT,)),
+            ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
             ('After {} states without a first torque', (core.WAIT_WARNING_STATE_COUNT,)),
             (
                 'two of its periods and {} ms late',

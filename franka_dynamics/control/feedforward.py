@@ -8,7 +8,7 @@ The core: computes a torque for each joint state, and decides whether torques ar
 1. Can the joint state be used?                  `state_check.py`; `reject_state`
 2. May torques begin?                            `_try_start`; `start_up.py`
 3. Run, or brake.                                `_desired`, `_braked`; `braking.py`
-4. Limit the torque and its rate, and send it.   `_sent_torque`, `_stop_step`
+4. Limit the torque and its rate, and send it.   `_stop_step`; `torque_output.py`
 5. What do the joints get that the model does not explain?   `residual_monitor.py`
 6. Must the arm be braked from the next joint state on?      `_violation`; `limits.py`
 
@@ -19,7 +19,6 @@ torques.
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Callable
 import logging
 import math
@@ -30,24 +29,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import (
-    BrakingController,
-    MAX_MEASURED_STATE_AGE_S,
-    MAX_REST_SPEED_RAD_S,
-    OpenLoopStop,
-)
+from .braking import BrakingController, MAX_MEASURED_STATE_AGE_S, OpenLoopStop
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
 from .joint_trial import JointTrial
-from .limits import MAX_STEP_S, SpeedMonitor, TorqueLimiter
-from .receiver import COMMAND_TIMEOUT_S
+from .limits import MAX_STEP_S, SpeedMonitor
 from .reference import MAX_START_DISTANCE_RAD, Reference
-from .residual_monitor import MAX_VIOLATION_S, ResidualMonitor
+from .residual_monitor import ResidualMonitor
 from .settings import Settings
-from .start_up import StartUp
-from .state_check import MIN_CLOCK_SET_BACK_S, seconds, StateCheck, StateLimits
-from .terms import StateTerms, TermModel
+from .start_up import moves, StartUp
+from .state_check import seconds, StateCheck, StateLimits
+from .terms import StateTerms
+from .torque_output import TorqueOutput
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..arm_io import as_description
@@ -105,20 +99,24 @@ class Feedforward:
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         self.limits, self._applied_when_silent = limits or StateLimits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
-        self._effort, self._speed = arm.limit('effort'), SpeedMonitor(arm)
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
         longest = max(MAX_STEP_S, period) if applied_when_silent else MAX_STEP_S
-        self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
-        self._send, self._lock, self._changing = send, threading.RLock(), threading.Lock()
+        self._output, self._speed = TorqueOutput(arm, longest, send), SpeedMonitor(arm)
+        self.counts, self.largest_share = self._output.counts, self._output.largest_share
+        self._lock, self._changing = threading.RLock(), threading.Lock()
         self.states = StateCheck(arm, self.limits, period)
         self.law = self._made(Settings().changed(target=target, **settings))
         self.residuals = ResidualMonitor(arm, self.limits, self.law.terms)
-        self._start_up = StartUp(self.limits, self.states, self.residuals)
         self.reference, self._brake = Reference(arm), BrakingController(arm)
-        # The terms by which torques go out: those of `law`, or of the one before in silence.
-        self._in_force: TermModel = self.law.terms
-        self.counts: Counter[str] = Counter()
-        self.largest_share = self.zero.copy()  # of |torque| in the torque limit
+        self._start_up = StartUp(
+            self.limits,
+            self.states,
+            self.residuals,
+            self._brake,
+            self._output,
+            self.law.terms,
+            applied_when_silent=applied_when_silent,
+        )
         self._wanted = True  # whether the user wants torques
         self.blocked = ''  # why torques may not begin yet, which its owner sets
         self._final = False  # whether `start` does not clear the fault
@@ -140,7 +138,7 @@ class Feedforward:
         """
         with self._lock:
             self.reference.clear(0.0, 'reset')
-            self.state, self.sends = State.SILENT, False
+            self.state, self._output.is_new = State.SILENT, False
             self.latest: StateTerms | None = None
             self.state_problem = 'no joint state has come yet'
             if not self._final:
@@ -151,18 +149,12 @@ class Feedforward:
             self._hold = False  # whether the arm is to be held until `start`
             self._let_go = False  # whether braking failed, or would drive the arm
             self._open_loop_stop = None
-            # Why torques of the present settings may not go out, and for how long the arm has
-            # moved since [s].
-            self._refused, self._refused_s = '', 0.0
-            # Whether the resting torque was compared with the arm; a node sends none in silence.
-            self._compared = not self._applied_when_silent
+            self._start_up.reset()
             self._waited = 0  # states while silent though the user wants torques
-            self._sent = deque[Array]()
-            # Whether the target of the last torque added gravity, and where the arm was then.
-            self._ended_with = False, self.zero
+            self._output.clear()
             self._usable_q = self.zero  # of the latest joint state that can be used
             self.states.reset()
-            self._adopt()
+            self._start_up.adopt(self.law.terms, self.latest)
             self._forget()
             self.law.terms.reset_friction()
 
@@ -171,10 +163,7 @@ class Feedforward:
         self.states.reset_except_position()
         self.residuals.reset()
         self._start_up.good = 0
-        self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
-        # Sent torques, enough to find the one that acted when an old state was measured. The last
-        # one acts now, if there is one.
-        self._sent = deque(list(self._sent)[-1:], maxlen=128)
+        self._output.keep_last()
 
     def start(self) -> None:
         """
@@ -245,16 +234,11 @@ class Feedforward:
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.law = law
                 self._ramp.change_law(before)
-                if self.state in ACTIVE or not (self._compared and self._acts):
-                    self._adopt(law.settings.payload != before.settings.payload)
-
-    def _adopt(self, loaded: bool = False) -> None:
-        """Let torques go out by the present settings; `loaded`: the payload has changed."""
-        if self._in_force is not self.law.terms:
-            self._in_force = self.law.terms
-            self._brake.change_load(
-                self.residuals.change_terms(self.law.terms, self.latest, loaded=loaded)
-            )
+                # A torque acts in a loop, and in silence a node's last one.
+                acts = self._applied_when_silent or bool(self._output.sent)
+                if self.state in ACTIVE or not (self._start_up.compared and acts):
+                    loaded = law.settings.payload != before.settings.payload
+                    self._start_up.adopt(law.terms, self.latest, loaded=loaded)
 
     def prepared_law(self, **settings: Any) -> ControlLaw:
         """Return the control law of changed settings; SettingsError as `change`."""
@@ -358,20 +342,12 @@ class Feedforward:
     def torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
         with self._lock:
-            return self._last.copy()
+            return self._output.last.copy()
 
     @property
-    def _last(self) -> Array:
-        return self._sent[-1] if self._sent else self.zero
-
-    @staticmethod
-    def _moves(state: StateTerms) -> bool:
-        return bool(np.abs(state.dq).max() > MAX_REST_SPEED_RAD_S)
-
-    @property
-    def _acts(self) -> bool:
-        """Whether a torque acts on the arm: the last one of a silent node still does."""
-        return self._applied_when_silent or bool(self._sent)
+    def sends(self) -> bool:
+        """Whether the latest torque is new."""
+        return self._output.is_new
 
     # One joint state ---------------------------------------------------------------------------
     def step(
@@ -415,7 +391,7 @@ class Feedforward:
                     self.states.reset_losses()  # how long ago they were is not known any more
                 torque = self.reject_state('the clock of the joint states was set back', now)
                 self._forget()
-                self._sent_at = now  # a further torque of this instant must not differ
+                self._output.sent_at = now  # a further torque of this instant must not differ
                 return torque
             wrong, faulty = self.states.impossible(q, dq, measured)
             if wrong:
@@ -424,12 +400,12 @@ class Feedforward:
                 self.latest = None
                 return self.reject_state(wrong, now, faulty=faulty)
             wrong, faulty = self.states.update(time, q, dq, age, now)
-            reference, terms = self.reference.at(time), self._in_force
-            acts, self._refused = self.state in ACTIVE, ''
+            reference, terms = self.reference.at(time), self._start_up.terms
+            acts, self._start_up.refused = self.state in ACTIVE, ''
             if not wrong:
                 silent = self.state is State.SILENT
                 desired = self.zero if reference is None else reference.dq
-                wrong = self.states.frozen_joint(None if silent else self._last, desired)
+                wrong = self.states.frozen_joint(None if silent else self._output.last, desired)
                 faulty = bool(wrong)
                 if wrong and acts:
                     self._open_loop_stop = OpenLoopStop(
@@ -449,12 +425,12 @@ class Feedforward:
             late = self.states.age_in_periods
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
-            sent_before = [] if silent else list(self._sent)
+            sent_before = [] if silent else list(self._output.sent)
             if not acts:
                 self.residuals.observe(state, measured, sent_before, late)
                 self._try_start(state)  # part 2
-                if self._in_force is not terms:
-                    state = self.latest = self._in_force.at(time, q, dq, reference)
+                if self._start_up.terms is not terms:
+                    state = self.latest = self._start_up.terms.at(time, q, dq, reference)
             torque = self._answer(state, reference, now)  # parts 3 and 4
             if acts:
                 self.residuals.observe(state, measured, sent_before, late)  # part 5
@@ -516,62 +492,24 @@ class Feedforward:
         """Return the torque where no state is answered: the next one of a stop, or the last."""
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
-        self.sends = False
+        self._output.is_new = False
         return self.torque
 
     # 2. May torques begin? ---------------------------------------------------------------------
     def _try_start(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
-        self._refused = blocker = self._compare(state)
+        blocker, silent = self._start_up.compare(self.law.terms, state), self.state is State.SILENT
         if self._hold and self.has_usable_states:
-            self._set_initial_torque(state)
+            self._start_up.begin_torque(self.law.terms, state, silent=silent)
             self._change(Event.BACK, self.why)
         elif self.enabled:
             blocker = blocker or self.blocked or self._start_up.blocker(self.law, held=False)
             if not blocker:
-                begins_at = self._set_initial_torque(state)
+                begins_at = self._start_up.begin_torque(self.law.terms, state, silent=silent)
                 self.residuals.begin(state.stamp)
                 self._run(Event.BEGIN, begins_at)
-            elif self.state is State.SILENT:  # else the reason of the stop stays
+            elif silent:  # else the reason of the stop stays
                 self.why = blocker
-
-    def _compare(self, state: StateTerms) -> str:
-        """Return why the torques of the present settings may not go out; if they may, let them."""
-        terms, first = self.law.terms, not self._compared
-        if self._in_force is terms and not first:
-            return ''
-        # Brakes may hold the arm of a node that does not move.
-        brakes = first or not (self._applied_when_silent or self._moves(state))
-        blocker = self._start_up.resting_torque_blocker(terms, state, first=brakes)
-        if not blocker:
-            self._compared = True
-            self._adopt()
-            if first:
-                self.residuals.begin(state.stamp)
-        return blocker
-
-    def _set_initial_torque(self, state: StateTerms) -> Array | None:
-        """
-        Let the next torque begin at the last one, if it still acts, else at a first one.
-
-        Returns where the ramp of the law begins, (n,) [N m]; None: at the last torque. Under a
-        target that adds gravity a first torque is zero, and goes to the rest of g(q) by its rate
-        alone, because the arm falls without it once its brakes open.
-        """
-        terms = self.law.terms
-        if self.state is State.SILENT and not self._applied_when_silent:
-            # Its last torque may go on acting at the receiver, and the next one then begins there.
-            added, q = self._ended_with
-            over = self.states.arrival - self._sent_at > COMMAND_TIMEOUT_S
-            moved = over and np.abs(state.q - q).max() > MAX_START_DISTANCE_RAD
-            if added != terms.adds_gravity or moved:
-                self._sent.clear()  # another receiver, or the arm was moved
-                self.residuals.begin(state.stamp)
-        if not self._sent:
-            self._sent.append(self._limiter.clipped(self._start_up.initial_torque(terms, state)))
-        if self.state is not State.SILENT or not terms.adds_gravity:
-            return None
-        return terms.gravity_to_command(state.q, terms.gravity(state.q))
 
     def _run(self, event: Event, begins_at: Array | None = None) -> None:
         self._speed.reset()
@@ -600,7 +538,7 @@ class Feedforward:
             return self._tried(state, self._trial)
         if self.law.kp.any() and reference is None:
             self.reference.hold(state.q)
-        return self._ramp.torque(self.law, state, reference, self._last)
+        return self._ramp.torque(self.law, state, reference, self._output.last)
 
     def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
@@ -614,7 +552,7 @@ class Feedforward:
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        terms, brake = self._in_force, self._brake
+        terms, brake = self._start_up.terms, self._brake
         residual, elapsed = self.residuals.command_residual, self.states.elapsed
         slowed = brake.torque(state, terms, residual, elapsed, self.states.age)
         if brake.driven:
@@ -640,8 +578,8 @@ class Feedforward:
         """Change the state as TRANSITIONS says, and log it."""
         before, self.state, self.why = self.state, TRANSITIONS[self.state, event], why
         if self.state in ACTIVE or not (self._applied_when_silent or self.state is State.STOPPING):
-            self._compared = True
-            self._adopt()
+            self._start_up.compared = True
+            self._start_up.adopt(self.law.terms, self.latest)
         if before is State.RUNNING:
             self.reference.clear(self.states.stamp or 0.0, why)
         if self.state is State.BRAKING:
@@ -652,17 +590,8 @@ class Feedforward:
     # 4. Limit the torque and its rate ----------------------------------------------------------
     def _sent_torque(self, desired: Array, elapsed: float, now: float) -> Array:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
-        last = self._sent[-1] if self._sent else None
-        torque = self._limiter.limit(desired, last, elapsed)
+        torque = self._output.send(desired, elapsed, now)
         self._brake.held_back = desired - torque
-        self._sent.append(torque)
-        set_back = now < self._sent_at - MIN_CLOCK_SET_BACK_S
-        self.sends, self._sent_at = True, now if set_back else max(self._sent_at, now)
-        if self._send is not None:
-            self._send(torque)
-        self.counts['commands'] += 1
-        self.counts['limited'] += bool((torque != desired).any())
-        np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
         return torque.copy()  # the caller may write into it
 
     def _stop_step(self, now: float, silence: float) -> Array:
@@ -672,37 +601,30 @@ class Feedforward:
         If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
         lasts while the arm moves, as far as states show it.
         """
-        state, terms = self.latest, self._in_force
+        state, terms = self.latest, self._start_up.terms
         open_loop_stop = None if self._to_zero else self._open_loop_stop
-        goal = (
-            self._limiter.clipped(open_loop_stop.torque(now))
-            if open_loop_stop
-            else self._resting()
-        )
-        torque = self._sent_torque(goal, now - self._sent_at, now)
-        falls = not (
-            state is None
-            or terms.adds_gravity
-            or self.state_problem
-            or silence > MAX_MEASURED_STATE_AGE_S
-        ) and self._moves(state)
-        if np.array_equal(torque, goal) and not (
-            falls or (open_loop_stop and not open_loop_stop.is_finished(now))
-        ):
+        goal = open_loop_stop.torque(now) if open_loop_stop else self._resting()
+        goal = self._output.clipped(goal)
+        torque = self._sent_torque(goal, now - self._output.sent_at, now)
+        unseen = bool(self.state_problem) or silence > MAX_MEASURED_STATE_AGE_S
+        goes_on = state is not None and not (terms.adds_gravity or unseen) and moves(state)
+        goes_on |= open_loop_stop is not None and not open_loop_stop.is_finished(now)
+        if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END, self.why)
-            self._ended_with = terms.adds_gravity, self._usable_q
+            self._start_up.record_end(self._usable_q)
         return torque
 
     def _resting(self) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
         if not self._rests or self.states.q is None:  # no state has come
             return self.zero
-        return self._limiter.clipped(self._in_force.gravity(self.states.q))
+        return self._start_up.terms.gravity(self.states.q)
 
     @property
     def _rests(self) -> bool:
         """Whether the resting torque is g(q)."""
-        return self._compared and not (self._in_force.adds_gravity or self._to_zero)
+        adds_gravity = self._start_up.terms.adds_gravity
+        return self._start_up.compared and not (adds_gravity or self._to_zero)
 
     # 6. Must the arm be braked from the next state on? -----------------------------------------
     def _violation(self, state: StateTerms, reference: ReferencePoint | None) -> str:
@@ -711,13 +633,9 @@ class Feedforward:
         sends = self.state is State.STOPPING or self._applied_when_silent
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = not runs and self.enabled and self._moves(state)
-        # Torques are wanted, and only those of the last settings explain how the arm moves.
-        waits = self._refused and falls and self._rests
-        waits = waits and not self.residuals.violation(self.residuals.start_bound)
-        self._refused_s = self._refused_s + self.states.elapsed if waits else 0.0
-        if self._refused_s > MAX_VIOLATION_S:
-            return self._refused
+        falls = not runs and self.enabled and moves(state)
+        if self._start_up.has_fallen_refused(falls and self._rests):
+            return self._start_up.refused
         watched = sends and not self._let_go and (self._rests or falls)
         if not runs and (self.state in ACTIVE or not watched):
             return ''

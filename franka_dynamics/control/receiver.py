@@ -20,8 +20,7 @@ from .braking import BrakingController, MAX_BRAKING_TIME_S
 from .limits import MAX_STEP_S, TorqueLimiter
 from .request import MAX_LATENESS_S
 from .settings import Settings
-from .start_up import MIN_GOOD_STATE_COUNT
-from .state_check import StateCheck, StateLimits
+from .state_check import MIN_GOOD_STATE_COUNT, StateCheck, StateLimits
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError

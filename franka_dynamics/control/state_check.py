@@ -33,9 +33,11 @@ DRIFT_TIME_CONSTANT_S = 0.2
 # degrees.
 MAX_PLAUSIBLE_POSITION_RAD = 10.0
 MAX_POSSIBLE_EFFORT_RATIO = 10.0  # a measured effort beyond this many torque limits is not in N m
-MEDIAN_STATE_COUNT = 20  # number of latest states whose median period and age are taken
+# Torques begin after so many usable joint states in a row, the latest of which give the median
+# period and age.
+MIN_GOOD_STATE_COUNT = 20
 # A state older than the last one is a late message, unless it is MIN_CLOCK_SET_BACK_S older or the
-# MEDIAN_STATE_COUNT-th in a row: then the clock was set back.
+# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
 MIN_CLOCK_SET_BACK_S = 1.0
 # What a position, a velocity and an effort beyond the bounds of a joint are.
 _IMPOSSIBLE = (
@@ -149,8 +151,8 @@ class StateCheck:
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
         self._behind = 0
-        self._periods = deque[float](maxlen=MEDIAN_STATE_COUNT)
-        self._ages = deque[float](maxlen=MEDIAN_STATE_COUNT)
+        self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
+        self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
 
     def reset_losses(self) -> None:
         """Reset the record of when joint states were lost."""
@@ -232,7 +234,7 @@ class StateCheck:
             self._behind = 0
             return ''
         self._behind += stamp < self.stamp
-        late = self._behind < MEDIAN_STATE_COUNT and self.stamp - stamp <= MIN_CLOCK_SET_BACK_S
+        late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MIN_CLOCK_SET_BACK_S
         return 'late' if late else 'set back'
 
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
@@ -332,7 +334,10 @@ class StateCheck:
         if before is None:
             return ''
         self._periods.append(self.elapsed)
-        if len(self._periods) == MEDIAN_STATE_COUNT and self.period * limits.min_input_rate > 1.0:
+        if (
+            len(self._periods) == MIN_GOOD_STATE_COUNT
+            and self.period * limits.min_input_rate > 1.0
+        ):
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
                 f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot, '

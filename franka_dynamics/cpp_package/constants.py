@@ -15,7 +15,6 @@ from ..control import (
     receiver,
     reference,
     settings,
-    start_up,
     state_check,
     terms,
 )
@@ -26,8 +25,7 @@ from ..dynamics.model import GRAVITY
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2',
     control_law: 'RAMP_S',
-    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO',
-    start_up: 'MIN_GOOD_STATE_COUNT',
+    state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO MIN_GOOD_STATE_COUNT',
     receiver: 'COMMAND_TIMEOUT_S',
     braking: 'BRAKING_TIME_CONSTANT_S MIN_TIME_CONSTANT_TO_AGE_RATIO MAX_REST_SPEED_RAD_S '
     'MIN_REST_STATE_COUNT MAX_SPEED_INCREASE_RATIO RUNAWAY_DETECTION_TIME_S MIN_BRAKING_TIME_S '

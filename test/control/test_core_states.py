@@ -18,8 +18,7 @@ from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
-from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MEDIAN_STATE_COUNT
+from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -371,9 +370,9 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     assert script.core.sends
     # A repeated state is one, however often it comes at once; older ones in a row are of another
     # clock.
-    for _ in range(2 * MEDIAN_STATE_COUNT):
+    for _ in range(2 * MIN_GOOD_STATE_COUNT):
         script.core.step(script.q, STILL, script.time)
-    for k in range(MEDIAN_STATE_COUNT):
+    for k in range(MIN_GOOD_STATE_COUNT):
         assert script.core.state is State.RUNNING
         script.core.step(script.q, STILL, script.time - 0.5 + 1e-3 * k)
     assert script.core.state is not State.RUNNING

@@ -23,7 +23,7 @@ from franka_dynamics.control.external_wrench import (
 from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.residual_replay import replay_residuals
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
-from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError

@@ -25,7 +25,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.start_up import MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.controller_test_vectors import controller_test_vectors
 from franka_dynamics.cpp_package.package import cpp_package_files
