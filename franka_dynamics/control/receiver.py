@@ -178,6 +178,8 @@ class TorqueReceiver:
             self._fail(wrong, latched=impossible)
         elif braked:
             desired = self._braking_torque(q, dq, elapsed)
+            if not np.isfinite(desired).all():
+                self._fail('the computed torque is not finite', latched=True)
         if self.state in (ReceiverState.STOPPED, ReceiverState.FAULT):
             desired = self._resting_torque()
         self.applied = self._limiter.limit(desired, self.applied, elapsed)
@@ -216,4 +218,4 @@ class TorqueReceiver:
             return self._zero
         if self._possible is None:
             return self.applied  # no position was ever known
-        return self._terms.gravity_to_command(self._possible, self._terms.gravity(self._possible))
+        return self._terms.gravity(self._possible)

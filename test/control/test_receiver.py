@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The torque receiver on simulated arms: silent senders, two senders, wrong torques."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -328,6 +330,17 @@ def test_an_impossible_state_ends_braking_and_holding_until_a_sender_comes(
         assert receiver.state is ReceiverState.FAULT and 'fer_joint2' in receiver.state_text
     np.testing.assert_allclose(applied[155:], [resting] * 346, rtol=0.0, atol=1e-9)
     assert receiver.accept(resting, 1) is None and receiver.state is ReceiverState.FOLLOWING
+
+
+def test_a_velocity_whose_torque_no_float_can_hold_is_a_fault():
+    joints = (replace(one, limits=replace(one.limits, velocity=np.inf)) for one in FER.joints)
+    receiver = TorqueReceiver(replace(FER, joints=tuple(joints)), Settings(), TIMEOUT_S)
+    applied, _ = played(receiver, 60, lambda k: [(2.0, 1)] * (k == 0))
+    assert receiver.state is ReceiverState.BRAKING
+    with np.errstate(over='ignore', invalid='ignore'):
+        torque = receiver.step(0.06, FER.home, np.full(7, 1e200))
+    assert receiver.state is ReceiverState.FAULT and 'torque is not finite' in receiver.state_text
+    assert np.abs(torque - applied[-1]).max() <= LARGEST_STEP
 
 
 def test_a_sender_that_dies_between_two_resets_of_the_clock_times_out():
