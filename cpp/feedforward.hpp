@@ -117,7 +117,7 @@ private:
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kMaxRestSpeedRadS;});
     resting_ = slow ? resting_ + 1 : 0;
-    at_rest_ = at_rest_ || resting_ >= kMinRestStateCount || time_ > kMaxBrakingTimeS;
+    at_rest_ = at_rest_ || resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
     bool gains = at_rest_ && energy > kMaxHeldArmEnergyJ;
     // A torque that the limit of its rate holds back takes this time to turn round.
     const bool turning = std::any_of(

@@ -12,9 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S, MAX_TORQUE_RATE_NM_S
-from .terms import StateTerms, TermModel
+from .external_torque import OBSERVER_BANDWIDTH_RAD_S
+from .limits import (
+    MAX_BRAKING_DECELERATION_RAD_S2,
+    MAX_SPEED_RATIO,
+    MAX_STEP_S,
+    MAX_TORQUE_RATE_NM_S,
+)
+from .residual_monitor import MAX_START_RESIDUAL_RATIO
+from .state_check import MIN_GOOD_STATE_COUNT
+from .terms import MAX_REST_SPEED_RAD_S, StateTerms, TermModel
 from ..arm import ArmDescription
+from ..arm.friction_state import MAX_GAP_S
 from ..typing import Array
 
 # Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
@@ -22,24 +31,16 @@ from ..typing import Array
 # age of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.
 BRAKING_TIME_CONSTANT_S = 0.03
 MIN_TIME_CONSTANT_TO_AGE_RATIO = 3.0
-MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest [rad/s]: noise of encoders
-# The arm is at rest after so many states in a row below twice MAX_REST_SPEED_RAD_S, for the gears'
-# ripple.
-MIN_REST_STATE_COUNT = 20
 # Speed of a joint [rad/s] from which no residual is compensated along the motion, which it would
 # keep up.
 MAX_RESIDUAL_COMPENSATION_SPEED_RAD_S = 0.1
-# The residual when braking began is the largest until the observer has settled [s]: at first it
-# lags behind an arm that falls, and an FR3 mounted upside down, undeclared, was not held.
-OBSERVER_SETTLING_TIME_S = 0.05
-# Whenever it comes, a residual of ALWAYS_COMPENSATED_RESIDUAL_RATIO times the torque limit is
-# compensated: without it a person who pushes a held arm with 80 N moves it so far that it is let
-# go.
-ALWAYS_COMPENSATED_RESIDUAL_RATIO = 0.1
+# The residual when braking began is the largest for six time constants of the observer [s]: at
+# first it lags behind an arm that falls, and an FR3 mounted upside down, undeclared, was not held.
+OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
-# is faster than at first by this share of its velocity limit for RUNAWAY_DETECTION_TIME_S [s]
-# (chosen on draw 0 of benchmarks/guard_misconfiguration.py, judged on draws 6 and 9).
-MAX_SPEED_INCREASE_RATIO = 0.4
+# is faster than at first for RUNAWAY_DETECTION_TIME_S [s] by this share of its velocity limit: one
+# that was braked because of its speed has reached the limit then.
+MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_RATIO
 RUNAWAY_DETECTION_TIME_S = 0.005
 # Before this the torque from before braking may still act [s]; longer where the limit of its rate
 # holds it back.
@@ -55,8 +56,6 @@ MAX_HELD_ARM_ENERGY_J = 1.5
 # over after 0.3 s; with the values below 1.6.
 OPEN_LOOP_TIME_CONSTANT_S = 0.1
 OPEN_LOOP_STOP_TIME_S = 2.5 * OPEN_LOOP_TIME_CONSTANT_S
-# A joint state counts while the arm is stopped until it is older than this [s].
-MAX_MEASURED_STATE_AGE_S = 0.05
 
 
 class OpenLoopStop:
@@ -97,7 +96,7 @@ class OpenLoopStop:
             return False
         speed = np.abs(self._seen[1][self._live])
         moves = speed.size and (speed.max() > MAX_REST_SPEED_RAD_S or not self._terms.adds_gravity)
-        return not (moves and now - self._seen_at < MAX_MEASURED_STATE_AGE_S)
+        return not (moves and now - self._seen_at < MAX_GAP_S)
 
 
 class BrakingController:
@@ -120,7 +119,9 @@ class BrakingController:
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
         self._faster = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
-        self._small = ALWAYS_COMPENSATED_RESIDUAL_RATIO * description.limit('effort')
+        # A residual that a start would allow is compensated whenever it comes: without it a person
+        # who pushes a held arm with 80 N moves it so far that it is let go.
+        self._small = MAX_START_RESIDUAL_RATIO * description.limit('effort')
         # The time in which the torque goes from one limit to the other [s].
         self._turn_s = min(
             MAX_BRAKING_TIME_S, 2.0 * description.limit('effort').max() / MAX_TORQUE_RATE_NM_S
@@ -206,10 +207,11 @@ class BrakingController:
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
         self._time += elapsed
+        # Gears ripple.
         self._resting = self._resting + 1 if speed.max() < 2.0 * MAX_REST_SPEED_RAD_S else 0
         self.at_rest = (
             self.at_rest
-            or self._resting >= MIN_REST_STATE_COUNT
+            or self._resting >= MIN_GOOD_STATE_COUNT
             or self._time > MAX_BRAKING_TIME_S
         )
         if self.at_rest:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import BrakingController, MAX_MEASURED_STATE_AGE_S, OpenLoopStop
+from .braking import BrakingController, OpenLoopStop
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
@@ -38,12 +38,13 @@ from .limits import MAX_STEP_S, SpeedMonitor
 from .reference import MAX_START_DISTANCE_RAD, Reference
 from .residual_monitor import ResidualMonitor
 from .settings import Settings
-from .start_up import moves, StartUp
+from .start_up import StartUp
 from .state_check import seconds, StateCheck, StateLimits
 from .terms import StateTerms
 from .torque_output import TorqueOutput
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
+from ..arm.friction_state import MAX_GAP_S
 from ..arm_io import as_description
 from ..errors import NotActiveError, SettingsError, StartRefusedError
 from ..typing import Array
@@ -606,8 +607,8 @@ class Feedforward:
         goal = open_loop_stop.torque(now) if open_loop_stop else self._resting()
         goal = self._output.clipped(goal)
         torque = self._sent_torque(goal, now - self._output.sent_at, now)
-        unseen = bool(self.state_problem) or silence > MAX_MEASURED_STATE_AGE_S
-        goes_on = state is not None and not (terms.adds_gravity or unseen) and moves(state)
+        unseen = bool(self.state_problem) or silence > MAX_GAP_S
+        goes_on = state is not None and not (terms.adds_gravity or unseen) and state.moves
         goes_on |= open_loop_stop is not None and not open_loop_stop.is_finished(now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END, self.why)
@@ -633,7 +634,7 @@ class Feedforward:
         sends = self.state is State.STOPPING or self._applied_when_silent
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = not runs and self.enabled and moves(state)
+        falls = not runs and self.enabled and state.moves
         if self._start_up.has_fallen_refused(falls and self._rests):
             return self._start_up.refused
         watched = sends and not self._let_go and (self._rests or falls)

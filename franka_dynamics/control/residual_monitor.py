@@ -18,11 +18,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .braking import MAX_REST_SPEED_RAD_S
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S
 from .settings import per_joint
-from .state_check import StateLimits
+from .state_check import MAX_STICTION_TORQUE_RATIO, StateLimits
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
@@ -53,8 +52,6 @@ MAX_COUNTED_STEP_S = 0.5 * MAX_VIOLATION_S
 # whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the first torque an arm at rest is
 # not judged.
 MAX_BRAKE_RELEASE_TIME_S = 1.0
-# Ratio to the torque limit up to which a measured torque counts as none.
-MAX_IDLE_EFFORT_RATIO = 0.02
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
 # A residual that is g(q), up to the start's bound, times this share or more says that the joints
@@ -142,8 +139,8 @@ class ResidualMonitor:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the measured torque is zero, as while brakes hold the arm."""
-        little = np.abs(self.acting) <= MAX_IDLE_EFFORT_RATIO * self._effort
+        """Whether the measured torque is zero but for friction, as while brakes hold the arm."""
+        little = np.abs(self.acting) <= MAX_STICTION_TORQUE_RATIO * self._effort
         return not self.measured or bool(little.all())
 
     def observe(
@@ -205,7 +202,7 @@ class ResidualMonitor:
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
         over = bool(shares.max() > 1.0)
-        if np.abs(state.dq).max() > MAX_REST_SPEED_RAD_S:
+        if state.moves:
             self._braked_until = -np.inf
         over = over and state.stamp > self._braked_until
         counted = min(elapsed, MAX_COUNTED_STEP_S)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .braking import BrakingController, MAX_REST_SPEED_RAD_S
+from .braking import BrakingController
 from .control_law import ControlLaw
 from .receiver import COMMAND_TIMEOUT_S
 from .reference import MAX_START_DISTANCE_RAD
@@ -80,7 +80,7 @@ class StartUp:
         first, self.refused = not self.compared, ''
         if self.terms is terms and not first:
             return ''
-        on_brakes = first or not (self._applied_when_silent or moves(state))
+        on_brakes = first or not (self._applied_when_silent or state.moves)
         if not on_brakes or self._compares(terms):
             self.refused = self._residuals.violation_under(terms, state)
         if not self.refused:
@@ -163,8 +163,3 @@ class StartUp:
             acting = gravity if self._residuals.is_idle else self._residuals.acting
             self._output.begin_at(0.0 * gravity if adds else acting)
         return terms.gravity_to_command(state.q, gravity) if silent and adds else None
-
-
-def moves(state: StateTerms) -> bool:
-    """Return whether a joint is faster than MAX_REST_SPEED_RAD_S."""
-    return bool(np.abs(state.dq).max() > MAX_REST_SPEED_RAD_S)

@@ -17,6 +17,7 @@ from ..arm.friction_state import FrictionState
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
+MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders
 # Reference speeds below which no friction, and above which the full friction is commanded, so
 # that noise in a reference at rest causes no torque.
 MIN_FRICTION_SPEED_RAD_S = 0.005
@@ -82,6 +83,11 @@ class StateTerms(NamedTuple):
     gravity: Array
     coriolis: Array
     inertia: Array
+
+    @property
+    def moves(self) -> bool:
+        """Whether a joint is faster than MAX_REST_SPEED_RAD_S."""
+        return bool(np.abs(self.dq).max() > MAX_REST_SPEED_RAD_S)
 
 
 class TermModel:
