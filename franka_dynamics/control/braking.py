@@ -136,7 +136,7 @@ class BrakingController:
         kp and kd of a PD torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
         """
         self.residual = self._largest = residual
-        self._gains = gains or (np.zeros_like(residual), np.zeros_like(residual))
+        self._gains = np.zeros((2, *residual.shape)) if gains is None else np.array(gains)
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
         self.held_back = np.zeros_like(residual)
@@ -161,17 +161,11 @@ class BrakingController:
         scaled down until kd alone would not slow a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO
         ages.
         """
-        age += max(0.0, elapsed - MAX_STEP_S)
+        late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
-        inertia, decay = (
-            mass.diagonal(),
-            max(BRAKING_TIME_CONSTANT_S, MIN_TIME_CONSTANT_TO_AGE_RATIO * age),
-        )
-        soft = 1.0 / np.maximum(
-            1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age * self._gains[1] / inertia
-        )
-        kp, kd = soft * self._gains[0], soft * self._gains[1]
+        inertia, decay = mass.diagonal(), max(BRAKING_TIME_CONSTANT_S, late)
+        kp, kd = self._gains / np.maximum(1.0, late * self._gains[1] / inertia)
         if self._stop_pose is None:
             self._stop_pose = q
         elif not self.at_rest:
@@ -188,17 +182,15 @@ class BrakingController:
         most, small = self._largest, self._small
         self.residual = np.clip(faded, np.minimum(-small, most), np.maximum(small, most))
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_RESIDUAL_COMPENSATION_SPEED_RAD_S)
-        share = np.where(self.residual * dq > 0.0, along, 1.0)
+        compensated = self.residual * np.where(self.residual * dq > 0.0, along, 1.0)
         # It yields where M(q) a would reach its bound, and the arm stays where it was pushed to.
-        yields = MAX_BRAKING_DECELERATION_RAD_S2 * (2.0 * decay) ** 2
+        bound, time_squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * decay) ** 2
+        yields = bound * time_squared
         away = np.clip(q - self._stop_pose, -yields, yields)
         self._stop_pose = q - away
         missing = 1.0 - np.minimum(1.0, kd * decay / inertia)
-        slowing = np.clip(
-            dq / decay, -MAX_BRAKING_DECELERATION_RAD_S2, MAX_BRAKING_DECELERATION_RAD_S2
-        )
-        slowing = -missing * (self._pulls / (2.0 * decay) ** 2 * away + slowing)
-        return mass @ slowing - kp * away - kd * dq + share * self.residual
+        slowing = self._pulls / time_squared * away + np.clip(dq / decay, -bound, bound)
+        return compensated - kp * away - kd * dq - mass @ (missing * slowing)
 
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
