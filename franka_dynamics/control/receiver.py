@@ -91,10 +91,10 @@ class TorqueReceiver:
     ) -> None:
         if not timeout > 0.0:
             raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
-        self.timeout = timeout
+        self._timeout = timeout
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
-        self.fault = ''  # why the state is or last was FAULT
+        self._fault = ''  # why the state is or last was FAULT
         self.timeouts = 0  # how often a followed sender was silent for the time-out
         self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
@@ -125,7 +125,7 @@ class TorqueReceiver:
         # Numbers of another sender are lower, or higher than after so many lost messages that a
         # sender at 1 kHz was silent for the time-out. Without this the rows relay and rival of
         # benchmarks/receivers.py are bad; if only lower numbers are refused, rival is.
-        if not 0.0 < ahead * MAX_STEP_S <= self.timeout:
+        if not 0.0 < ahead * MAX_STEP_S <= self._timeout:
             return self._refuse(Refusal.OTHER_PUBLISHER)
         self._number = sequence_number
         if given.shape != self._effort.shape:
@@ -145,7 +145,7 @@ class TorqueReceiver:
     @property
     def state_text(self) -> str:
         """The state as a text, with the cause of a fault."""
-        cause = f': {self.fault}' if self.state is ReceiverState.FAULT else ''
+        cause = f': {self._fault}' if self.state is ReceiverState.FAULT else ''
         return self.state.value + cause
 
     def is_following(self, stamp: float) -> bool:
@@ -155,7 +155,8 @@ class TorqueReceiver:
         If the clock was set back, only `step` can tell.
         """
         following = self.state is ReceiverState.FOLLOWING
-        return following and -MAX_LATENESS_S <= stamp - self._stamp <= self.timeout - self._silence
+        left = self._timeout - self._silence
+        return following and -MAX_LATENESS_S <= stamp - self._stamp <= left
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
@@ -168,7 +169,7 @@ class TorqueReceiver:
         wrong, impossible = self._check.impossible(q, dq, None)
         if not wrong:
             self._possible, self._needed = np.array(q), self._needed - 1.0
-        timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self.timeout
+        timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
         self.timeouts += timed_out
         if timed_out or (self.state is ReceiverState.FAULT and self._needed <= 0.0):
             self.state = ReceiverState.BRAKING
@@ -197,7 +198,7 @@ class TorqueReceiver:
     def _fail(self, why: str, *, latched: bool) -> None:
         """Begin or prolong a fault, which only a sender ends if it is `latched`."""
         if self.state is not ReceiverState.FAULT:
-            self.state, self.fault, self._needed = ReceiverState.FAULT, why, 0.0
+            self.state, self._fault, self._needed = ReceiverState.FAULT, why, 0.0
         self._needed = math.inf if latched else max(self._needed, MIN_GOOD_STATE_COUNT)
 
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
