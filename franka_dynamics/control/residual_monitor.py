@@ -201,10 +201,9 @@ class ResidualMonitor:
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
-        over = bool(shares.max() > 1.0)
-        if state.moves:
+        if state.stamp <= self._braked_until and state.moves:
             self._braked_until = -np.inf
-        over = over and state.stamp > self._braked_until
+        over = shares.max() > 1.0 and state.stamp > self._braked_until
         counted = min(elapsed, MAX_COUNTED_STEP_S)
         self._over_s = self._over_s + counted if over else 0.0
         return self.violation(self.running_bound) if self._over_s >= MAX_VIOLATION_S else ''
