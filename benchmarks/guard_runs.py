@@ -27,6 +27,7 @@ from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.control.residual_monitor import ResidualMonitor
 from franka_dynamics.control.start_up import StartUp
 from franka_dynamics.control.state_check import StateCheck
 from franka_dynamics.errors import FrankaDynamicsError
@@ -98,8 +99,9 @@ class Unguarded(Feedforward):
         super().__init__(*arguments, **options)
         start_up: Any = self._start_up
         states: Any = self.states
+        residuals: Any = self.residuals
         start_up.blocker = lambda *_, **__: '' if self.has_usable_states else 'not yet'
-        start_up.resting_torque_blocker = lambda *_, **__: ''
+        residuals.violation_under = lambda *_: ''
         states.frozen_joint = lambda *_: ''
 
     def _violation(self, *_: Any) -> str:
@@ -108,7 +110,8 @@ class Unguarded(Feedforward):
 
 # A part of the guard that is renamed must be renamed here.
 assert '_violation' in vars(Feedforward)
-assert {'blocker', 'resting_torque_blocker'} <= vars(StartUp).keys()
+assert 'blocker' in vars(StartUp)
+assert 'violation_under' in vars(ResidualMonitor)
 assert 'frozen_joint' in vars(StateCheck)
 
 

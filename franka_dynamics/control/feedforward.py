@@ -554,8 +554,9 @@ class Feedforward:
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
         terms, brake = self._start_up.terms, self._brake
+        age = self.states.age if self.limits.max_state_age > 0.0 else None
         residual, elapsed = self.residuals.command_residual, self.states.elapsed
-        slowed = brake.torque(state, terms, residual, elapsed, self.states.age)
+        slowed = brake.torque(state, terms, residual, elapsed, age)
         if brake.driven:
             self._abort(brake.driven)
         elif self.state is State.BRAKING and brake.at_rest:

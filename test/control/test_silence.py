@@ -268,6 +268,17 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
     np.testing.assert_allclose(faded, 0.0, rtol=0.0, atol=1e-2)
 
 
+@pytest.mark.parametrize(('age', 'at_once'), [(0.0, True), (0.01, False), (None, False)])
+def test_braking_compensates_at_once_only_what_new_states_say(age, at_once):
+    terms, brake = core(MUJOCO).law.terms, BrakingController(FER)
+    residual, torques = 5.0 * np.eye(7)[1], []
+    for k in range(150):
+        state = terms.at(1e-3 * k, HOME, STILL, None)
+        torques.append(brake.torque(state, terms, residual * (k > 0), 1e-3, age)[1])
+    assert torques[1] > 4.9 if at_once else torques[1] < 0.5
+    assert torques[-1] == pytest.approx(5.0, rel=0.02)
+
+
 BAD = (10**400, 'x', [0.0, 1.0], 1.0 + 2.0j, object())
 # None stands for none in the other arguments, where numbers that are not finite are states that
 # cannot be used.
