@@ -14,7 +14,7 @@ import numpy as np
 from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
 from .settings import Settings
 from .terms import StateTerms, TermModel
-from .trajectory import at_rest, ReferencePoint, Trajectory
+from .trajectory import at_rest, ReferencePoint, ROUNDING, Trajectory
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -23,7 +23,7 @@ from ..typing import Array
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3). kd alone oscillates
 # if its phase lag, rate times T, exceeds pi / 2.
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
-MAX_PHASE_LAG_RAD = 0.5 * np.pi
+_MAX_PHASE_LAG_RAD = 0.5 * np.pi
 # `require_stable` assumes states PERIOD_MARGIN_RATIO times as far apart as now, so that the period
 # that is measured later, which varies a little, does not refuse or brake gains that were accepted.
 PERIOD_MARGIN_RATIO = 1.05
@@ -33,7 +33,6 @@ PERIOD_MARGIN_RATIO = 1.05
 # judged on draws 14 and 15.
 MAX_DELAY_TO_STABLE_DELAY_RATIO = 2.0
 RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
-_NO_ACCELERATION = 1e-6  # tolerance for an acceleration of zero [rad/s^2]
 
 
 class ControlLaw:
@@ -59,19 +58,20 @@ class ControlLaw:
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
-        own = ASSUMED_FRICTION_DAMPING_NMS_RAD, settings.profile.rotor_inertia
-        self._damping, rotors = (0.0, 0.0) if as_given else own
-        if as_given and description.friction is not None:
-            self._damping = ASSUMED_FRICTION_DAMPING_NMS_RAD
-        mass = self.terms.true.mass_matrix(description.home_position) + rotors * np.eye(
-            description.n
-        )
+        damps = not as_given or description.friction is not None
+        damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
+        rotors = 0.0 if as_given else settings.profile.rotor_inertia
+        mass = self.terms.true.mass_matrix(description.home_position)
+        mass += rotors * np.eye(description.n)
         # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
-        self.damping_rate = damping_rate(mass, self.kd) if self.kd.any() else 0.0
+        self._decay_rate = 0.0
+        if self.kd.any():
+            decays = np.linalg.eigvals(np.linalg.solve(mass, np.diag(self.kd)))
+            self._decay_rate = float(decays.real.max())
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains.
-        damped, unlimited = self.kd + self._damping, np.full(description.n, np.inf)
+        unlimited = np.full(description.n, np.inf)
         self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
-        by_kd = MAX_PHASE_LAG_RAD / self.damping_rate if self.damping_rate else np.inf
+        by_kd = _MAX_PHASE_LAG_RAD / self._decay_rate if self._decay_rate else np.inf
         self._max_delay = min(by_kd, self._max_kp_delay.min())
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
@@ -91,8 +91,8 @@ class ControlLaw:
                 f'{self.kp[joint] * late:.2g}'
             )
         return (
-            f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
-            f'{MAX_PHASE_LAG_RAD / (self.damping_rate * late):.2g} of this kd, or take joint '
+            f'kd makes velocities decay at {self._decay_rate:.0f} 1/s, and {delay}; use at most '
+            f'{_MAX_PHASE_LAG_RAD / (self._decay_rate * late):.2g} of this kd, or take joint '
             'states at a higher rate; a simulated arm bears more if its description has the '
             "drives' inertia"
         )
@@ -166,17 +166,12 @@ class ControlLaw:
         M ddq on the arm at rest. It gets one more point at rest at the same position, after the
         time that the change of torque takes at MAX_TORQUE_RATE_NM_S.
         """
-        if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
+        if np.abs(motion.accelerations[-1]).max() < ROUNDING:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
         efforts = self.trajectory_efforts(motion.extended(end + MAX_STEP_S, rest))
         lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE_NM_S
         return motion.extended(end + max(MAX_STEP_S, lasts), rest), efforts
-
-
-def damping_rate(inertia: Array, kd: Array) -> float:
-    """Return the largest eigenvalue of M^-1 diag(kd) [1/s]; shapes of M and kd: (n, n), (n,)."""
-    return float(np.linalg.eigvals(np.linalg.solve(inertia, np.diag(kd))).real.max())
 
 
 class Ramp:

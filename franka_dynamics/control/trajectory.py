@@ -31,7 +31,7 @@ MAX_SMOOTHING_SHIFT_RAD = 0.02
 _MAX_STREAM_BLEND_COUNT = 5
 _MAX_STREAM_ACCELERATION_RATIO = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLES, _MIN_SEGMENT_SAMPLES = 400, 12
 _MIN_SEGMENT_S = 1e-4
@@ -130,9 +130,7 @@ class Trajectory:
             ('acceleration', '/s^2', ddq, -most, most),
         ):
             # NaN counts as outside.
-            for k, s, i in np.argwhere(
-                ~(np.abs(values - np.clip(values, low, high)) <= _ROUNDING)
-            ):
+            for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= ROUNDING)):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
                 raise LimitExceededError(
@@ -151,7 +149,7 @@ class Trajectory:
         self.require_within(arm, share)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
-        if np.abs(dq).max() <= _ROUNDING:
+        if np.abs(dq).max() <= ROUNDING:
             return self
 
         def stopped(duration: float) -> Trajectory:
@@ -199,7 +197,7 @@ class Trajectory:
             before = Trajectory(np.array([begin]), first[None], self.zero)
             motion = before.extended(self.times, self.states)
         distance = now - motion.at_times(begin)
-        distance *= np.abs(distance[:2]).max() > _ROUNDING  # accelerations may step
+        distance *= np.abs(distance[:2]).max() > ROUNDING  # accelerations may step
 
         def faded(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])
