@@ -138,7 +138,7 @@ class Feedforward:
         step away from the last one.
         """
         with self._lock:
-            self.reference.clear(0.0, 'reset')
+            self.reference.clear('reset')
             self.state, self._output.is_new = State.SILENT, False
             self.latest: StateTerms | None = None
             self.state_problem = 'no joint state has come yet'
@@ -304,7 +304,7 @@ class Feedforward:
         )
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
-                self.reference.clear(self.states.stamp or 0.0, self.why)
+                self.reference.clear(self.why)
         return motion
 
     @property
@@ -517,7 +517,7 @@ class Feedforward:
         tries = self.limits.try_joints
         self._trial = JointTrial(self.description, self.residuals.running_bound) if tries else None
         self._ramp.begin(begins_at)
-        self.reference.clear(self.states.stamp or 0.0, 'torques begin')
+        self.reference.clear('torques begin')
         self._change(event, '')
 
     # 3. Run, or brake --------------------------------------------------------------------------
@@ -583,7 +583,7 @@ class Feedforward:
             self._start_up.compared = True
             self._start_up.adopt(self.law.terms, self.latest)
         if before is State.RUNNING:
-            self.reference.clear(self.states.stamp or 0.0, why)
+            self.reference.clear(why)
         if self.state is State.BRAKING:
             self._brake.begin(self.residuals.command_residual, (self.law.kp, self.law.kd))
         calm = self.state in (State.RUNNING, State.SILENT)

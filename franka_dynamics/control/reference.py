@@ -38,11 +38,13 @@ SETPOINT_TIMEOUT_S = MAX_LATENESS_S
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE_RAD = 0.1
-STREAM_TIMEOUT_S = 0.5  # a stream ends if no point came for this time
-# Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
+# A stream ends if no point came for this time: five periods of a slow one, of 10 Hz.
+STREAM_TIMEOUT_S = 0.5
+# Chosen by benchmarks/streams.py. Points of a stream that come within _GROUP_S [s] are averaged:
+# else a noisy one is followed a tenth worse. The last _KEPT points determine the period: with 8
+# points errors are half as large again. The last _PLANNED points are planned through.
 _GROUP_S = 0.03
-_KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
-_NO_STREAM = np.zeros((0, 2))
+_KEPT, _PLANNED = 30, 8
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
 _MIN_DOUBTFUL_GAP_S = 10.0
@@ -113,7 +115,7 @@ class Reference:
         self._doubted = False  # whether times of points were doubted
         self._stamp: float | None = None  # of the latest joint state
         self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
-        self._stream = _NO_STREAM
+        self._stream: Array | None = None  # the points of one that goes on, see `_continued`
         self._lock = threading.Lock()  # held for microseconds
         self._planning = threading.Lock()  # held by the thread that plans
 
@@ -147,12 +149,12 @@ class Reference:
             if not self._followed:
                 self.motion = None if q is None else _resting(q, self._stamp or 0.0)
 
-    def clear(self, stamp: float = 0.0, reason: str = '') -> None:
-        """Interrupt all motions, for a reason and at a stamp [s], and desire no position."""
+    def clear(self, reason: str = '') -> None:
+        """Interrupt all motions for a reason, and desire no position."""
         with self._lock:
             for one in self._followed:
-                self._add_event(one, ReferenceState.INTERRUPTED, stamp, reason)
-            self._followed, self.motion, self._stream = deque(), None, _NO_STREAM
+                self._add_event(one, ReferenceState.INTERRUPTED, reason)
+            self._followed, self.motion, self._stream = deque(), None, None
 
     def follow(
         self,
@@ -227,7 +229,7 @@ class Reference:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     # A set-point with velocity begins at its stamp, however late.
-                    if (self._stamp or stamp) <= planned.begin or (single and not len(stream)):
+                    if (self._stamp or stamp) <= planned.begin or (single and stream is None):
                         self._stream = stream
                         self._begin(planned, present, goal_id, single)
                         return planned
@@ -236,11 +238,11 @@ class Reference:
             'machine is too busy, or the points are too many.'
         )
 
-    def refuse(self, stamp: float, reason: str, goal_id: str = '') -> None:
+    def refuse(self, reason: str, goal_id: str = '') -> None:
         """Add the event REFUSED of a reference."""
         with self._lock:
-            one = ReferenceEvent(next(self._numbers), goal_id, stamp, stamp, None)
-            self._add_event(one, ReferenceState.REFUSED, stamp, reason)
+            one = ReferenceEvent(next(self._numbers), goal_id, 0.0, 0.0, None)
+            self._add_event(one, ReferenceState.REFUSED, reason)
 
     # Planning ----------------------------------------------------------------------------------
     def _warn_of_milliseconds(self, times: Array) -> None:
@@ -271,15 +273,15 @@ class Reference:
     # continues. `stamp` is that of the latest joint state.
     def _plan_setpoint(
         self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, Array]:
+    ) -> tuple[Trajectory, Array | None]:
         """Plan the motion to a set-point with velocity, which is followed as it is."""
         self._require_near(points.positions[0], present.at(stamp).q)
         motion = Trajectory(np.array([stamp - present.zero]), points.states(), present.zero)
-        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S)), _NO_STREAM
+        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S)), None
 
     def _plan_stream(
         self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, Array]:
+    ) -> tuple[Trajectory, Array | None]:
         """Plan a smooth motion through the last points of a stream and one more."""
         stream, now = _continued(self._stream, stamp, points.positions[0]), stamp - present.zero
         if len(stream) == 1:
@@ -290,13 +292,13 @@ class Reference:
 
     def _plan_trajectory(
         self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, Array]:
+    ) -> tuple[Trajectory, Array | None]:
         """Plan the motion through points; without points the present motion is braked."""
         times, start, arm, zero = points.times, points.start, self._arm, present.zero
         begin = stamp + lead - zero
         if not len(times):
             moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
-            return moving.braked(arm), _NO_STREAM
+            return moving.braked(arm), None
         self._warn_of_milliseconds(times)
         starts = begin if start is None else start - zero
         times, begin = starts + times, max(begin, starts)
@@ -306,9 +308,9 @@ class Reference:
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
             self._require_near(near, present.at_times(first)[0])
         if points.velocities is None:
-            return through_points(arm, present, begin, times, points.positions, False), _NO_STREAM
+            return through_points(arm, present, begin, times, points.positions, False), None
         motion = Trajectory(times, points.states(), zero)
-        return motion.braked(arm).blended_from(arm, present, begin), _NO_STREAM
+        return motion.braked(arm).blended_from(arm, present, begin), None
 
     # What becomes of each motion ---------------------------------------------------------------
 
@@ -326,30 +328,30 @@ class Reference:
                 return
             if last.begin < planned.begin:
                 break
-            self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, stamp, _REPLACED)
+            self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, _REPLACED)
         one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
-        self._followed.append(self._add_event(one, ReferenceState.ACCEPTED, stamp))
+        self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
 
     def _report(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
         while self._followed:
             one = self._followed[0]
             if one.state is ReferenceState.ACCEPTED and stamp >= one.begin:
-                one = self._followed[0] = self._add_event(one, ReferenceState.FOLLOWING, stamp)
+                one = self._followed[0] = self._add_event(one, ReferenceState.FOLLOWING)
             replaced = self._followed[1].begin if len(self._followed) > 1 else np.inf
             if stamp < min(one.end, replaced):
                 return
             self._followed.popleft()
             if one.end <= replaced:
-                self._add_event(one, ReferenceState.FINISHED, stamp)
+                self._add_event(one, ReferenceState.FINISHED)
             else:
-                self._add_event(one, ReferenceState.INTERRUPTED, stamp, _REPLACED)
+                self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED)
 
     def _add_event(
-        self, one: ReferenceEvent, state: ReferenceState, stamp: float, reason: str = ''
+        self, one: ReferenceEvent, state: ReferenceState, reason: str = ''
     ) -> ReferenceEvent:
         self.counts[state] += 1
-        self.events.append(one._replace(state=state, stamp=stamp, reason=reason))
+        self.events.append(one._replace(state=state, stamp=self._stamp or 0.0, reason=reason))
         return self.events[-1]
 
 
@@ -366,9 +368,9 @@ def _resting(q: ArrayLike | None, zero: float) -> Trajectory:
 # after the line, so that the motion through it can take the next point into account.
 
 
-def _continued(stream: Array, stamp: float, q: Array) -> Array:
+def _continued(stream: Array | None, stamp: float, q: Array) -> Array:
     """Return a stream after one more point, or a new one if the last point is too old."""
-    if not len(stream) or stamp - stream[-1, 1] > STREAM_TIMEOUT_S:
+    if stream is None or stamp - stream[-1, 1] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
     (number, last), period = stream[-1, :2], _line(stream)[1]
     steps = max(1.0, round((stamp - last) / period)) if period else 1.0

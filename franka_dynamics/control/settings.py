@@ -112,9 +112,8 @@ class Settings:
     def changed(self, **others: Any) -> Settings:
         """Return a copy with the given values replaced; SettingsError for an unknown name."""
         known = [one.name for one in fields(self)]
-        unknown = next((name for name in others if name not in known), None)
-        if unknown is not None:
-            raise SettingsError(f'There is no setting {unknown!r}; there are {", ".join(known)}.')
+        for name in others.keys() - known:
+            raise SettingsError(f'There is no setting {name!r}; there are {", ".join(known)}.')
         return replace(self, **others)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import pinocchio as pin
 from .settings import Settings
 from .trajectory import ReferencePoint
 from ..arm import ArmDescription
-from ..arm.friction import LinearFriction, MaxwellSlipFriction, slip_state_bounds
+from ..arm.friction import LinearFriction, slip_state_bounds
 from ..arm.friction_state import FrictionState
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -45,9 +45,7 @@ class FrictionFeedforward(FrictionState):
 
     def torque_along(self, q: Array, dq: Array) -> Array:
         """Return the friction torque to command at N points of a motion, shape (N, n) [N m]."""
-        if isinstance(self.model, MaxwellSlipFriction):
-            return self._least(dq, slip_state_bounds(q, self.model.reach))
-        return self._least(dq, np.zeros((2, len(dq), 0, dq.shape[-1])))
+        return self._least(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())))
 
     def _least(self, dq: Array, bounds: Array) -> Array:
         """Return the least friction torque along dq, (..., n), from the slip states' bounds."""

@@ -9,7 +9,8 @@ Whatever is beyond a limit is tried again, slower or with other points, and refu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,13 @@ from ..typing import Array
 BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 # Points beyond a limit, as noisy ones are, are averaged with their neighbours, all but the ends,
 # at most _MAX_SMOOTHING_COUNT times. Those of a chunk or a trajectory move by at most
-# MAX_SMOOTHING_SHIFT_RAD in all [rad or m].
+# MAX_SMOOTHING_SHIFT_RAD in all [rad or m]. Without, benchmarks/streams.py refuses 374 chunks.
 _MAX_SMOOTHING_COUNT = 6
 MAX_SMOOTHING_SHIFT_RAD = 0.02
-# A stream that is joined slowly falls behind: before its points are averaged, only the first
-# _MAX_STREAM_BLEND_COUNT durations are tried, and it may use _MAX_STREAM_ACCELERATION_RATIO times
-# the limit of acceleration: without, benchmarks/streams.py refuses 5 points of a stream of an FR3.
+# A stream that is joined slowly falls behind, and leads far beyond its last point: only the first
+# _MAX_STREAM_BLEND_COUNT durations are tried. It may use _MAX_STREAM_ACCELERATION_RATIO times the
+# limit of acceleration: else benchmarks/streams.py refuses 5 points of a stream of an FR3, or
+# errors of streams with lost points are ten times as large.
 _MAX_STREAM_BLEND_COUNT = 5
 _MAX_STREAM_ACCELERATION_RATIO = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
@@ -223,28 +225,28 @@ def through_points(
     them; if nothing else is within the limits, it leads to the last point and rests there.
     """
     before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
+    smoothed = [q]
+    for _ in range(_MAX_SMOOTHING_COUNT):
+        points = smoothed[-1].copy()
+        # Each point comes halfway to the line of its neighbours.
+        lines = (after * points[:-2] + before * points[2:]) / (before + after)
+        points[1:-1] = (points[1:-1] + lines) / 2.0
+        smoothed.append(points)
+    if streamed:
+        options = [*product((1.0, _MAX_STREAM_ACCELERATION_RATIO), smoothed, (False,))]
+        options.append((_MAX_STREAM_ACCELERATION_RATIO, q[-1:], True))
+        durations = BLEND_DURATIONS_S[:_MAX_STREAM_BLEND_COUNT]
+    else:
+        near = [one for one in smoothed if np.abs(one - q).max() <= MAX_SMOOTHING_SHIFT_RAD]
+        options, durations = [*product((1.0,), near, (True, False))], BLEND_DURATIONS_S
 
-    def attempt(option: tuple[Array, bool, float]) -> Trajectory:
-        points, stops, share = option
+    def attempt(option: tuple[float, Array, bool]) -> Trajectory:
+        share, points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm, share)
-        fades = _MAX_STREAM_BLEND_COUNT if streamed and len(points) > 1 else None
-        return motion.blended_from(arm, present, begin, BLEND_DURATIONS_S[:fades], share)
+        return motion.blended_from(arm, present, begin, durations, share)
 
-    def attempts() -> Iterator[tuple[Array, bool, float]]:
-        for share in (1.0, _MAX_STREAM_ACCELERATION_RATIO) if streamed else (1.0,):
-            points = q.copy()
-            for _ in range(_MAX_SMOOTHING_COUNT + 1):
-                if streamed or np.abs(points - q).max() <= MAX_SMOOTHING_SHIFT_RAD:
-                    for stops in (False,) if streamed else (True, False):
-                        yield points.copy(), stops, share
-                # Each point comes halfway to the line of its neighbours.
-                lines = (after * points[:-2] + before * points[2:]) / (before + after)
-                points[1:-1] = (points[1:-1] + lines) / 2.0
-        if streamed:
-            yield q[-1:], True, _MAX_STREAM_ACCELERATION_RATIO
-
-    return _first_allowed(attempt, attempts())
+    return _first_allowed(attempt, options)
 
 
 def _spline(times: Array, q: Array, stops: bool) -> Array:

@@ -73,8 +73,7 @@ class RequestHandler:
             if isinstance(error, NotActiveError):
                 reason = f'Nothing would follow the reference ({self._diagnostics.present()}).'
             self._diagnostics.refused = reason
-            stamp = 0.0 if controller.latest is None else controller.latest.stamp
-            controller.reference.refuse(stamp, reason, mark)
+            controller.reference.refuse(reason, mark)
             return
         if arguments['times'] is not None and self._filled.get_subscription_count() > 0:
             filled, efforts = controller.law.with_efforts(planned)
@@ -149,5 +148,5 @@ def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> T
         return controller.follow(**arguments, goal_id=mark)
     planned = controller.reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
     reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
-    controller.reference.clear(latest.stamp, reason)
+    controller.reference.clear(reason)
     return planned

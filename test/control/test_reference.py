@@ -232,7 +232,7 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
 
 
 def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
-    reference = held(arm=busy(lambda: reference.clear(0.0, 'stopped')))
+    reference = held(arm=busy(lambda: reference.clear('stopped')))
     with pytest.raises(ReferenceRefusedError, match='stopped'):
         reference.follow([HOME], [1.0], measured_q=HOME)
     assert reference.at(0.1) is None and not reference.active
@@ -455,7 +455,7 @@ def test_a_followed_motion_tells_each_event_once():
     assert told(reference) == ['1 following a']
     reference.at(3.0)
     np.testing.assert_allclose(reference.events[0].goal, HOME + 0.1, rtol=0.0, atol=1e-15)
-    reference.clear(4.0, 'silence')
+    reference.clear('silence')
     assert told(reference) == ['1 finished a']
     assert sum(reference.counts.values()) == 3
 
@@ -465,7 +465,7 @@ def test_a_stop_ends_a_motion_and_the_next_with_its_reason_and_the_time_left():
     for start in (1.0, 4.0):
         reference.follow([HOME, HOME + 0.01], [0.0, 2.0], np.zeros((2, 7)), start=start)
     reference.at(2.0)
-    reference.clear(2.0, 'stale')
+    reference.clear('stale')
     found = [(one.number, one.reason, one.remaining) for one in list(reference.events)[-2:]]
     assert found == [(1, 'stale', 1.0), (2, 'stale', 4.0)]
     assert told(reference)[-2:] == ['1 interrupted ', '2 interrupted ']
@@ -493,7 +493,7 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
 def test_each_event_has_the_mark_of_its_own_reference():
     reference, rest = held(), [HOME, HOME]
     reference.follow(rest, [0.0, 2.0], np.zeros((2, 7)), start=1.0, goal_id='a')
-    reference.refuse(1.0, 'too far', 'b')
+    reference.refuse('too far', 'b')
     reference.at(1.5)
     reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=2.0, goal_id='c')
     reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.5, goal_id='d')
