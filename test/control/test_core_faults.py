@@ -3,10 +3,13 @@
 """An arm that contradicts the settings gets no torque, or is braked and held."""
 
 from dataclasses import replace
+import importlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import franka_dynamics
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.braking import (
     BRAKING_TIME_CONSTANT_S,
@@ -458,3 +461,10 @@ def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(tak
         speed = np.full(7, 0.03) if falls and controller.state is State.RUNNING else NOTHING
         q = q + 1e-3 * speed
     assert (controller.state is state) or (falls and (state, True) in seen)
+
+
+@pytest.mark.parametrize('bench', ['guard_false_alarms', 'guard_misconfiguration'])
+def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
+    # Their run without the guard takes parts of it out by name, and asks for them.
+    monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
+    assert importlib.import_module(bench).main
