@@ -20,10 +20,8 @@ from ..errors import SettingsError
 from ..typing import Array
 
 # kp that acts T seconds late takes kp T from the damping; a joint has
-# ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3). kd alone oscillates
-# if its phase lag, rate times T, exceeds pi / 2.
+# ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
-_MAX_PHASE_LAG_RAD = 0.5 * np.pi
 # `require_stable` assumes states PERIOD_MARGIN_RATIO times as far apart as now, so that the period
 # that is measured later, which varies a little, does not refuse or brake gains that were accepted.
 PERIOD_MARGIN_RATIO = 1.05
@@ -63,16 +61,15 @@ class ControlLaw:
         rotors = 0.0 if as_given else settings.profile.rotor_inertia
         mass = self.terms.true.mass_matrix(description.home_position)
         mass += rotors * np.eye(description.n)
-        # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
-        self._decay_rate = 0.0
+        # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
+        # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
+        # phase lag, rate times delay, exceeds pi / 2.
+        self._max_kd_delay, unlimited = np.inf, np.full(description.n, np.inf)
         if self.kd.any():
             decays = np.linalg.eigvals(np.linalg.solve(mass, np.diag(self.kd)))
-            self._decay_rate = float(decays.real.max())
-        # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains.
-        unlimited = np.full(description.n, np.inf)
+            self._max_kd_delay = 0.5 * np.pi / float(decays.real.max())
         self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
-        by_kd = _MAX_PHASE_LAG_RAD / self._decay_rate if self._decay_rate else np.inf
-        self._max_delay = min(by_kd, self._max_kp_delay.min())
+        self._max_delay = min(self._max_kd_delay, self._max_kp_delay.min())
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
 
@@ -91,8 +88,8 @@ class ControlLaw:
                 f'{self.kp[joint] * late:.2g}'
             )
         return (
-            f'kd makes velocities decay at {self._decay_rate:.0f} 1/s, and {delay}; use at most '
-            f'{_MAX_PHASE_LAG_RAD / (self._decay_rate * late):.2g} of this kd, or take joint '
+            f'kd makes velocities decay at {0.5 * np.pi / self._max_kd_delay:.0f} 1/s, and '
+            f'{delay}; use at most {self._max_kd_delay / late:.2g} of this kd, or take joint '
             'states at a higher rate; a simulated arm bears more if its description has the '
             "drives' inertia"
         )

@@ -29,8 +29,8 @@ from ..errors import LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
-# takes longer, the next lead time is tried: 8 points take 10 ms, 2000 take 50 to 100 ms, and noisy
-# ones 230 ms.
+# takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones 130
+# ms, and twice that on a busy machine.
 PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
 # A set-point with velocity that is not replaced while the next one may still come is braked to
 # rest; at once, if the limits demand it.

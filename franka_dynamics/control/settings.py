@@ -45,8 +45,6 @@ RECEIVER_PROFILES = {
     'gz_ros2_control': ReceiverProfile('gz_ros2_control', False, False),
     'mujoco': ReceiverProfile('mujoco', False, False, rotor_inertia=0.05),
 }
-DEFAULT_TARGET = 'fci'
-
 # Largest gravity component: any planet an arm stands on, with a margin for a moving base.
 MAX_GRAVITY_M_S2 = 30.0
 # Norm of gravity for a robot that compensates gravity itself, which stands on the Earth.
@@ -99,7 +97,7 @@ class Settings:
     Raises SettingsError for a payload that is no numbers.
     """
 
-    target: str = DEFAULT_TARGET
+    target: str = 'fci'
     terms: Terms = field(default_factory=Terms)
     gravity_vector: tuple[float, ...] = GRAVITY  # in the base frame [m/s^2]
     payload: tuple[float, ...] = (0.0,) * 10

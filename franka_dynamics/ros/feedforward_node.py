@@ -42,7 +42,6 @@ from .request_handler import RequestHandler
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
-from ..control.settings import DEFAULT_TARGET
 from ..errors import FrankaDynamicsError, JointStateError, SettingsError, StartRefusedError
 from ..parameter_schema import specs
 from ..typing import Array
@@ -148,7 +147,7 @@ class FeedforwardNode(LifecycleNode):
         self._terms.set_controller(controller, frame, parameters['tool_center'])
         self._diagnostics.set_controller(controller, self._terms, residual)
         derive = parameters['derive_velocity']
-        if derive and parameters['target'] == DEFAULT_TARGET:
+        if derive and parameters['target'] == 'fci':
             raise SettingsError(
                 'derive_velocity is for simulators: with target fci take the joint states that '
                 'have velocities, with franka_ros2 those of franka/joint_states.'

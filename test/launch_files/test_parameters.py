@@ -10,7 +10,7 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm_io import save
-from franka_dynamics.control.settings import DEFAULT_TARGET, RECEIVER_PROFILES
+from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.errors import SettingsError
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -96,7 +96,7 @@ def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path
     file = parameter_file(tmp_path / 'own.yaml', OWN)
     for target in ('', *RECEIVER_PROFILES):
         node = launched('feedforward', target=target, params_file=file)['feedforward_node']
-        has(node, target=target or DEFAULT_TARGET, min_input_rate=70.0)
+        has(node, target=target or 'fci', min_input_rate=70.0)
         assert node.remappings[COMMAND] == COMMAND
 
 
