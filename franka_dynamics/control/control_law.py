@@ -175,7 +175,7 @@ class Ramp:
     """
     Ramps the torque to that of the control law, after a start or a change of the law.
 
-    The ramp takes RAMP_S.
+    The ramp takes RAMP_S. `law` is the law that gave the last torque, None if none did.
     """
 
     def __init__(self) -> None:
@@ -183,31 +183,23 @@ class Ramp:
 
     def begin(self, start_torque: Array | None = None) -> None:
         """Start a ramp from a torque, (n,) [N m]; None: from the torque sent last."""
+        self.law: ControlLaw | None = None
         self._start_torque = start_torque
-        self._offset: Array | None = None  # from the law's torque [N m]
+        self._offset: Array | float = 0.0  # from the law's torque [N m]
         self._since = 0.0  # stamp at which the ramp began
-        self._previous: ControlLaw | None = None  # at the last state, if changed since
-
-    def change_law(self, previous: ControlLaw) -> None:
-        """Start a ramp from the torque of the previous law and of its unfinished ramp."""
-        self._previous = self._previous or previous
-
-    def law_at_last_state(self, law: ControlLaw) -> ControlLaw:
-        """Return the law that gave the last torque: `law`, or the law before an unused change."""
-        return self._previous or law
 
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
         """Return the law's torque plus the ramp's offset; `last`, (n,) [N m], was sent last."""
-        desired, old, self._previous = law.torque(state, reference), self._previous, None
+        desired, before, self.law = law.torque(state, reference), self.law, law
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
-        if self._offset is None:
-            torque = last if self._start_torque is None else self._start_torque
-        elif old is not None:
-            terms = old.terms.at(state.stamp, state.q, state.dq, reference)
-            torque = old.torque(terms, reference) + left * self._offset
-        else:
+        if before is law:
             return desired + left * self._offset
+        if before is None:
+            torque = last if self._start_torque is None else self._start_torque
+        else:
+            terms = before.terms.at(state.stamp, state.q, state.dq, reference)
+            torque = before.torque(terms, reference) + left * self._offset
         self._offset, self._since = torque - desired, state.stamp
         return torque

@@ -230,11 +230,10 @@ class Feedforward:
             before, law = self.law, self.prepared_law(**settings)
             with self._lock:
                 self._require_usable_now(law)
-                used = self._ramp.law_at_last_state(before)
+                used = self._ramp.law or before
                 if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.law = law
-                self._ramp.change_law(before)
                 # A torque acts in a loop, and in silence a node's last one.
                 acts = self._applied_when_silent or bool(self._output.sent)
                 if self.state in ACTIVE or not (self._start_up.compared and acts):
@@ -268,7 +267,7 @@ class Feedforward:
     def _pulled(self, law: ControlLaw) -> Array:
         """Return at which joints, (n,), kp grows by a law though the reference is far away."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
-        return np.asarray(far & (law.kp > self._ramp.law_at_last_state(self.law).kp))
+        return np.asarray(far & (law.kp > (self._ramp.law or self.law).kp))
 
     def _made(self, settings: Settings) -> ControlLaw:
         # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
