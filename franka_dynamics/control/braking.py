@@ -3,9 +3,10 @@
 """
 Brakes a moving arm to rest and holds the arm there, without a reference.
 
-It is a PD torque towards the pose where braking began, M(q) a as far as kd damps less, and the
-torque that the model does not explain, as far as it was there when braking began or is small. What
-has grown since may be braking's own torque, which a wrong sensor cannot tell from a load.
+The torque is g(q) + C(q, dq) dq, a PD torque towards the pose where braking began, M(q) a as far
+as kd damps less, and what the model does not explain, as far as it was there when braking began or
+is small. What has grown since may be braking's own torque, which a wrong sensor cannot tell from a
+load.
 """
 
 from __future__ import annotations
@@ -155,11 +156,11 @@ class BrakingController:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
-        The caller adds gravity and Coriolis torque. `residual` is the torque that the model does
-        not explain now, (n,) [N m], `elapsed` the time since the state before [s], `age` the age
-        of `state` [s]; None: unknown. With old states, and in a slow loop, whose torques are late,
-        too, gains are scaled down until kd alone would not slow a joint within
-        MIN_TIME_CONSTANT_TO_AGE_RATIO ages, and the residual is low-pass filtered.
+        `residual` is the torque that the model does not explain now, (n,) [N m], `elapsed` the
+        time since the state before [s], `age` the age of `state` [s]; None: unknown. With old
+        states, and in a slow loop, whose torques are late, too, gains are scaled down until kd
+        alone would not slow a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages, and the residual
+        is low-pass filtered.
         """
         late = MIN_TIME_CONSTANT_TO_AGE_RATIO * ((age or 0.0) + max(0.0, elapsed - MAX_STEP_S))
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
@@ -191,7 +192,8 @@ class BrakingController:
         self._stop_pose = q - away
         missing = 1.0 - np.minimum(1.0, kd * decay / inertia)
         slowing = self._pulls / time_squared * away + np.clip(dq / decay, -bound, bound)
-        return compensated - kp * away - kd * dq - mass @ (missing * slowing)
+        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
+        return feedforward - kp * away - kd * dq - mass @ (missing * slowing)
 
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""

@@ -548,19 +548,19 @@ class Feedforward:
             self._ramp.begin()
         if trial.wrong:
             self._abort(trial.wrong)
-        return self.law.feedforward(state, self.zero) + torque
+        return torque
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        terms, brake = self._start_up.terms, self._brake
+        brake = self._brake
         age = self.states.age if self.limits.max_state_age > 0.0 else None
         residual, elapsed = self.residuals.command_residual, self.states.elapsed
-        slowed = brake.torque(state, terms, residual, elapsed, age)
+        torque = brake.torque(state, self._start_up.terms, residual, elapsed, age)
         if brake.driven:
             self._abort(brake.driven)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
-        return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
+        return torque
 
     def _abort(self, why: str) -> None:
         """Go to the resting torque after a fault, because braking fails or would drive the arm."""

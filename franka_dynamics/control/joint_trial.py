@@ -67,7 +67,6 @@ class JointTrial:
         """
         Return the torque that pushes a joint and holds the others, (n,) [N m].
 
-        The caller adds the model's torque.
         `elapsed` is the time since the state before, `age` the age of `state` [s].
         """
         self._held = state.q if self._held is None else self._held

@@ -205,13 +205,13 @@ class TorqueReceiver:
         """Return a torque that brakes or holds the arm, shape (n,) [N m]; set `state`."""
         terms, brake = self._terms, self._brake
         state = terms.at(self._stamp, q, dq, None)
-        slowed = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
+        torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
         if brake.driven:
             self._fail(brake.driven, latched=True)
         elif brake.at_rest:
             carries_itself = terms.adds_gravity
             self.state = ReceiverState.STOPPED if carries_itself else ReceiverState.HOLDING
-        return terms.gravity_to_command(q, state.gravity) + state.coriolis + slowed
+        return torque
 
     def _resting_torque(self) -> Array:
         """Return the torque at which a fault or braking ends, shape (n,) [N m]."""

@@ -168,8 +168,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         dq = np.round(2.0 * amplitude * math.exp(-k / 20.0) + (k // 50 == 2) * push, _DIGITS)
         q = np.round(q + _PERIOD_S * dq, _DIGITS)
         state = terms.at(stamp, q, dq, None)
-        slowed = brake.torque(state, terms, zero, seconds)
-        desired = terms.gravity_to_command(q, state.gravity) + state.coriolis + slowed
+        desired = brake.torque(state, terms, zero, seconds)
         torque = limiter.limit(desired, torque, seconds)
         brake.held_back = desired - torque
         name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING

@@ -258,13 +258,13 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
     for k in range(400):
         grown = begun * (1.0 + 0.02 * max(0, k - 60)) - 20.0 * np.eye(7)[3] * (k > 60)
         state = terms.at(1e-3 * k, HOME, STILL, None)
-        compensated.append(brake.torque(state, terms, grown, 1e-3))
+        compensated.append(brake.torque(state, terms, grown, 1e-3) - state.gravity)
     compensated = np.array(compensated)
     assert np.abs(compensated[:, 1]).max() <= 30.0 + 1e-9
     assert np.abs(compensated[:, 3]).max() <= 0.1 * FER.limit('effort')[3] + 1e-9
     for k in range(400):  # it fades where it is no more
         state = terms.at(0.4 + 1e-3 * k, HOME, STILL, None)
-        faded = brake.torque(state, terms, 0.0 * begun, 1e-3)
+        faded = brake.torque(state, terms, 0.0 * begun, 1e-3) - state.gravity
     np.testing.assert_allclose(faded, 0.0, rtol=0.0, atol=1e-2)
 
 
@@ -274,7 +274,8 @@ def test_braking_compensates_at_once_only_what_new_states_say(age, at_once):
     residual, torques = 5.0 * np.eye(7)[1], []
     for k in range(150):
         state = terms.at(1e-3 * k, HOME, STILL, None)
-        torques.append(brake.torque(state, terms, residual * (k > 0), 1e-3, age)[1])
+        torque = brake.torque(state, terms, residual * (k > 0), 1e-3, age) - state.gravity
+        torques.append(torque[1])
     assert torques[1] > 4.9 if at_once else torques[1] < 0.5
     assert torques[-1] == pytest.approx(5.0, rel=0.02)
 
