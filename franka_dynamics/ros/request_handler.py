@@ -142,11 +142,12 @@ class RequestHandler:
 
 def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
     """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
-    latest = controller.latest
+    latest, reference = controller.latest, controller.reference
     slow = controller.states.period * controller.limits.min_input_rate > 1.0
-    if not slow or latest is None or arguments.get('times') is None:
+    plans_only = slow and reference.motion is None and arguments.get('times') is not None
+    if latest is None or not plans_only:
         return controller.follow(**arguments, goal_id=mark)
-    planned = controller.reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
+    planned = reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
     reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
-    controller.reference.clear(reason)
+    reference.clear(reason)
     return planned
