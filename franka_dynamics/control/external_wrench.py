@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arrays import as_array
 from ..dynamics.model import FLANGE, frame_index
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError, shortened
@@ -97,8 +98,9 @@ class WrenchEstimator:
     ) -> None:
         self.model, self._frame = model, frame
         self._frame_index = frame_index(frame, model.description)
-        self._offset = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
-        if self._offset.shape != (3,) or not (np.abs(self._offset) <= _MAX_TOOL_DISTANCE_M).all():
+        given = np.zeros(3) if offset is None else offset
+        self._offset = as_array(given, (3,), 'tool_center', SettingsError)
+        if np.abs(self._offset).max() > _MAX_TOOL_DISTANCE_M:
             raise SettingsError(
                 f'tool_center is {shortened(str(offset))}; give three numbers, x y z within '
                 f'{_MAX_TOOL_DISTANCE_M:g} m of the frame.'

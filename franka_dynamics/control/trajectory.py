@@ -127,16 +127,16 @@ class Trajectory:
         q, dq, ddq = np.moveaxis(states, 2, 0)
         most = share * arm.limit('acceleration')
         for name, per, values, low, high in (
-            ('position', '', q, arm.limit('lower'), arm.limit('upper')),
-            ('velocity', '/s', dq, *arm.velocity_bounds(q)),
-            ('acceleration', '/s^2', ddq, -most, most),
+            ('a position', '', q, arm.limit('lower'), arm.limit('upper')),
+            ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
+            ('an acceleration', '/s^2', ddq, -most, most),
         ):
             # NaN counts as outside.
             for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= ROUNDING)):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
                 raise LimitExceededError(
-                    f'{arm.joint_names[i]} to a {name} of {values[k, s, i]:.4g} {unit}; its '
+                    f'{arm.joint_names[i]} to {name} of {values[k, s, i]:.4g} {unit}; its '
                     f'limits there are {low:.4g} to {high:.4g} {unit}',
                     self.times[k] + since[k, s],
                 )
