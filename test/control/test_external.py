@@ -260,7 +260,7 @@ def test_at_a_tool_center_the_moment_is_about_it():
     'offset', [(0.0, 1.0), (0.0, 0.0, float('nan')), (0.0, 0.0, 11.0), 'flange']
 )
 def test_a_tool_center_that_is_no_point_is_refused(offset):
-    with pytest.raises(SettingsError, match='tool_center (is|must)'):
+    with pytest.raises(SettingsError, match=r'tool_center (is|must)'):
         WrenchEstimator(PinocchioModel(FER), offset=offset)
 
 
