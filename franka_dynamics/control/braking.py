@@ -151,18 +151,17 @@ class BrakingController:
         terms: TermModel,
         residual: Array,
         elapsed: float,
-        age: float | None = None,
+        age: float = 0.0,
     ) -> Array:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
         `residual` is the torque that the model does not explain now, (n,) [N m], `elapsed` the
-        time since the state before [s], `age` the age of `state` [s]; None: unknown. With old
-        states, and in a slow loop, whose torques are late, too, gains are scaled down until kd
-        alone would not slow a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages, and the residual
-        is low-pass filtered.
+        time since the state before [s], `age` the age of `state` [s]. With old states, and in a
+        slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
+        a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages.
         """
-        late = MIN_TIME_CONSTANT_TO_AGE_RATIO * ((age or 0.0) + max(0.0, elapsed - MAX_STEP_S))
+        late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
         inertia, decay = mass.diagonal(), max(BRAKING_TIME_CONSTANT_S, late)
@@ -177,10 +176,10 @@ class BrakingController:
             self._largest = np.where(
                 np.abs(residual) > np.abs(self._largest), residual, self._largest
             )
-        # The residual of old states is late, too: at once it would drive an arm with firm gains.
-        filter_s = BRAKING_TIME_CONSTANT_S if age is None else late
-        if elapsed < filter_s:
-            residual = self.residual + elapsed / filter_s * (residual - self.residual)
+        # States or torques may be late though no age says so: compensated at once, the residual
+        # would drive a held arm with firm gains.
+        filtered = min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
+        residual = self.residual + filtered * (residual - self.residual)
         most, small = self._largest, self._small
         self.residual = np.clip(residual, np.minimum(-small, most), np.maximum(small, most))
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_RESIDUAL_COMPENSATION_SPEED_RAD_S)

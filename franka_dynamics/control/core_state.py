@@ -20,14 +20,15 @@ braking that fails, a wrong trial of the     resting torque        `start`
 `Stop.TO_ZERO`                               zero torque           `start`
 `Stop.FINAL`                                 braked, then silent   a new object
 
-The resting torque is zero if the target adds gravity, else g(q). One rule holds for all states,
-silent ones included: torques of other settings begin only once the arm's motion and measured
-torque agree with them, and a torque that then departs from what the model explains, or a joint
-that is too fast, makes the core brake and hold the arm. So a loop, to which the resting torque
-goes out also in SILENT, gets none before it was compared where a torque is measured, and after a
-change of settings in silence goes on with that of the last ones until then. If an arm falls
-meanwhile, as under a mounting that nobody declared, a loop brakes and holds it. So does a node
-whose last torque acts and explains how the arm moves while that of other settings is refused.
+The resting torque is zero if the target adds gravity, else g(q), from a position that leapt until
+`start` that of the position before. One rule holds for all states, silent ones included: torques
+of other settings begin only once the arm's motion and measured torque agree with them, and a
+torque that then departs from what the model explains, or a joint that is too fast, makes the core
+brake and hold the arm. So a loop, to which the resting torque goes out also in SILENT, gets none
+before it was compared where a torque is measured, and after a change of settings in silence goes
+on with that of the last ones until then. If an arm falls meanwhile, as under a mounting that
+nobody declared, a loop brakes and holds it. So does a node whose last torque acts and explains how
+the arm moves while that of other settings is refused.
 """
 
 from __future__ import annotations

@@ -118,13 +118,10 @@ class Feedforward:
             self.law.terms,
             applied_when_silent=applied_when_silent,
         )
-        self._wanted = True  # whether the user wants torques
         self.blocked = ''  # why torques may not begin yet, which its owner sets
-        self._final = False  # whether `start` does not clear the fault
+        self._wanted, self._final = True, False  # whether torques are wanted, and a fault stays
         self._first_reason = ''  # what ended torques first
         self._ramp = Ramp()  # of the torque after a start or a change of the law
-        self._trial: JointTrial | None = None  # while joints are tried
-        self._open_loop_stop: OpenLoopStop | None = None  # after sensors stood still in motion
         self.reset()
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
@@ -149,11 +146,15 @@ class Feedforward:
                     self.why = self.state_problem
             self._hold = False  # whether the arm is to be held until `start`
             self._let_go = False  # whether braking failed, or would drive the arm
-            self._open_loop_stop = None
+            self._trial: JointTrial | None = None  # while joints are tried
+            self._open_loop_stop: OpenLoopStop | None = None  # after sensors stood still in motion
+            self._speed.reset()
+            # The last position, and whether one leapt since `start`: none is believed after that.
+            self._resting_q: Array | None = None
+            self._leapt = False
             self._start_up.reset()
             self._waited = 0  # states while silent though the user wants torques
             self._output.clear()
-            self._usable_q = self.zero  # of the latest joint state that can be used
             self.states.reset()
             self._start_up.adopt(self.law.terms, self.latest)
             self._forget()
@@ -184,16 +185,14 @@ class Feedforward:
             if blocker:
                 raise StartRefusedError(f'Not started: {blocker}. Correct that, or stop.')
             self._wanted = True
-            self.faulty = self._hold = self._to_zero = self._let_go = False
+            self.faulty = self._hold = self._to_zero = self._let_go = self._leapt = False
             self.states.reset_losses()
             self.counts.clear()
             self.largest_share[:] = self.residuals.largest[:] = 0.0
             if held:
                 self._run(Event.START)
             elif self.state is State.SILENT:
-                self.why = (
-                    self.state_problem or self.blocked or 'torques begin with good joint states'
-                )
+                self.why = self.state_problem or self.blocked or 'good joint states are awaited'
 
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
@@ -400,6 +399,8 @@ class Feedforward:
                 self.latest = None
                 return self.reject_state(wrong, now, faulty=faulty)
             wrong, faulty = self.states.update(time, q, dq, age, now)
+            self._leapt = self._leapt or faulty
+            self._resting_q = self._resting_q if self._leapt else q
             reference, terms = self.reference.at(time), self._start_up.terms
             acts, self._start_up.refused = self.state in ACTIVE, ''
             if not wrong:
@@ -421,7 +422,7 @@ class Feedforward:
             if wrong:
                 return self.reject_state(wrong, now, faulty=faulty)
             self._start_up.good, self.state_problem = self._start_up.good + 1, ''
-            self._open_loop_stop, self._usable_q = None, state.q
+            self._open_loop_stop = None
             late = self.states.age_in_periods
             # In silence a target that adds gravity carries the arm, or motor brakes do.
             silent = self.state is State.SILENT and terms.adds_gravity
@@ -552,10 +553,9 @@ class Feedforward:
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        brake = self._brake
-        age = self.states.age if self.limits.max_state_age > 0.0 else None
-        residual, elapsed = self.residuals.command_residual, self.states.elapsed
-        torque = brake.torque(state, self._start_up.terms, residual, elapsed, age)
+        brake, terms, states = self._brake, self._start_up.terms, self.states
+        residual = self.residuals.command_residual
+        torque = brake.torque(state, terms, residual, states.elapsed, states.age)
         if brake.driven:
             self._abort(brake.driven)
         elif self.state is State.BRAKING and brake.at_rest:
@@ -572,8 +572,7 @@ class Feedforward:
         """Return `why`, and before it what ended torques first if something did before."""
         if not (self.faulty or self.state in (State.BRAKING, State.HOLDING)):
             self._first_reason = why
-        first = self._first_reason
-        return why if why == first else f'{first}; {why}'
+        return why if why == self._first_reason else f'{self._first_reason}; {why}'
 
     def _change(self, event: Event, why: str) -> None:
         """Change the state as TRANSITIONS says, and log it."""
@@ -582,6 +581,7 @@ class Feedforward:
             self._start_up.compared = True
             self._start_up.adopt(self.law.terms, self.latest)
         if before is State.RUNNING:
+            self._trial = None
             self.reference.clear(why)
         if self.state is State.BRAKING:
             self._brake.begin(self.residuals.command_residual, (self.law.kp, self.law.kd))
@@ -612,14 +612,14 @@ class Feedforward:
         goes_on |= open_loop_stop is not None and not open_loop_stop.is_finished(now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END, self.why)
-            self._start_up.record_end(self._usable_q)
+            self._start_up.record_end(self.zero if self._resting_q is None else self._resting_q)
         return torque
 
     def _resting(self) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
-        if not self._rests or self.states.q is None:  # no state has come
+        if not self._rests or self._resting_q is None:  # no state has come
             return self.zero
-        return self._start_up.terms.gravity(self.states.q)
+        return self._start_up.terms.gravity(self._resting_q)
 
     @property
     def _rests(self) -> bool:

@@ -20,7 +20,7 @@ from .braking import BrakingController, MAX_BRAKING_TIME_S
 from .limits import MAX_STEP_S, TorqueLimiter
 from .request import MAX_LATENESS_S
 from .settings import Settings
-from .state_check import MIN_GOOD_STATE_COUNT, StateCheck, StateLimits
+from .state_check import MIN_GOOD_STATE_COUNT, MIN_PERIOD_S, StateCheck, StateLimits
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
@@ -122,19 +122,18 @@ class TorqueReceiver:
         follows = self.state is ReceiverState.FOLLOWING
         if follows and sequence_number is not None and self._number is not None:
             ahead = sequence_number - self._number
-        # Numbers of another sender are lower, or higher than after so many lost messages that a
-        # sender at 1 kHz was silent for the time-out. Without this the rows relay and rival of
+        # Numbers of another sender are lower, or higher than after so many lost messages that even
+        # the fastest sender was silent for the time-out. Without this the rows relay and rival of
         # benchmarks/receivers.py are bad; if only lower numbers are refused, rival is.
-        if not 0.0 < ahead * MAX_STEP_S <= self._timeout:
+        if not 0.0 < ahead * MIN_PERIOD_S <= self._timeout:
             return self._refuse(Refusal.OTHER_PUBLISHER)
-        self._number = sequence_number
         if given.shape != self._effort.shape:
             return self._refuse(Refusal.WRONG_SIZE)
         if not np.isfinite(given).all():
             return self._refuse(Refusal.NOT_FINITE)
         if (np.abs(given) > self._effort).any():
             return self._refuse(Refusal.OUT_OF_BOUNDS)
-        self._given, self._silence = given, 0.0
+        self._given, self._number, self._silence = given, sequence_number, 0.0
         self.state = ReceiverState.FOLLOWING
         return None
 

@@ -120,6 +120,10 @@ class StateCheck:
                 f'period is {period:g} s; it must be within {MIN_PERIOD_S:g} and '
                 f'{MAX_PERIOD_S:g} s.{slower if steps > 1 else ""}'
             )
+        if limits.try_joints and not np.isfinite(arm.limit('effort')).all():
+            raise SettingsError(
+                'try_joints pushes joints, which needs a torque limit of each one.'
+            )
         self._limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
@@ -346,7 +350,7 @@ class StateCheck:
             )
         if self.elapsed > max(limits.state_timeout, 2.5 * self.period):  # one may be lost
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'
-        if abs(age) > limits.max_state_age > 0.0:
+        if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
             return (
                 f'joint states are {1e3 * age:.0f} ms old ({1e3 * limits.max_state_age:.0f} are '
                 'allowed); synchronise the clocks, or set max_state_age to 0'

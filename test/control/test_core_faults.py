@@ -463,6 +463,28 @@ def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(tak
     assert (controller.state is state) or (falls and (state, True) in seen)
 
 
+@pytest.mark.parametrize('applied', [False, True])
+def test_an_arm_that_falls_after_its_trial_was_stopped_is_braked(applied):
+    limits = StateLimits(max_state_age=0.0, try_joints=True)
+    script = Script(MUJOCO, limits=limits, applied_when_silent=applied).give(400)
+    assert 'is tried' in script.core.status.why
+    script.core.stop('test')
+    script.give(100 if applied else 5)  # a node's torque still acts
+    for k in range(700):
+        script.give(dq=2e-3 * k * np.eye(7)[0])
+        if script.core.faulty:
+            break
+    assert script.core.state is State.BRAKING
+
+
+def test_joints_without_a_torque_limit_are_not_tried():
+    joints = tuple(
+        replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints
+    )
+    with pytest.raises(SettingsError, match='try_joints'):
+        core(MUJOCO, arm=replace(FER, joints=joints), limits=StateLimits(try_joints=True))
+
+
 @pytest.mark.parametrize('bench', ['guard_false_alarms', 'guard_misconfiguration'])
 def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
     # Their run without the guard takes parts of it out by name, and asks for them.

@@ -12,6 +12,7 @@ from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.state_check import MIN_PERIOD_S
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
@@ -135,17 +136,26 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
     assert receiver.refused[OTHER] == 250
 
 
-@pytest.mark.parametrize('ahead', [51, 50, 1, 0, -1, -50, -99])
+@pytest.mark.parametrize('ahead', [101, 100, 1, 0, -1, -50, -99])
 def test_of_two_senders_with_near_numbers_one_is_followed_and_the_other_refused(ahead):
     receiver = fci_receiver()
     applied, answers = played(
         receiver, 400, lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k)]
     )
-    near = 0 < ahead * MAX_STEP_S <= TIMEOUT_S
+    near = 0 < ahead <= TIMEOUT_S / MIN_PERIOD_S
     followed = [[None, OTHER], [OTHER, None]][near]
     assert all(one == followed for one in answers[102:])
     np.testing.assert_array_equal(applied[-1], np.full(7, -5.0 if near else 5.0))
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+
+
+def test_a_refused_torque_of_another_sender_locks_nobody_out():
+    receiver = fci_receiver()
+    for k in range(300):
+        assert receiver.accept(np.full(7, 5.0), 1 + k) is None
+        if k % 48 == 0:
+            assert receiver.accept(np.zeros(3), 50 + k) is Refusal.WRONG_SIZE
+        receiver.step(1e-3 * k, FER.home, STILL)
 
 
 @pytest.mark.parametrize('sent', [20, 60, 99, 500])
@@ -163,6 +173,7 @@ def test_a_sender_that_was_killed_and_restarted_at_once_is_followed_again(sent):
     [
         ([*range(1, 101), 100, 101, *range(103, 300)], 1),
         ([*range(1, 100), 101, 100, *range(102, 300)], 1),
+        ([*range(1, 100), *range(160, 300)], 0),  # 2 kHz and 30 ms without messages
         (np.cumsum(np.random.default_rng(0).integers(1, 40, 500)), 0),  # most messages get lost
     ],
 )

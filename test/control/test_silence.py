@@ -268,16 +268,45 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
     np.testing.assert_allclose(faded, 0.0, rtol=0.0, atol=1e-2)
 
 
-@pytest.mark.parametrize(('age', 'at_once'), [(0.0, True), (0.01, False), (None, False)])
-def test_braking_compensates_at_once_only_what_new_states_say(age, at_once):
-    terms, brake = core(MUJOCO).law.terms, BrakingController(FER)
-    residual, torques = 5.0 * np.eye(7)[1], []
-    for k in range(150):
-        state = terms.at(1e-3 * k, HOME, STILL, None)
-        torque = brake.torque(state, terms, residual * (k > 0), 1e-3, age) - state.gravity
-        torques.append(torque[1])
-    assert torques[1] > 4.9 if at_once else torques[1] < 0.5
-    assert torques[-1] == pytest.approx(5.0, rel=0.02)
+def test_the_resting_torque_is_never_that_of_a_position_that_leapt():
+    loop, leapt = core(MUJOCO, **LOOP), HOME + 0.4 * np.eye(7)[1]
+    rng, torques = np.random.default_rng(0), []
+    for k in range(600):
+        q = (HOME if k < 200 else leapt) + 1e-7 * rng.random(7)
+        torques.append(loop.step(q, STILL, 1e-3 * k))
+        if k == 400:
+            assert 'faster than it can' in loop.why
+            assert loop.faulty
+    gravity = NewtonEulerModel(FER).gravity
+    assert np.abs(gravity(leapt) - gravity(HOME)).max() > 5.0
+    np.testing.assert_allclose(torques[100:400], [gravity(HOME)] * 300, rtol=0.0, atol=1.0)
+
+
+def test_after_a_reset_a_motion_before_it_allows_no_speed():
+    stopped = []
+    for moved in (False, True):
+        loop = core(Settings(target='fci', **HALF), **LOOP)
+        for k in range(400 if moved else 0):
+            loop.step(HOME + 1e-6 * (k % 2), STILL, 100.0 + 1e-3 * k)
+            if k == 100:
+                loop.follow(HOME + np.outer([0.0, 0.05], np.eye(7)[0]), [0.1, 1.0])
+        loop.reset()
+        loop.blocked = 'the user waits'
+        q, speed, k = HOME.copy(), 0.0, 0
+        while not loop.faulty and speed < 3.0:
+            speed, k = max(0.0, 2e-3 * (k - 50)), k + 1
+            q = q + 1e-3 * speed * np.eye(7)[0]
+            loop.step(q + 1e-6 * (k % 2), speed * np.eye(7)[0], 1e-3 * k)
+        stopped.append(speed)
+    assert stopped[1] == pytest.approx(stopped[0], abs=0.05)
+
+
+@pytest.mark.parametrize('age', [np.inf, -np.inf])
+def test_states_of_infinite_age_cannot_be_used(age):
+    node = Feedforward(FER, 'mujoco', limits=StateLimits(max_state_age=np.inf))
+    for k in range(30):
+        node.step(HOME + 1e-7 * (k % 2), STILL, 1e-3 * k, age=age)
+    assert node.state is State.SILENT and 'old' in node.why
 
 
 BAD = (10**400, 'x', [0.0, 1.0], 1.0 + 2.0j, object())

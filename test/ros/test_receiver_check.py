@@ -226,6 +226,7 @@ def judged(probe, name, target='mujoco', count=1):
         assert looking.state is CHECKING
         there[0].node_name = name
         looking.poll()
+    probe.destroy_publisher(publisher)  # asked again and again, they would delay discovery
     return looking
 
 
