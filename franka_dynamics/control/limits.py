@@ -82,6 +82,9 @@ class SpeedMonitor:
     def __init__(self, arm: ArmDescription) -> None:
         self._velocity, self._names = arm.limit('velocity'), arm.joint_names
         self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
+        self._always_allowed = min(
+            MAX_SPEED_NEAR_LIMIT_RAD_S, MAX_SPEED_RATIO * self._velocity.min()
+        )
         self.reset()
 
     def reset(self) -> None:
@@ -103,10 +106,13 @@ class SpeedMonitor:
         """
         if reference is not None and np.abs(reference.dq).max() > MIN_REFERENCE_SPEED_RAD_S:
             self._moved_at = state.stamp
+        speed = np.abs(state.dq) + gain
+        if speed.max() <= self._always_allowed:
+            self._fast_s = 0.0
+            return ''
         follows = state.stamp - self._moved_at < FOLLOWING_GRACE_TIME_S
         allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._velocity
-        speed = np.abs(state.dq) + gain
-        if not follows and speed.max() > MAX_SPEED_NEAR_LIMIT_RAD_S:
+        if not follows:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
             allowed = np.where(
