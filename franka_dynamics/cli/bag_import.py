@@ -14,10 +14,11 @@ from ._command import forbid_with
 from ._console import ProgressBar, say, say_each, show
 from ._options import ArmChoice, BagReader, new_bag
 from ..recordings.log_file import LogColumns, read_log
-from ..recordings.log_import import DEFAULT_JOINT_STATE_TOPIC, import_log, require_columns
+from ..recordings.log_import import import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.recording import write_recording
+from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..report.table import Header, Table
 
 

@@ -22,7 +22,7 @@ from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
-from ..recordings.rosbag import DEFAULT_TOPIC
+from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..ros.node_client import NodeClient
 from ..ros.recording_session import Progress, record
 
@@ -163,6 +163,6 @@ def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None)
     quality = 'doubtful' if warnings else 'usable'
     say(f'{quality}: {len(prepared)} samples at {prepared.options.rate:g} Hz. Next:')
     # `bag replay` has no --repair: it uses the inertial sets as published.
-    topic = None if progress.topic == DEFAULT_TOPIC else progress.topic
+    topic = None if progress.topic == DEFAULT_JOINT_STATE_TOPIC else progress.topic
     suggest(next_command('bag replay', bag, arm=choice, topic=topic))
     return True

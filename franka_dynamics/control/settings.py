@@ -51,6 +51,9 @@ MAX_GRAVITY_M_S2 = 30.0
 MIN_EARTH_GRAVITY_M_S2 = 9.7
 MAX_EARTH_GRAVITY_M_S2 = 9.9
 MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
+# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]; it also keeps every torque
+# far from overflow.
+_MAX_GAIN = 1e4
 # Largest kp and kd relative to the torque limit [1/rad, s/rad]. With the largest gains, a tracking
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
@@ -227,7 +230,7 @@ class Settings:
         effort, names = description.limit('effort'), description.joint_names
         shares = MAX_KP_RATIO, MAX_KD_RATIO
         for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
-            most = share * effort
+            most = np.where(np.isfinite(effort), share * effort, _MAX_GAIN)
             for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:
                 raise SettingsError(
                     f'{name} must be within 0 and {most[joint]:g} at {names[joint]} ({share:g} '

@@ -35,7 +35,7 @@ class TorqueOutput:
     is_new : bool
         Whether the latest joint state or tick gave a new torque; set to False by the caller.
     counts : Counter
-        Numbers of `commands`, and of those that were `limited`.
+        How many torques were sent (`commands`), and how many of them a limit changed (`limited`).
     largest_share : ndarray, shape (n,)
         The largest ratio of a torque to its limit.
 

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from .log_file import episode_hint, LogColumns, read_log
 from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 from .recording import effort_scales, Recording, require_valid_rows
+from .rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..errors import RecordingError
 from ..typing import Array
 
-DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 # Names that logs often give the first joint's column, without its number, and the time.
 _COMMON_NAMES = {
     'position': ('q', 'position', 'pos', 'joint_position'),

@@ -19,7 +19,7 @@ from ..errors import MissingDependencyError, RecordingError, require_extra
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
-DEFAULT_TOPIC = '/joint_states'
+DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
 _FILES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
@@ -119,14 +119,16 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         if requested not in (*candidates, *robot_states):
             raise RecordingError(f'{bag} has no {JOINT_STATE} on {requested}; {there}.')
         return requested
-    if DEFAULT_TOPIC in candidates:
-        return DEFAULT_TOPIC
-    named = [name for name in candidates if name.endswith(DEFAULT_TOPIC)]
+    if DEFAULT_JOINT_STATE_TOPIC in candidates:
+        return DEFAULT_JOINT_STATE_TOPIC
+    named = [name for name in candidates if name.endswith(DEFAULT_JOINT_STATE_TOPIC)]
     for found in (named, candidates):
         if len(found) == 1:
             return found[0]
     if candidates:
-        raise RecordingError(f'{bag} has no {DEFAULT_TOPIC}; {there}: choose one with --topic.')
+        raise RecordingError(
+            f'{bag} has no {DEFAULT_JOINT_STATE_TOPIC}; {there}: choose one with --topic.'
+        )
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
 
 

@@ -31,10 +31,10 @@ class SerialChain:
     A serial arm as a URDF describes it.
 
     `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
-    the arm's joints at zero, shape (4, 4). `bodies` has, by the name of each link that a joint of
-    the arm moves, the links with mass or inertia that are fixed to this link, and the link itself;
-    by the name of the root link, those that do not move. `tools` are the last joint's link and
-    links fixed to it. `held` are the positions [rad or m] of other moving joints that the arm
+    the arm's joints at zero, shape (4, 4). `bodies` lists the links with mass or inertia: under
+    the name of a link that a joint of the arm moves, this link and the links that are fixed to it;
+    under the name of the root link, the links that do not move. `tools` are the last joint's link
+    and links fixed to it. `held` are the positions [rad or m] of other moving joints that the arm
     carries (a finger) or stands on (a lift). `notes` are sentences about tolerated deviations from
     the format, doubtful limits and joints that are left out, `torque_notes` about what changes
     torques: a tilted mount, held joints and missing masses.

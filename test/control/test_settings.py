@@ -142,3 +142,15 @@ def test_what_is_no_payload_is_refused(given):
 @pytest.mark.parametrize('gain', [40.0, [40.0], np.full(7, 40.0)])
 def test_gains_are_one_number_or_one_for_each_joint(gain):
     np.testing.assert_array_equal(Settings(kp=gain).gains(7)[0], 40.0)
+
+
+@pytest.mark.parametrize(('gain', 'refused'), [(1e4, False), (1.1e4, True), (1e300, True)])
+def test_a_gain_is_bounded_also_where_no_torque_limit_is_known(gain, refused):
+    joints = tuple(
+        replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints
+    )
+    unlimited, settings = replace(FER, joints=joints), Settings(target='mujoco', kp=(gain,))
+    if not refused:
+        return settings.validate(unlimited)
+    with pytest.raises(SettingsError, match='kp must be within 0 and 10000 at fer_joint1'):
+        settings.validate(unlimited)

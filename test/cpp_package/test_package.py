@@ -155,7 +155,8 @@ def test_the_packages_own_test_finds_the_python_controllers_torques_and_states(b
     state, cycles = 2 + 2 * arm.n, [row for row in rows if row[0] == 'cycle']
     states = [row[state] for row in cycles]
     assert set(states) == {state.word for state in ReceiverState} - {'waiting'}
-    # Under both targets: a braked arm that something drives, and one that is where it cannot be.
+    # For both targets the rows hold a braked arm that gets faster, and a braked arm at a position
+    # beyond its limits.
     assert list(pairwise(states)).count(('braking', 'fault')) == 4
     assert {row[2] for row in rows if row[0] == 'message'} == {'heard', *Refusal}
     different, count, largest = played(library, text, tmp_path)
