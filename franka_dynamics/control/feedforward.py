@@ -635,7 +635,7 @@ class Feedforward:
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
         falls = not runs and self.enabled and state.moves
-        if self._start_up.has_fallen_refused(falls and self._rests):
+        if self._start_up.has_fallen_while_refused(falls and self._rests):
             return self._start_up.refused
         watched = sends and not self._let_go and (self._rests or falls)
         if not runs and (self.state in ACTIVE or not watched):

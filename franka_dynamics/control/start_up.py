@@ -90,7 +90,7 @@ class StartUp:
                 self._residuals.begin(state.stamp)
         return self.refused
 
-    def has_fallen_refused(self, falls: bool) -> bool:
+    def has_fallen_while_refused(self, falls: bool) -> bool:
         """
         Return whether an arm has fallen for MAX_VIOLATION_S while its torques are refused.
 
