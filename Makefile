@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check receivers recordings soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -60,6 +60,7 @@ help:
 	@echo '                  sensors; both draw some rows, GUARD_ARGS are their options'
 	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
 	@echo '                  names their folder'
+	@echo 'make recordings   the figures of the pages that come from public logs, of which FOLDER holds clones'
 	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
@@ -209,6 +210,9 @@ broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \
 		"$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"/fer_excitation \
 		"$$FRANKA_DYNAMICS_RECORDINGS"/fer_gaz2019_1khz
+
+recordings: setup
+	@$(BIN)/python benchmarks/public_logs.py "$${FOLDER:?names no folder of clones}"
 
 foreign-files: setup
 	@$(BIN)/python benchmarks/foreign_files.py "$${FOLDER:?names no folder of URDFs}" $(FOREIGN_ARGS)
