@@ -117,7 +117,6 @@ class Bench:
             {'__node': name, '~/command': COMMAND_TOPIC},
             robot_type=FER.name,
             target=target,
-            held_until_commanded=True,
             use_sim_time=True,
             state_timeout=0.3,
             **GAINS,
@@ -177,7 +176,6 @@ def run(event: str, target: str, folder: Path) -> Result:
             ideal=True,  # or the logged efforts would not be the applied torques
             brake_release_after=0.1,
             step_log=str(steps),
-            pacing='lockstep',
             lockstep_rate=1000.0,
             lockstep_timeout=0.02,
             publish_clock=True,

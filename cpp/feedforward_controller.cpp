@@ -79,8 +79,6 @@ bool FeedforwardController::read_settings(Settings & settings)
     return refuse("reference is '" + kind + "'; it must be motion, torque or total_torque.");
   }
   settings.command = static_cast<Command>(named - std::begin(kCommands));
-  settings.coriolis = node->get_parameter("terms.coriolis").as_bool();
-  settings.inertia = node->get_parameter("terms.inertia").as_bool();
   settings.friction = node->get_parameter("terms.friction").as_bool();
   const auto gravity = node->get_parameter("gravity_vector").as_double_array();
   const auto payload = node->get_parameter("payload").as_double_array();

@@ -63,7 +63,7 @@ def defaults(table: str) -> dict[str, float]:
 def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     """Return by page the phrases, and the values of their figures."""
     firm, wrist = load('fr3').limit('effort')[[0, -1]]
-    feedforward, simulator = defaults('feedforward'), defaults('simulator')
+    feedforward = defaults('feedforward')
     filters = SignalOptions()
     deviations = external_wrench.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
@@ -150,8 +150,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
-            ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
-            ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
+            (
+                '`simulator_node` | likewise after {} s of simulated time |',
+                (receiver.COMMAND_TIMEOUT_S,),
+            ),
             (
                 'reaches within the time-out ({})',
                 (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,),

@@ -20,7 +20,7 @@ from franka_dynamics.ros.launching import (
 TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for the node's torque instead of falling, but for less
 # than the node's state_timeout, because the node stops if joint states are missing that long.
-PACING = {'pacing': 'lockstep', 'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
+PACING = {'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
 ARGUMENTS = {
     'robot_type': (
         'fr3',
@@ -44,7 +44,7 @@ ARGUMENTS = {
     ),
     'simulator_params_file': (
         '',
-        'A parameter file for the simulated arm: noise, friction, payload, pushes; '
+        'A parameter file for the simulated arm: noise, friction, payload; '
         'config/simulator/default.yaml lists all parameters.',
     ),
 }
@@ -74,10 +74,8 @@ def simulation(arguments):
         'robot_type': string_parameter(arguments.robot_type),
         'arm_prefix': string_parameter(arguments.arm_prefix),
     }
-    model = {}
     if arguments.urdf_file:
-        both['urdf_file'] = string_parameter(arguments.urdf_file)
-        model['model_source'] = 'urdf_file'
+        both['model_source'] = string_parameter(arguments.urdf_file)
     own_file = optional_file('simulator_params_file', arguments.simulator_params_file)
     return [
         required_node(
@@ -88,7 +86,7 @@ def simulation(arguments):
         feedforward_node(
             arguments,
             TARGET,
-            {**both, **model, 'target': TARGET, 'use_sim_time': True},
+            {**both, 'target': TARGET, 'use_sim_time': True},
             {'~/command': COMMAND_TOPIC, '/clock': 'clock'},
         ),
     ]

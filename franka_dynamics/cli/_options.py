@@ -220,26 +220,30 @@ class ArmChoice:
         load = f', payload {self.payload}' if self.payload else ''
         return f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}{load}'
 
-    def node_parameters(self) -> dict[str, Any]:
+    def node_parameters(self, folder: Path) -> dict[str, Any]:
         """
         Return the ROS parameters with which a node loads the arm.
 
+        An arm that is to be repaired is written into `folder`, because nodes repair nothing.
         Raises SettingsError for a URDF, because nodes take arm files.
         """
         from ..arm.arm_file import is_urdf
         from ..arm.payload import payload_array
+        from ..arm_io import save
 
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
                 f'"franka-dynamics arm import {self.arm} --output arm.yaml".'
             )
-        payload = self.read_payload()
+        payload, choice = self.read_payload(), self
+        if self.repair:
+            choice = ArmChoice(str(folder / 'repaired.yaml'))
+            save(replace(self, payload=None).load(), choice.arm, source='repaired')
         given = {
-            'robot_type': self.arm,
-            'hand': self.hand,
-            'inertial_set': self.inertial_set,
-            'repair': self.repair,
+            'robot_type': choice.arm,
+            'hand': choice.hand,
+            'inertial_set': choice.inertial_set,
             'payload': payload and payload_array(payload).tolist(),
         }
         return {name: value for name, value in given.items() if value}

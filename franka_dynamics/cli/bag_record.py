@@ -112,7 +112,7 @@ def _long_enough(duration: float | None, progress: Progress) -> bool:
 
 def arm_of(client: NodeClient) -> ArmChoice:
     """Return the arm that a running node is configured for."""
-    keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
+    keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
     arm, *_, carried = values = client.parameter_values(keys)
     given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}
     payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None

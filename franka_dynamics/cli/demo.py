@@ -44,9 +44,9 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     if not is_given('hand') and is_franka(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()
-    plan = DemoPlan(description, arm.node_parameters(), lockstep=lockstep)
     folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
+    plan = DemoPlan(description, arm.node_parameters(folder), lockstep=lockstep)
     bag = folder / 'bag'
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)

@@ -66,13 +66,14 @@ def run(
     # real arm may listen on the network.
     os.environ.setdefault(_DISCOVERY_RANGE, 'LOCALHOST')
     _require_alone()
-    model, driven = arm.node_parameters(), description
+    driven = description
     if not ideal and description.simulated_armature is not None:
         driven = description.with_armature()
     gains = {} if no_gains else dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DECAY_RATE)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if output is None else output
         folder.mkdir(parents=True, exist_ok=True)
+        model = arm.node_parameters(folder)
         plant = _drawn_plant(description, folder) if realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
         with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
@@ -174,5 +175,5 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
         'robot_type': f'{folder}/plant.yaml',
         'payload': payload_array(plant.settings.payload),
     }
-    noises = ('position_noise', 'velocity_noise', 'effort_noise')
-    return given | {noise: getattr(plant.settings, noise) for noise in noises}
+    own = plant.settings
+    return given | {'noise': [own.position_noise, own.velocity_noise, own.effort_noise]}

@@ -217,8 +217,8 @@ class Settings:
         if self.terms.friction and description.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {name} has no friction model; add one to the arm file '
-                '(identify writes it) or switch it off; a simulated arm may have one as '
-                'arm.simulated_friction, for dataclasses.replace(arm, friction=...).'
+                '(identify writes it; a simulator may have that of simulated_friction), or switch '
+                'it off.'
             )
         if self.terms.friction and profile.receiver_adds_friction:
             raise SettingsError(

@@ -27,7 +27,6 @@ from .parameter_tables import (
     load_arm,
     ROBOT_DESCRIPTION,
     settings_from,
-    URDF_FILE,
 )
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
@@ -43,6 +42,7 @@ from ..validation.urdf_check import checked_arm_from_urdf
 
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
 _POLL_PERIOD_S = 1.0  # time between two calls of `should_stop` [s]
+DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 
 
 def resolve_model(
@@ -51,22 +51,24 @@ def resolve_model(
     """
     Return the arm that parameters select, and the text of its URDF, if any.
 
-    What is found out about the URDF is logged. If the arm comes from robot_description, the
-    parameter robot_description_timeout is the longest wait for it. Raises SettingsError if
-    parameters are inconsistent; DescriptionError if an arm file is missing or cannot be read, or
-    robot_description does not arrive; UrdfError if a URDF cannot be read or is incomplete;
+    What is found out about the URDF is logged. Raises SettingsError if parameters are
+    inconsistent; DescriptionError if an arm file is missing or cannot be read, or
+    robot_description does not arrive in time; UrdfError if a URDF cannot be read or is incomplete;
     UrdfMismatchError if the URDF does not describe this arm; and the other errors of `load_arm`.
     """
     source = values['model_source']
-    _require_no_contradiction(values)
+    if source != ARM_DESCRIPTION and values['inertial_set']:
+        raise SettingsError(
+            f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
+            'inertials are those of the URDF; leave inertial_set empty.'
+        )
     reference = load_arm(values)
     if source == ARM_DESCRIPTION:
         return reference, None
-    if source == URDF_FILE:
-        name = values['urdf_file']
-        text = read_urdf(Path(name).expanduser())
+    if source == ROBOT_DESCRIPTION:
+        name, text = _wait_for_description(node, DESCRIPTION_TIMEOUT_S, should_stop)
     else:
-        name, text = _wait_for_description(node, values['robot_description_timeout'], should_stop)
+        name, text = source, read_urdf(Path(source).expanduser())
     hand = values['hand']
     description, verdict = checked_arm_from_urdf(
         text,
@@ -102,10 +104,17 @@ def make_controller(
     for sentence in (*description.repairs, *description.torque_notes):
         node.get_logger().warning(sentence)
     _set_default_gains(node, parameters, description)
-    factors = tuple(parameters['guard.joint_factors'])
+    # Under a target that adds no gravity every receiver that is allowed says, or is known, to
+    # apply torques alone (`receiver_check.py`): what holds the arm before the first torque, such
+    # as a brake, its own PD or Gazebo's initial effort, is no sign of a wrong target.
+    limits = replace(
+        from_parameters(StateLimits, parameters),
+        joint_factors=tuple(parameters['guard.joint_factors']),
+        held_until_commanded=True,
+    )
     controller = Feedforward(
         description,
-        limits=replace(from_parameters(StateLimits, parameters), joint_factors=factors),
+        limits=limits,
         applied_when_silent=False,
         send=send,
         **vars(settings_from(parameters)),
@@ -173,20 +182,6 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     node.get_logger().info(
         f'default gains from M at home: kp {given["kp"]} N m/rad, kd {given["kd"]} N m s/rad'
     )
-
-
-def _require_no_contradiction(values: dict[str, Any]) -> None:
-    source, named = values['model_source'], bool(values['urdf_file'])
-    if named != (source == URDF_FILE):
-        raise SettingsError(
-            f'model_source is {source}, and urdf_file is {values["urdf_file"]!r}; set the one to '
-            'urdf_file and give the other its path, or leave urdf_file empty.'
-        )
-    if source != ARM_DESCRIPTION and values['inertial_set']:
-        raise SettingsError(
-            f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
-            'inertials are those of the URDF; leave inertial_set empty.'
-        )
 
 
 def _wait_for_description(

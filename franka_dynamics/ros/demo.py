@@ -176,7 +176,7 @@ class _Session:
         self._require_new_torques()
         client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow('following with M ddq + C dq + g and PD')
-        client.set_all({'terms.coriolis': False, 'terms.inertia': False})
+        client.set_all({'scale': 0.0})
         self._follow('following with g and PD alone')
         node = client.heard_nodes()[_NODE].statuses
         rates = DemoRates(

@@ -35,7 +35,7 @@ from .messages import (
 )
 from .node_process import NodeEntities, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
-from .parameters import check_changes, declare, values
+from .parameters import check_changes, declare, NamesUnknownParameters, values
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .request_handler import RequestHandler
@@ -56,7 +56,7 @@ _MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
-class FeedforwardNode(LifecycleNode):
+class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
     """
     Lifecycle node around the core, Feedforward; docs/reference has topics and parameters.
 
@@ -144,15 +144,11 @@ class FeedforwardNode(LifecycleNode):
         controller, residual = make_controller(self, parameters, arm, self._publish)
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
-        self._terms.set_controller(controller, frame, parameters['tool_center'])
+        self._terms.set_controller(controller, frame)
         self._diagnostics.set_controller(controller, self._terms, residual)
-        derive = parameters['derive_velocity']
-        if derive and parameters['target'] == 'fci':
-            raise SettingsError(
-                'derive_velocity is for simulators: with target fci take the joint states that '
-                'have velocities, with franka_ros2 those of franka/joint_states.'
-            )
-        self._reader = JointStateReader(controller.names, derive_velocity=derive)
+        # A real arm measures its velocities; some simulators publish none.
+        simulated = parameters['target'] != 'fci'
+        self._reader = JointStateReader(controller.names, derive_velocity=simulated)
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.core = controller

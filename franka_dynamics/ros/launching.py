@@ -197,7 +197,7 @@ def feedforward_node_for_simulator(
     Until the node's first command, the simulated hardware or another node holds the arm.
     """
     own = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'target': target}
-    parameters = {**own, 'use_sim_time': True, 'held_until_commanded': True}
+    parameters = {**own, 'use_sim_time': True}
     return feedforward_node(arguments, target, parameters, {'~/command': command_topic})
 
 

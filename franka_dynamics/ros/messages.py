@@ -227,7 +227,7 @@ class JointStateReader:
             self._names = names
         derived = self._derive and not velocity
         if not len(names) == len(position) == (len(names) if derived else len(velocity)):
-            without = '' if velocity else ', or parameter derive_velocity set for a simulator'
+            without = '' if velocity else ' (franka_ros2 has them on franka/joint_states)'
             raise JointStateError(
                 f'The joint state has {len(names)} names but {len(position)} values of position '
                 f'and {len(velocity)} of velocity; both must be given for every joint{without}.'

@@ -20,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
+from .parameter_tables import no_such_parameter
 from .status import REMEDY_KEY, Status
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
@@ -110,10 +111,7 @@ class NodeClient(TopicListener):
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
 
     def _without(self, parameter: str) -> SettingsError:
-        return SettingsError(
-            f'{self.name} has no parameter {parameter!r}; '
-            '`franka-dynamics node defaults` prints all of them.'
-        )
+        return SettingsError(f'{self.name}: {no_such_parameter([parameter])}')
 
     def set_all(self, values: Mapping[str, Any]) -> None:
         """Set parameters to values, all of them or none."""

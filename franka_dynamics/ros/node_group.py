@@ -112,8 +112,8 @@ class NodeGroup:
         """
         pacing: dict[str, Any] = {}
         if lockstep_rate:
-            pacing = {'pacing': 'lockstep', 'lockstep_rate': lockstep_rate}
-            pacing['lockstep_timeout'] = 1.0  # the node of a busy machine may need long
+            # The node of a busy machine may need long.
+            pacing = {'lockstep_rate': lockstep_rate, 'lockstep_timeout': 1.0}
         self.start('simulator_node', {**plant, **pacing})
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.

@@ -9,6 +9,7 @@ The tables are read from config/parameters; no ROS is needed.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import fields, replace
 import functools
 import textwrap
@@ -18,14 +19,14 @@ import yaml
 
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
-from ..errors import SettingsError
+from ..errors import SettingsError, shortened
 from ..names import parse_float
 from ..parameter_schema import ParameterSpec, specs
 
 Made = TypeVar('Made')
 
 # Values of the parameter model_source.
-ARM_DESCRIPTION, URDF_FILE, ROBOT_DESCRIPTION = 'description', 'urdf_file', 'robot_description'
+ARM_DESCRIPTION, ROBOT_DESCRIPTION = 'description', 'robot_description'  # or a URDF's path
 
 LIVE_TABLES = ('torque', 'motion')  # whose parameters change without a new configuration
 _FILES = {
@@ -40,6 +41,44 @@ NODE_NAMES = tuple(_FILES)
 def table(node: str) -> tuple[ParameterSpec, ...]:
     """Return the specifications of all parameters of a node."""
     return tuple(spec for name in _FILES[node] for spec in specs(name))
+
+
+# Parameters of earlier releases, and what does now what they did.
+_IN_PYTHON = 'a simulation in Python has it (franka_dynamics.simulation.SimulationSettings)'
+_REMOVED = {
+    'repair': 'set robot_type to an arm file that Python has written: fd.save(fd.load(ARM, SET, '
+    "repair='nearest_within_rounding'), FILE)",
+    'urdf_file': 'set model_source to the path of the URDF',
+    'robot_description_timeout': 'the node waits 30 s for robot_description',
+    'terms.coriolis': 'scale 0.0 leaves out Coriolis and inertia torque',
+    'terms.inertia': 'scale 0.0 leaves out Coriolis and inertia torque',
+    'derive_velocity': 'velocities that joint states lack are computed unless the target is fci',
+    'held_until_commanded': 'it follows from target and from who receives the torques',
+    'effort_friction': 'measured efforts contain friction under target fci, else none',
+    'tool_center': "~/external_wrench acts at the origin of `frame`; tf2's transforms move it",
+    'pacing': 'lockstep_rate above 0.0 lets the arm wait for each torque',
+    'command_timeout': 'it is 0.05 s',
+    'seed': 'the noise is always drawn from seed 0',
+    **dict.fromkeys(('position_noise', 'velocity_noise', 'effort_noise'), 'set noise, of three'),
+    **dict.fromkeys(('elastic_joints', 'sensor_delay'), _IN_PYTHON),
+    **dict.fromkeys(('push.force', 'push.start', 'push.duration'), _IN_PYTHON),
+}
+
+
+def is_removed(name: str) -> bool:
+    """Return whether a node of an earlier release had this parameter, and none has it now."""
+    return name in _REMOVED
+
+
+def no_such_parameter(names: Iterable[str]) -> str:
+    """Return a sentence about names that no parameter of a node has, and what to do."""
+    sentences = (
+        f'{name} is no parameter any more: {_REMOVED[name]}'
+        if name in _REMOVED
+        else f'{shortened(name, 80)}: no such parameter'
+        for name in names
+    )
+    return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
 
 
 @functools.cache
@@ -109,16 +148,14 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     """
     Return the arm that parameters select.
 
-    Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong,
-    InertiaError if the requested repair of inertias is impossible, SettingsError if joint_names
-    does not fit the arm.
+    Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
+    SettingsError if joint_names does not fit the arm.
     """
     description = load(
         values['robot_type'],
         values['inertial_set'] or None,
         hand=values['hand'],
         prefix=values['arm_prefix'],
-        repair=values['repair'] or None,
     )
     names = list(values['joint_names'])
     if not names:

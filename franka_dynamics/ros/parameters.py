@@ -11,13 +11,18 @@ from pathlib import Path
 import sys
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 import yaml
 
-from .parameter_tables import constraints
-from ..errors import SettingsError
+from .parameter_tables import constraints, is_removed, no_such_parameter
+from ..errors import listed, SettingsError
 from ..parameter_schema import check, ParameterSpec
 
 # How a value of each type is written.
@@ -31,12 +36,24 @@ _WRITTEN = {
 }
 
 
+class NamesUnknownParameters:
+    """A base class of nodes before rclpy's, whose own refusal names no unknown parameter."""
+
+    def set_parameters_atomically(self: Any, parameter_list: list[Parameter]) -> Any:
+        """Set all parameters or none, as rclpy does; refuse unknown ones by their names."""
+        unknown = [one.name for one in parameter_list if not self.has_parameter(one.name)]
+        if unknown:
+            return SetParametersResult(successful=False, reason=no_such_parameter(unknown))
+        return super().set_parameters_atomically(parameter_list)  # type: ignore[misc]
+
+
 def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
     Declare a table's parameters on a node, with descriptors; return their values by name.
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
-    is given to this node by its name and belongs to no declared parameter.
+    is given to this node by its name and belongs to no declared parameter. A parameter file that
+    has nothing for this node is logged.
     """
     for spec in table:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
@@ -58,19 +75,54 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
         # The descriptor is set last, so that `check` is the first to refuse a value out of range:
         # its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _descriptor(spec, kind))
-    unknown = sorted(
-        name
-        for name in _given_names(node.get_fully_qualified_name(), sys.argv)
-        # QoS overrides are declared later, with publishers and subscriptions.
-        if not node.has_parameter(name) and not name.startswith('qos_overrides.')
-    )
-    if unknown:
-        raise SettingsError(
-            f'{", ".join(unknown)}: no such parameter; '
-            '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
-            'silently, so nothing is started.'
-        )
+    _require_known(node, sys.argv)
     return values(node, table)
+
+
+def _require_known(node: Any, words: Sequence[str]) -> None:
+    """
+    Raise SettingsError if a command line gives a node a parameter that it has not.
+
+    Words without a node (-p scale:=1.0) are for this process. What a file gives to a wildcard
+    (/**) is for every node and need not concern this one, unless an earlier release had it. A file
+    without a section for this node is logged.
+    """
+    own, unknown = node.get_fully_qualified_name(), set[str]()
+    for flag, word in pairwise(dropwhile(lambda word: word != '--ros-args', words)):
+        given: list[tuple[str, str]] = []
+        if flag in ('-p', '--param'):
+            name, _, parameter = word.partition(':=')[0].rpartition(':')
+            given = [(f'*/{name}' if name else own, parameter)]
+        elif flag == '--params-file':
+            given = _file_content(Path(word))
+            if given and not any(_means(section, own) for section, _ in given):
+                sections = listed(sorted({section for section, _ in given}))
+                node.get_logger().warning(
+                    f'{word} has nothing for this node, {own}: its sections are {sections}; '
+                    'name one /** or as the node'
+                )
+        for section, parameter in given:
+            named = '*' not in section.rpartition('/')[2] or is_removed(parameter)
+            # QoS overrides are declared later, with publishers and subscriptions.
+            known = node.has_parameter(parameter) or parameter.startswith('qos_overrides.')
+            if named and not known and _means(section, own):
+                unknown.add(parameter)
+    if unknown:
+        raise SettingsError(f'{no_such_parameter(sorted(unknown))} Nothing is started.')
+
+
+def _means(section: str, node: str) -> bool:
+    """Return whether a section of a parameter file is for a node, given by its full name."""
+    return fnmatchcase(node, section.replace('/**', '*'))
+
+
+def _file_content(file: Path) -> list[tuple[str, str]]:
+    """Return the section and the name of each parameter in a file."""
+    found = []
+    for path in _paths(yaml.safe_load(file.read_text(encoding='utf-8')) or {}):
+        section, _, name = path.partition('/ros__parameters/')
+        found.append((section, name.replace('/', '.')))
+    return found
 
 
 def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
@@ -90,29 +142,6 @@ def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescripto
             ends = FloatingPointRange(from_value=spec.minimum, to_value=spec.maximum)
             descriptor.floating_point_range = [ends]
     return descriptor
-
-
-def _given_names(node: str, words: Sequence[str]) -> set[str]:
-    """
-    Return the names of parameters that a command line gives a node by its full name.
-
-    Words without a node (-p scale:=1.0) are for this process. What a file gives to a wildcard
-    (/**) is for every node, and may not concern this one.
-    """
-    given = set[str]()
-    for flag, word in pairwise(dropwhile(lambda word: word != '--ros-args', words)):
-        if flag in ('-p', '--param'):
-            own, _, name = word.partition(':=')[0].rpartition(':')
-            if own in ('', node.rpartition('/')[2]):
-                given.add(name)
-        elif flag == '--params-file':
-            content = yaml.safe_load(Path(word).read_text(encoding='utf-8')) or {}
-            for path in _paths(content):
-                section, _, name = path.partition('/ros__parameters/')
-                named = '*' not in section.rpartition('/')[2]
-                if named and fnmatchcase(node, section.replace('/**', '*')):
-                    given.add(name.replace('/', '.'))
-    return given
 
 
 def _paths(content: Mapping[str, Any], path: str = '') -> Iterator[str]:

@@ -23,16 +23,21 @@ from .command_receiver import CommandReceiver
 from .diagnostics import DurationWindow, StatusPublisher
 from .messages import PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds, state_message
 from .node_process import OFF, run_node, StopRequest
-from .parameter_tables import from_parameters, held_joint_positions, load_arm, table
-from .parameters import declare
+from .parameter_tables import (
+    ARM_DESCRIPTION,
+    from_parameters,
+    held_joint_positions,
+    load_arm,
+    table,
+)
+from .parameters import declare, NamesUnknownParameters
 from .rclpy_private import Executor
 from .status import Subject
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings
 from ..errors import SettingsError
-from ..simulation.arm_simulation import ArmSimulation, Push, SensorReading, SimulationSettings
-from ..simulation.joint_elasticity import franka_elasticity
+from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 from ..typing import Array
@@ -45,7 +50,7 @@ _POLL_PERIOD_S = 0.05
 _MAX_UNANSWERED_STEPS = 10
 
 
-class SimulatorNode(Node):
+class SimulatorNode(NamesUnknownParameters, Node):
     """
     Simulates an arm: publishes its joint states at 1 kHz and applies the torques of one sender.
 
@@ -66,17 +71,14 @@ class SimulatorNode(Node):
             payload=tuple(parameters['payload']),
             payload_known_to_robot=False,
         )
-        self._commands = CommandReceiver(
-            self, description, settings, self._on_followed, parameters['command_timeout']
-        )
+        self._commands = CommandReceiver(self, description, settings, self._on_followed)
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
         gravity = settings.gravity_in_space(description)
         self._simulation = ArmSimulation(description, _settings(parameters, description, gravity))
         self._names = list(description.joint_names)
-        self._lockstep = parameters['pacing'] == 'lockstep'
-        self._lockstep_timeout = parameters['lockstep_timeout']
-        rate = parameters['lockstep_rate']
+        rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
+        self._lockstep = rate > 0.0
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time
         self._unanswered = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
@@ -214,9 +216,9 @@ class SimulatorNode(Node):
 
 
 def _arm(values: dict[str, Any]) -> ArmDescription:
-    """Return the arm of the parameters, with mount and masses of `urdf_file` if there is one."""
-    arm, file = load_arm(values), values['urdf_file']
-    if not file:
+    """Return the arm of the parameters, with mount and masses of its model_source."""
+    arm, file = load_arm(values), values['model_source']
+    if file == ARM_DESCRIPTION:
         return arm
     text = read_urdf(Path(file).expanduser())
     return checked_arm_from_urdf(
@@ -226,16 +228,18 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
 
 def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:
     """Return the simulation settings from parameter values."""
-    force = values['push.force']
-    if len(force) != 3 or not np.isfinite(force).all():
-        raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
+    noise = list(values['noise'])
+    if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
+        raise SettingsError(
+            'noise must be three finite numbers, none negative, for positions, velocities and '
+            f'efforts; got {noise}.'
+        )
     settings = replace(
         from_parameters(SimulationSettings, values),
+        **dict(zip(('position_noise', 'velocity_noise', 'effort_noise'), noise)),
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(gravity.tolist()),
         payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
-        elasticity=franka_elasticity(arm) if values['elastic_joints'] else None,
-        push=Push(tuple(force), values['push.start'], values['push.duration']),
     )
     return settings if values['ideal'] else settings.like_real(arm)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -78,21 +78,15 @@ class TermPublishers:
         self._failed: set[str] = set()
         self._subscribed: list[str] = []
 
-    def set_controller(
-        self,
-        controller: Feedforward,
-        frame: int | str = FLANGE,
-        tool_center: Sequence[float] = (0.0, 0.0, 0.0),
-    ) -> None:
+    def set_controller(self, controller: Feedforward, frame: int | str = FLANGE) -> None:
         """
         Publish the terms of a controller from now on.
 
-        `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. The
-        external wrench acts at its point `tool_center` [m]. Raises FrameError if the arm has no
-        such frame; SettingsError if `tool_center` is not three numbers within 10 m.
+        `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published, and at
+        whose origin the external wrench acts. Raises FrameError if the arm has no such frame.
         """
-        self._controller, self.frame, self._center = controller, frame, tool_center
-        self._estimator = WrenchEstimator(self.model, frame, tool_center)
+        self._controller, self.frame = controller, frame
+        self._estimator = WrenchEstimator(self.model, frame)
         names = list(controller.description.joint_names)
         self._frame_index = frame_index(frame, controller.description)
         self._base_frame = base_frame_id(names[0])
@@ -171,7 +165,7 @@ class TermPublishers:
     def external_wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None while unknown."""
         if self._estimator.model is not self.model:  # a payload was put on
-            self._estimator = WrenchEstimator(self.model, self.frame, self._center)
+            self._estimator = WrenchEstimator(self.model, self.frame)
         torque = self.external_torque()
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
         return None if torque is None else self._estimator.estimate(q, torque)

@@ -28,7 +28,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import JointStateReader, motion_message, parse_trajectory, STATE_QOS
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import live_table, load_arm, settings_from, table
-from .parameters import declare, values
+from .parameters import declare, NamesUnknownParameters, values
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
 from ..control.trajectory_goal import goal_with_efforts
@@ -53,7 +53,7 @@ class _Turn:
         yield
 
 
-class TrajectoryActionNode(Node):
+class TrajectoryActionNode(NamesUnknownParameters, Node):
     """Serves ~/follow_joint_trajectory; goals are coroutines on one thread."""
 
     def __init__(self, **node_options: Any) -> None:

@@ -82,7 +82,6 @@ def test_a_second_simulated_arm_is_refused(started, capsys):
 
 def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
     simulator = started()['simulator_node']
-    assert simulator['pacing'] == 'lockstep'
     # The arm steps a thousand times per second of its own time.
     assert float(simulator['lockstep_rate']) == 1000.0
     slow = started('--real-time-factor', '0.25')

@@ -27,7 +27,7 @@ FORWARD = {'receiver': 'effort_controller'}
 LEFT, HAND = {'arm_prefix': 'left_'}, {'hand': 'franka_hand'}
 REAL = {'target': 'fci', 'use_sim_time': False}
 SIMULATED = {'target': 'mujoco', 'use_sim_time': True}
-GAZEBO = {'target': 'gz_ros2_control', 'use_sim_time': True, 'held_until_commanded': True}
+GAZEBO = {'target': 'gz_ros2_control', 'use_sim_time': True}
 
 
 def parameter_file(path, sections):
@@ -51,7 +51,7 @@ def parameter_file(path, sections):
             {'hand': 'franka_hand', **GAZEBO},
         ),
         ('gazebo', {'control': 'ros2_control'}, GAZEBO),
-        ('mujoco_ros2_control', {}, {**SIMULATED, 'held_until_commanded': True}),
+        ('mujoco_ros2_control', {}, SIMULATED),
     ],
 )
 def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arrive(
@@ -139,9 +139,7 @@ def test_a_urdf_gives_mount_and_masses_to_arms_and_nodes(all_launched):
         found = all_launched(name, urdf_file='/some/duo.urdf')
         assert len(found) == count
         for one in found:
-            assert one.values['urdf_file'] == '/some/duo.urdf'
-            of_node = one.executable == 'feedforward_node'
-            assert one.values.get('model_source') == ('urdf_file' if of_node else None)
+            assert one.values['model_source'] == '/some/duo.urdf'
 
 
 FILES = {

@@ -57,7 +57,6 @@ INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
 LOCKSTEP = {
     'robot_type': 'fer',
     'ideal': True,  # tests compare with what a model computes
-    'pacing': 'lockstep',
     'lockstep_timeout': 5.0,  # no torque is late, however busy the machine
     # Slower than a real arm, because it keeps a core busy while a test waits.
     'lockstep_rate': 300.0,

@@ -76,7 +76,7 @@ def test_an_arm_on_a_wall_is_held_as_its_description_says(
     text, file = on_a_wall(), tmp_path / 'wall.urdf'
     file.write_text(text, 'utf-8')
     states = probe.collect(JointState, 'joint_states')
-    start_arm(urdf_file=file)
+    start_arm(model_source=file)
     # When the node has the description alone.
     describe(text)
     node = start_node(target='mujoco', model_source='robot_description')

@@ -105,25 +105,23 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ('tolerance', 'words', 'said'),
+    ('tolerance', 'said'),
     [
         # No two recursions agree to less than rounding.
-        (1e-20, [], 'not configured: The models of fr3'),
-        (None, [], 'TypeError'),  # which nobody foresaw
-        (1e-6, ['-p', 'derive_velocity:=true'], 'derive_velocity is for simulators'),
+        (1e-20, 'not configured: The models of fr3'),
+        (None, 'TypeError'),  # which nobody foresaw
     ],
 )
 def test_a_node_that_cannot_be_configured_ends_with_status_1_and_logs_why(
-    tolerance, words, said, monkeypatch, capfd
+    tolerance, said, monkeypatch, capfd
 ):
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', tolerance)
-    monkeypatch.setattr('sys.argv', ['node', '--ros-args', *words])
     assert run_node(RecordingNode, run_lifecycle) == 1
     assert said in ''.join(capfd.readouterr())
 
 
-def test_a_simulator_without_velocities_is_controlled_if_that_is_asked_for(make_node):
-    node = make_node(RecordingNode, '-p', 'target:=mujoco', '-p', 'derive_velocity:=true')
+def test_a_simulator_without_velocities_is_controlled(make_node):
+    node = make_node(RecordingNode, '-p', 'target:=mujoco')
     node.trigger_configure()
     node.trigger_activate()
     node.clear()

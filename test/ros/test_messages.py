@@ -68,7 +68,7 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for():
     # After a reset of the clock there is no state before it; measured velocities come first.
     assert not reader.read(bare(q[0], 0.5)).velocity.any()
     np.testing.assert_array_equal(reader.read(GOOD).velocity, [3.0, 4.0, 5.0])
-    with refuses(JointStateError, 'velocity', 'derive_velocity'):
+    with refuses(JointStateError, 'velocity', 'franka/joint_states'):
         JointStateReader(WANTED).read(bare(q[0], 1.0))
 
 

@@ -140,11 +140,12 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             assert client.set(name, text) == client.get(name) == value
         for name, value, *named in (
             ('kp', 'stiff', 'kp'),
-            ('terms.coriolis', '1', 'terms.coriolis'),
+            ('terms.coriolis', '1', 'scale 0.0'),
+            ('terms.friction', '1', 'terms.friction'),
             ('scale', '50%', 'scale'),
             ('kp', '[1, half]', 'one type'),
             ('kp', '{a: 1}', 'one type'),
-            ('skale', '1', "'skale'"),
+            ('skale', '1', 'skale: no such parameter'),
             ('scale', '1.5', '/feedforward', 'scale'),
             ('robot_type', 'fr3', '-p robot_type:=fr3'),
             ('target', 'fci', '`franka-dynamics node state deactivate --node /feedforward`'),

@@ -12,7 +12,6 @@ import yaml
 from franka_dynamics.control.feedforward import StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.errors import FrankaDynamicsError, SettingsError
-from franka_dynamics.names import REPAIRS
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import (
     from_parameters,
@@ -63,7 +62,6 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in table('feedforward')}
     assert choices['target'] == tuple(RECEIVER_PROFILES)
-    assert choices['repair'] == ('', *REPAIRS)
 
 
 def flat(parameters, prefix=''):
@@ -117,7 +115,8 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:',)),
         ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double', '1.0')),
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
-        ({'position_noise': '.inf'}, ('position_noise', 'inf')),
+        ({'noise': '[0.0,.inf,0.0]'}, ('noise', 'inf')),
+        ({'push.force': '[1.0,0.0,0.0]'}, ('push.force is no parameter any more', 'in Python')),
         ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity_vector', '(3,)')),
     ],
 )
@@ -155,9 +154,29 @@ def test_of_a_file_only_what_names_the_node_must_be_its_parameter(
     assert make_node(SimulatorNode, *words).get_parameter('robot_type').value == arm
 
 
+def test_a_file_that_names_another_node_is_said_to_have_nothing_for_this_one(
+    make_node, tmp_path, capfd
+):
+    file = tmp_path / 'other.yaml'
+    file.write_text(yaml.safe_dump({'/feed_forward': {'ros__parameters': {'robot_type': 'fer'}}}))
+    node = make_node(SimulatorNode, '--params-file', file, '-r', '__ns:=/a')
+    said = capfd.readouterr().err
+    assert f'{file} has nothing for this node, /a/simulator' in said and '/feed_forward' in said
+    # An unknown parameter is named as in a file.
+    (result,) = (node.set_parameters_atomically([Parameter('nonsense', value=1.0)]),)
+    assert not result.successful and 'nonsense: no such parameter' in result.reason
+
+
+def test_a_parameter_of_an_earlier_release_is_refused_under_a_wildcard_too(make_node, tmp_path):
+    file = tmp_path / 'old.yaml'
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': {'pacing': 'lockstep'}}}))
+    with refuses(SettingsError, 'pacing is no parameter any more', 'lockstep_rate'):
+        make_node(SimulatorNode, '--params-file', file, '-r', '__node:=refused')
+
+
 def test_words_before_those_for_ros_are_no_parameters(make_node, monkeypatch):
     node = make_node(Node, node_name='simulator')
-    monkeypatch.setattr('sys.argv', ['program', '-p', 'plugin', '--ros-args', '-p', 'seed:=1'])
+    monkeypatch.setattr('sys.argv', ['program', '-p', 'plugin', '--ros-args', '-p', 'ideal:=true'])
     declare(node, table('simulator'))
 
 

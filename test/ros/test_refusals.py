@@ -65,7 +65,7 @@ def model(node=None, **changes):
 
 def late_description():
     with closing(Probe()) as node:
-        model(node, robot_description_timeout=0.5)
+        model(node)
 
 
 # What is read, and what the sentence names.
@@ -101,14 +101,9 @@ REFUSED = {
     ],
     SettingsError: [
         (lambda: resolve_name('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
-        (lambda: model(urdf_file='/no.urdf'), 'model_source is robot_description', '/no.urdf'),
-        (lambda: model(urdf_file='/no.urdf', model_source='description'), 'is description'),
-        (lambda: model(model_source='urdf_file'), 'urdf_file empty'),
         (lambda: model(inertial_set='gaz2019'), 'inertial_set is gaz2019', 'of the URDF'),
     ],
-    UrdfError: [
-        (lambda: model(model_source='urdf_file', urdf_file='/no.urdf'), '/no.urdf cannot be read')
-    ],
+    UrdfError: [(lambda: model(model_source='/no.urdf'), '/no.urdf cannot be read')],
     UnknownArmError: [
         (lambda: model(model_source='description', robot_type='ur5'), "'ur5'", 'fr3v2'),
         (lambda: model(model_source='description', inertial_set='gaz'), "'gaz'"),
@@ -131,7 +126,10 @@ ROWS = [(error, call, names) for error, rows in REFUSED.items() for call, *names
 
 # Numbers as ids: the padding of messages is random, and test workers must agree on ids.
 @pytest.mark.parametrize(('error', 'call', 'names'), ROWS, ids=map(str, range(len(ROWS))))
-def test_what_is_at_fault_is_refused_by_name_and_what_follows_is_taken(error, call, names):
+def test_what_is_at_fault_is_refused_by_name_and_what_follows_is_taken(
+    error, call, names, monkeypatch
+):
+    monkeypatch.setattr('franka_dynamics.ros.controller_factory.DESCRIPTION_TIMEOUT_S', 0.5)
     READER.read(GOOD)
     for _ in range(2):
         with refuses(error, *names) as refusal:

@@ -107,7 +107,7 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
         ({'target': 'fci', 'terms.friction': True}, 'target'),
         ({'robot_type': 'fr3'}, 'read-only'),
         ({'kp': [250.0] * 7}, 'swing'),
-        ({'terms.no_such': 1.0}, 'undeclared'),
+        ({'terms.no_such': 1.0}, 'terms.no_such: no such parameter'),
         ({'target': 'x' * 10**6}, 'target'),
         ({'scale': np.nan}, 'scale'),
         ({'payload': [np.nan] * 10}, 'payload'),

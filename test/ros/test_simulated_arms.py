@@ -62,8 +62,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
 def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     first, second = (probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2))
     states = probe.collect(JointState, 'joint_states')
-    # A sender on a busy machine must not count as silent.
-    arm = start_arm(gravity_compensation=True, brake_release_after=0.0, command_timeout=10.0)
+    arm = start_arm(gravity_compensation=True, brake_release_after=0.0)
 
     def send(torques, publisher):
         publisher.publish(Float64MultiArray(data=torques))

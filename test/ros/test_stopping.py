@@ -164,7 +164,7 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_comma
     assert time.monotonic() - killed > 5.0 * waits_s, 'the first steps did not wait'
     probe.until_status('simulator', state='holding', held='True')
     # DDS still lists the dead node for 20 s.
-    start_node(target='mujoco', held_until_commanded=True, default_gains=True)
+    start_node(target='mujoco', default_gains=True)
     probe.forget()
     probe.until_status('simulator', state='following')
     probe.until_status(NODE, state='running')
