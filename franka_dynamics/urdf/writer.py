@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from .document import UNLIMITED_JOINT_LIMIT
 from ..arm.description import ArmDescription, Joint
-from ..arm.friction import ViscousCoulombFriction
+from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
@@ -70,7 +70,8 @@ def urdf_text(
     Returns
     -------
     str
-        The XML of the URDF. URDF has no rotor inertias; a comment lists the arm's.
+        The XML of the URDF, with the viscous and Coulomb friction of `joint_friction`. A comment
+        lists the arm's rotor inertias, which URDF cannot hold, and what is left out of friction.
 
     Raises
     ------
@@ -91,6 +92,8 @@ def urdf_text(
             ElementTree.Comment(f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} ')
         )
     # The base's link lies in the space frame {S}; its shapes and inertia are given in frame {0}.
+    friction = joint_friction(description.friction, description.n)
+    _say_left_out(robot, description.friction)
     parent, pose, standing = names.base, np.asarray(description.base), description.base_link
     _add_link(robot, root)
     _add_joint(robot, f'{parent}_joint', root, parent, np.eye(4))
@@ -101,9 +104,11 @@ def urdf_text(
         [shape.expressed_in(pose) for shape in shapes.get(0, ())],
     )
     placements = description.joint_placements()
-    moving = zip(description.joints, description.links, names.moving, placements)
-    for i, (joint, link, name, (before, offset)) in enumerate(moving, start=1):
-        _add_moving(robot, joint, parent, name, pose @ before)
+    moving = zip(description.joints, description.links, names.moving, placements, friction)
+    for i, (joint, link, name, (before, offset), rubbing) in enumerate(moving, start=1):
+        element = _add_moving(robot, joint, parent, name, pose @ before)
+        if rubbing is not None:
+            add(element, 'dynamics', damping=rubbing[0], friction=rubbing[1])
         moved = [shape.expressed_in(offset) for shape in shapes.get(i, ())]
         _add_link(robot, name, link.expressed_in(offset), moved)
         parent, pose = name, offset
@@ -182,7 +187,7 @@ def _add_joint(
     return joint
 
 
-def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Array) -> None:
+def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Array) -> Element:
     free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
     stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
     kind = 'continuous' if free else joint.kind.value
@@ -191,6 +196,38 @@ def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Arr
     # URDF requires effort and velocity limits, so unknown limits are written as
     # UNLIMITED_JOINT_LIMIT.
     add(element, 'limit', **{key: _finite(getattr(joint.limits, key)) for key in stated})
+    return element
+
+
+def joint_friction(friction: Friction | None, n: int) -> Sequence[tuple[float, float] | None]:
+    """
+    Return each joint's viscous and Coulomb friction that URDF and MJCF can hold, or None.
+
+    Viscous [N m s/rad or N s/m], and Coulomb with all Maxwell-slip elements slipping [N m or N],
+    none of them below zero. None where there is no friction, or one of another model.
+    """
+    if not isinstance(friction, LinearFriction):
+        return [None] * n
+    coulomb = friction.coulomb + friction.slip.sum(axis=0)
+    return list(zip(np.maximum(friction.viscous, 0.0), np.maximum(coulomb, 0.0)))
+
+
+def _say_left_out(root: Element, friction: Friction | None) -> None:
+    """Add a comment on what `joint_friction` leaves out of a friction model, if anything."""
+    if friction is None:
+        return
+    kind = type(friction).__name__
+    parts: dict[str, Any] = {f'{kind}, neither viscous nor Coulomb friction': True}
+    if isinstance(friction, LinearFriction):
+        negative = (friction.viscous < 0.0) | (friction.coulomb + friction.slip.sum(axis=0) < 0.0)
+        parts = {
+            f'offsets of efforts [N m]: {number_text(*friction.offset)}': friction.offset.any(),
+            'presliding, as slip elements count as Coulomb friction': friction.slip.any(),
+            f'negative friction of joints {np.flatnonzero(negative) + 1}': negative.any(),
+        }
+    said = '; '.join(part for part, present in parts.items() if present)
+    if said:
+        root.append(ElementTree.Comment(f' Left out: {said} '))
 
 
 def _bounded(joint: Joint) -> bool:
@@ -230,8 +267,9 @@ def mjcf_text(
         Visual shapes of the tool, in the flange frame.
     ideal : bool
         Whether the joints have neither friction nor armature, so that M, C and g of MuJoCo are
-        those of the models. Otherwise they have the arm's `simulated_armature`, and its `friction`
-        if MJCF can hold it (viscous and Coulomb without an offset), else its `simulated_friction`.
+        those of the models. Otherwise they have the arm's `simulated_armature`, and the viscous
+        and Coulomb part (see `joint_friction`) of its `friction`, else of its
+        `simulated_friction`. A comment says what is left out of friction.
 
     Returns
     -------
@@ -246,13 +284,17 @@ def mjcf_text(
     """
     description.require_physical('an MJCF')
     _require_movable(description)
-    friction: list[dict[str, float]] = [{}] * description.n
-    if not ideal:
-        friction = _mjcf_friction(description)
-        if description.simulated_armature is not None:
-            description = description.with_armature()
     names, shapes = link_names(description.joint_names), shapes or {}
     root = Element('mujoco', model=description.name)
+    friction = joint_friction(None, description.n)
+    if not ideal:
+        known = description.friction
+        if not isinstance(known, LinearFriction) and description.simulated_friction is not None:
+            known = description.simulated_friction
+        friction = joint_friction(known, description.n)
+        _say_left_out(root, known)
+        if description.simulated_armature is not None:
+            description = description.with_armature()
     # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
     add(root, 'compiler', angle='radian', eulerseq='XYZ')
     add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
@@ -309,23 +351,12 @@ def _require_movable(description: ArmDescription) -> None:
         )
 
 
-def _mjcf_friction(description: ArmDescription) -> list[dict[str, float]]:
-    """Return each joint's damping [N m s/rad or N s/m] and frictionloss [N m or N], if known."""
-    for friction in (description.friction, description.simulated_friction):
-        if isinstance(friction, ViscousCoulombFriction) and not friction.offset.any():
-            return [
-                {'damping': viscous, 'frictionloss': coulomb}
-                for viscous, coulomb in zip(friction.viscous, friction.coulomb)
-            ]
-    return [{}] * description.n
-
-
 def _placement(pose: Array) -> dict[str, Array]:
     return {'pos': pose[:3, 3], 'euler': rpy_from_rotation(pose[:3, :3])}
 
 
 def _add_mjcf_joint(
-    body: Element, joint: Joint, behind: Array, friction: Mapping[str, float]
+    body: Element, joint: Joint, behind: Array, friction: tuple[float, float] | None
 ) -> None:
     axis, known = inverse_transform(behind), dict[str, Any]()
     if _bounded(joint):
@@ -333,9 +364,11 @@ def _add_mjcf_joint(
         known = {'limited': 'true', 'range': ends}
     if joint.rotor_inertia:
         known['armature'] = joint.rotor_inertia
+    if friction is not None:
+        known |= {'damping': friction[0], 'frictionloss': friction[1]}
     kind = _JOINT_TYPES[joint.kind]
     place = {'pos': axis[:3, 3], 'axis': axis[:3, 2]}
-    add(body, 'joint', name=joint.name, type=kind, **place, **known, **friction)
+    add(body, 'joint', name=joint.name, type=kind, **place, **known)
 
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:

@@ -9,9 +9,10 @@ import xml.etree.ElementTree as ElementTree
 
 import mujoco
 import numpy as np
+import pinocchio
 import pytest
 
-from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load
+from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load, MaxwellSlipFriction
 from franka_dynamics.arm.arm_file import is_franka
 from franka_dynamics.arm.urdf_provenance import UrdfProvenance
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -193,7 +194,28 @@ def test_a_urdf_names_the_rotor_inertias_that_it_cannot_hold():
     joints = (*arm.joints[:-1], replace(arm.joints[-1], rotor_inertia=0.5))
     comment = urdf_text(replace(arm, joints=joints)).partition('<!--')[2].partition('-->')[0]
     assert 'fer_joint7' in comment and '0.5' in comment and 'fer_joint6' not in comment
-    assert '<!--' not in urdf_text(arm)
+    assert 'rotor' not in urdf_text(arm)
+
+
+def test_mujoco_and_pinocchio_read_the_friction_of_an_identified_arm():
+    rpr, ones = load('rpr'), np.ones(3)
+    friction = MaxwellSlipFriction(0.3 * ones, 0.2 * ones, 0.1 * ones, [0.4 * ones], [0.004])
+    arm = replace(rpr, friction=friction)
+    # The even part of the torque at 1 rad/s, where every element slips, is viscous and Coulomb.
+    sliding = 0.5 * (friction.torque(ones) - friction.torque(-ones))
+    urdf, mjcf = urdf_text(arm), mjcf_text(arm)
+    read = pinocchio.buildModelFromXML(urdf)
+    built = mujoco.MjModel.from_xml_string(mjcf)
+    for viscous, coulomb in (
+        (read.damping, read.friction),
+        (built.dof_damping, built.dof_frictionloss),
+    ):
+        np.testing.assert_allclose(viscous, friction.viscous, rtol=1e-12, atol=0.0)
+        np.testing.assert_allclose(viscous + coulomb, sliding, rtol=1e-12, atol=0.0)
+    for text in (urdf, mjcf):
+        assert 'offsets of efforts [N m]: 0.1 0.1 0.1' in text
+    for text in (urdf_text(load('fer')), mjcf_text(load('fer'))):
+        assert 'SigmoidFriction' in text
 
 
 def test_an_arm_file_alone_makes_the_files_of_a_new_arm(tmp_path, monkeypatch):
