@@ -24,11 +24,10 @@ import numpy as np
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control.default_gains import default_gains, low_gains
+from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
-from franka_dynamics.control.residual_monitor import ResidualMonitor
-from franka_dynamics.control.start_up import StartUp
 from franka_dynamics.control.state_check import StateCheck
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -97,21 +96,19 @@ class Unguarded(Feedforward):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        start_up: Any = self._start_up
         states: Any = self.states
-        residuals: Any = self.residuals
-        start_up.blocker = lambda *_, **__: '' if self.has_usable_states else 'not yet'
-        residuals.violation_under = lambda *_: ''
-        states.frozen_joint = lambda *_: ''
+        disturbances: Any = self.disturbances
+        disturbances.violation_under = lambda *_: ''
+        states.frozen_joint = lambda *_: None
+        self.watchers = self.watchers[0], ()
 
-    def _violation(self, *_: Any) -> str:
-        return ''
+    def _blocker(self, *, held: bool) -> str:
+        return '' if held or self.has_usable_states else 'not yet'
 
 
 # A part of the guard that is renamed must be renamed here.
-assert '_violation' in vars(Feedforward)
-assert 'blocker' in vars(StartUp)
-assert 'violation_under' in vars(ResidualMonitor)
+assert '_blocker' in vars(Feedforward)
+assert 'violation_under' in vars(DisturbanceMonitor)
 assert 'frozen_joint' in vars(StateCheck)
 
 

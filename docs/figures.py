@@ -21,19 +21,20 @@ from franka_dynamics.control import (
     control_law,
     external_torque,
     external_wrench,
+    first_torque,
     joint_trial,
     limits,
     receiver,
     reference,
     request,
     settings,
-    start_up,
+    speed_watcher,
     state_check,
     terms,
     trajectory,
 )
+from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control import feedforward as core
-from franka_dynamics.control import residual_monitor as torques
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
     contact,
@@ -87,7 +88,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
-                (torques.MAX_RESIDUAL_RATIO * firm, torques.MAX_WRIST_RESIDUAL_RATIO * wrist),
+                (
+                    torques.MAX_DISTURBANCE_RATIO * firm,
+                    torques.MAX_WRIST_DISTURBANCE_RATIO * wrist,
+                ),
             ),
             (
                 'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
@@ -111,7 +115,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'a velocity beyond {} times the velocity limit',
                 (state_check.MAX_POSSIBLE_SPEED_RATIO,),
             ),
-            ('needs states of at most {} ms', (1e3 * start_up.MAX_AGE_AT_START_S,)),
+            ('needs states of at most {} ms', (1e3 * first_torque.MAX_AGE_AT_START_S,)),
             (
                 'first point at time zero, more than {} rad away',
                 (reference.MAX_START_DISTANCE_RAD,),
@@ -120,25 +124,31 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
                 'below {} N m) for {} ms',
                 (
-                    100.0 * torques.MAX_RESIDUAL_RATIO,
-                    100.0 * torques.MAX_WRIST_RESIDUAL_RATIO,
+                    100.0 * torques.MAX_DISTURBANCE_RATIO,
+                    100.0 * torques.MAX_WRIST_DISTURBANCE_RATIO,
                     torques.MAX_WRIST_TORQUE_LIMIT_NM,
-                    1e3 * torques.MAX_VIOLATION_S,
+                    1e3 * torques.MAX_DISTURBANCE_TIME_S,
                 ),
             ),
             (
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
                 'within the last {} s, for {} ms',
                 (
-                    limits.MAX_SPEED_RATIO,
-                    limits.MAX_FOLLOWING_SPEED_RATIO,
-                    limits.FOLLOWING_GRACE_TIME_S,
-                    1e3 * limits.MAX_OVERSPEED_TIME_S,
+                    speed_watcher.MAX_SPEED_RATIO,
+                    speed_watcher.MAX_FOLLOWING_SPEED_RATIO,
+                    speed_watcher.FOLLOWING_GRACE_TIME_S,
+                    1e3 * speed_watcher.MAX_OVERSPEED_TIME_S,
                 ),
             ),
-            ('that is faster than {} rad/s could not', (limits.MAX_SPEED_NEAR_LIMIT_RAD_S,)),
+            (
+                'that is faster than {} rad/s could not',
+                (speed_watcher.MAX_SPEED_NEAR_LIMIT_RAD_S,),
+            ),
             ('For {} s after it an arm at rest', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
-            ('needs a difference of at most {} %', (100.0 * torques.MAX_START_RESIDUAL_RATIO,)),
+            (
+                'needs a difference of at most {} %',
+                (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
+            ),
             ('to rest, for at most {} s', (braking.MAX_BRAKING_TIME_S,)),
             (
                 'faster by {} of its limit, or the held arm gets {} J',

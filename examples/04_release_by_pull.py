@@ -101,11 +101,11 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     limits = StateLimits(joint_factors=(5.0,), effort_friction='included')
     controller = Feedforward(ARM, limits=limits, **vars(settings))
 
-    releaser = Releaser(WrenchEstimator(controller.law.terms.true, offset=settings.payload[1:4]))
+    releaser = Releaser(WrenchEstimator(controller.asked.terms.true, offset=settings.payload[1:4]))
     found, order = Run(), float('inf')
     for step in range(round(duration / STEP_S)):
         reading = simulation.read()
-        time, external = reading.time, controller.residuals.external_torque
+        time, external = reading.time, controller.disturbances.external_torque
         torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
         if order > time > SETTLED_S and releaser.update(time, reading.position, external):
             found.events['gripper told to open'] = order = time
@@ -120,7 +120,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             active = simulation.push.active(time)
             found.pulled.append(np.array(simulation.push.force) * active)
             found.told.append(np.zeros(3) if released else releaser.pull)
-            found.flange.append(controller.law.terms.true.frames(simulation.position)[-1][:3, 3])
+            found.flange.append(controller.asked.terms.true.frames(simulation.position)[-1][:3, 3])
         simulation.step(torque)
     return found
 

@@ -4,7 +4,7 @@
 Brakes a moving arm to rest and holds the arm there, without a reference.
 
 The torque is g(q) + C(q, dq) dq, a PD torque towards the pose where braking began, M(q) a as far
-as kd damps less, and what the model does not explain, as far as it was there when braking began or
+as kd damps less, and the disturbance torque, as far as it was there when braking began or
 is small. What has grown since may be braking's own torque, which a wrong sensor cannot tell from a
 load.
 """
@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from .disturbance import MAX_START_DISTURBANCE_RATIO
+from .ending import Cause, Ending
 from .external_torque import OBSERVER_BANDWIDTH_RAD_S
 from .limits import (
     MAX_BRAKING_DECELERATION_RAD_S2,
-    MAX_SPEED_RATIO,
     MAX_STEP_S,
     MAX_TORQUE_RATE_NM_S,
 )
-from .residual_monitor import MAX_START_RESIDUAL_RATIO
+from .speed_watcher import MAX_SPEED_RATIO
 from .state_check import MIN_GOOD_STATE_COUNT
 from .terms import MAX_REST_SPEED_RAD_S, StateTerms, TermModel
+from .watcher import Cycle
 from ..arm import ArmDescription
-from ..arm.friction_state import MAX_GAP_S
 from ..typing import Array
 
 # Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
@@ -32,10 +33,10 @@ from ..typing import Array
 # age of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.
 BRAKING_TIME_CONSTANT_S = 0.03
 MIN_TIME_CONSTANT_TO_AGE_RATIO = 3.0
-# Speed of a joint [rad/s] from which no residual is compensated along the motion, which it would
-# keep up.
-MAX_RESIDUAL_COMPENSATION_SPEED_RAD_S = 0.1
-# The residual when braking began is the largest for six time constants of the observer [s]: at
+# Speed of a joint [rad/s] from which no disturbance is compensated along the motion: it would keep
+# that up.
+MAX_COMPENSATION_SPEED_RAD_S = 0.1
+# The disturbance when braking began is the largest for six time constants of the observer [s]: at
 # first it lags behind an arm that falls, and an FR3 mounted upside down, undeclared, was not held.
 OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
@@ -51,53 +52,6 @@ MIN_BRAKING_TIME_S = 0.02
 # it 0.8 J.
 MAX_BRAKING_TIME_S = 1.0
 MAX_HELD_ARM_ENERGY_J = 1.5
-# Time constant with which an arm whose motion is not seen is brought to rest, and time after which
-# that is over [s]. On draw 73 of benchmarks/guard_misconfiguration.py an FR3 with firm gains, all
-# joints frozen in motion, reached 7.6 rad/s with a time constant of 0.06, and 2.5 with 0.1, each
-# over after 0.3 s; with the values below 1.6.
-OPEN_LOOP_TIME_CONSTANT_S = 0.1
-OPEN_LOOP_STOP_TIME_S = 2.5 * OPEN_LOOP_TIME_CONSTANT_S
-
-
-class OpenLoopStop:
-    """
-    Brings an arm to rest by its model where sensors of some joints do not show their motion.
-
-    The velocity of each joint is to decay exponentially. `q` and `dq`, (n,) each, are where the
-    arm probably is at a time `begun` [s], and how fast; `update_measured` gives them of the other
-    joints.
-    """
-
-    def __init__(self, terms: TermModel, q: Array, dq: Array, begun: float) -> None:
-        self._terms, self._q, self._dq, self._begun = terms, q, dq, begun
-        self._seen, self._live = (q, dq), np.zeros(len(q), dtype=bool)
-        self._seen_at = begun
-
-    def update_measured(self, q: Array, dq: Array, live: Array, now: float) -> None:
-        """Set the measured state of the joints, `live`, whose sensors work, (n,) each."""
-        self._seen, self._live, self._seen_at = (q, dq), live, now
-
-    def torque(self, now: float) -> Array:
-        """Return the torque to command at a time [s], (n,) [N m]."""
-        terms, decay = self._terms, OPEN_LOOP_TIME_CONSTANT_S
-        left = float(np.exp(-max(0.0, now - self._begun) / decay))
-        probably = self._q + (1.0 - left) * decay * self._dq, left * self._dq
-        q, dq = (np.where(self._live, *both) for both in zip(self._seen, probably))
-        gravity = terms.gravity_to_command(q, terms.gravity(q))
-        return gravity + terms.coriolis(q, dq) - terms.inertia_torque(q, dq / decay)
-
-    def is_finished(self, now: float) -> bool:
-        """
-        Return whether the arm is at rest at a time [s] according to the model.
-
-        Where the target adds no gravity, the unseen joint may fall, and the others are slowed as
-        long as they are seen.
-        """
-        if now - self._begun < OPEN_LOOP_STOP_TIME_S:
-            return False
-        speed = np.abs(self._seen[1][self._live])
-        moves = speed.size and (speed.max() > MAX_REST_SPEED_RAD_S or not self._terms.adds_gravity)
-        return not (moves and now - self._seen_at < MAX_GAP_S)
 
 
 class BrakingController:
@@ -106,12 +60,10 @@ class BrakingController:
 
     Attributes
     ----------
-    residual : ndarray, shape (n,)
+    disturbance : ndarray, shape (n,)
         The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
-    held_back : ndarray, shape (n,)
-        The part of the last torque that limits held back [N m]; set by the caller.
     driven : str
         Why braking cannot succeed: something drives the arm; empty while braking works.
 
@@ -120,43 +72,43 @@ class BrakingController:
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
         self._faster = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
-        # A residual that a start would allow is compensated whenever it comes: without it a person
-        # who pushes a held arm with 80 N moves it so far that it is let go.
-        self._small = MAX_START_RESIDUAL_RATIO * description.limit('effort')
+        # A disturbance that a start would allow is compensated whenever it comes: else one who
+        # pushes a held arm with 80 N moves it so far that it is let go.
+        self._small = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
         # The time in which the torque goes from one limit to the other [s].
         self._turn_s = min(
             MAX_BRAKING_TIME_S, 2.0 * description.limit('effort').max() / MAX_TORQUE_RATE_NM_S
         )
         self.begin(np.zeros(description.n))
 
-    def begin(self, residual: Array, gains: tuple[Array, Array] | None = None) -> None:
+    def begin(self, disturbance: Array, gains: tuple[Array, Array] | None = None) -> None:
         """
         Start braking at the next joint state.
 
-        `residual` is the present torque that the model does not explain, (n,) [N m]; `gains` are
-        kp and kd of a PD torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
+        `disturbance` is the present disturbance torque, (n,) [N m]; `gains` are kp and kd of a PD
+        torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
         """
-        self.residual = self._largest = residual
-        self._gains = np.zeros((2, *residual.shape)) if gains is None else np.array(gains)
+        self.disturbance = self._largest = disturbance
+        self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
-        self.held_back = np.zeros_like(residual)
+        self._held_back = np.zeros_like(disturbance)
         self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
-        self._speed, self._resting = np.zeros_like(residual), 0
+        self._speed, self._resting = np.zeros_like(disturbance), 0
 
     def torque(
         self,
         state: StateTerms,
         terms: TermModel,
-        residual: Array,
+        disturbance: Array,
         elapsed: float,
         age: float = 0.0,
     ) -> Array:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
-        `residual` is the torque that the model does not explain now, (n,) [N m], `elapsed` the
+        `disturbance` is the torque that the model does not explain now, (n,) [N m], `elapsed` the
         time since the state before [s], `age` the age of `state` [s]. With old states, and in a
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages.
@@ -171,19 +123,19 @@ class BrakingController:
         elif not self.at_rest:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
-            self._stop_pose = np.where(self.held_back != 0.0, q, self._stop_pose)
+            self._stop_pose = np.where(self._held_back != 0.0, q, self._stop_pose)
         if self._time < OBSERVER_SETTLING_TIME_S:
             self._largest = np.where(
-                np.abs(residual) > np.abs(self._largest), residual, self._largest
+                np.abs(disturbance) > np.abs(self._largest), disturbance, self._largest
             )
-        # States or torques may be late though no age says so: compensated at once, the residual
+        # States or torques may be late though no age says so: compensated at once, the torque
         # would drive a held arm with firm gains.
         filtered = min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
-        residual = self.residual + filtered * (residual - self.residual)
+        disturbance = self.disturbance + filtered * (disturbance - self.disturbance)
         most, small = self._largest, self._small
-        self.residual = np.clip(residual, np.minimum(-small, most), np.maximum(small, most))
-        along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_RESIDUAL_COMPENSATION_SPEED_RAD_S)
-        compensated = self.residual * np.where(self.residual * dq > 0.0, along, 1.0)
+        self.disturbance = np.clip(disturbance, np.minimum(-small, most), np.maximum(small, most))
+        along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_COMPENSATION_SPEED_RAD_S)
+        compensated = self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
         # It yields where M(q) a would reach its bound, and the arm stays where it was pushed to.
         bound, time_squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * decay) ** 2
         yields = bound * time_squared
@@ -196,7 +148,21 @@ class BrakingController:
 
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
-        self.residual, self._largest = self.residual - added_gravity, self._largest - added_gravity
+        self.disturbance, self._largest = (
+            self.disturbance - added_gravity,
+            self._largest - added_gravity,
+        )
+
+    def limit(self, desired: Array, sent: Array) -> None:
+        """Note what limits made of a desired torque, (n,) each [N m]."""
+        self._held_back = desired - sent
+
+    def reset(self) -> None:
+        """Nothing is to be forgotten when torques begin: `begin` does when they end."""
+
+    def check(self, cycle: Cycle) -> Ending | None:
+        """Return an ending if something drives the arm in spite of braking."""
+        return Cause.BRAKING_FAILED.ending(self.driven) if self.driven and not cycle.runs else None
 
     def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
@@ -210,7 +176,7 @@ class BrakingController:
         )
         if self.at_rest:
             gains, what = energy > MAX_HELD_ARM_ENERGY_J, f'the held arm moves with {energy:.2g} J'
-        elif self._time < (self._turn_s if self.held_back.any() else MIN_BRAKING_TIME_S):
+        elif self._time < (self._turn_s if self._held_back.any() else MIN_BRAKING_TIME_S):
             self._speed = np.maximum(self._speed, speed)
             return
         else:

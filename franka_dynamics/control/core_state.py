@@ -3,38 +3,25 @@
 """
 State machine of the core: states, transitions and status texts.
 
-TRANSITIONS has all changes but that of `reset`, which makes the core SILENT and forgets all but a
-final fault. What ends torques:
+TRANSITIONS has all changes but that of `reset`, which makes the core SILENT; an event without a
+row changes nothing. `ending.py` has what ends torques.
 
-                                             what follows          what lets them begin again
-`Stop.LET_GO`                                braked, then silent   `start`
-joint states that cannot be used             resting torque        good joint states
-  more than 5 times within a minute          resting torque        `start`
-a persistent residual, a joint too fast,     braked, then held     `start`, once the arm is held
-  states too old for the gains, `Stop.HOLD`                          and nothing is against it
-impossible joint states                      resting torque        `start`
-positions that stand still                   slowed by the model,  `start`
-                                             then resting torque
-braking that fails, a wrong trial of the     resting torque        `start`
-  joints, or a torque that is not finite
-`Stop.TO_ZERO`                               zero torque           `start`
-`Stop.FINAL`                                 braked, then silent   a new object
-
-The resting torque is zero if the target adds gravity, else g(q), from a position that leapt until
-`start` that of the position before. One rule holds for all states, silent ones included: torques
-of other settings begin only once the arm's motion and measured torque agree with them, and a
-torque that then departs from what the model explains, or a joint that is too fast, makes the core
-brake and hold the arm. So a loop, to which the resting torque goes out also in SILENT, gets none
-before it was compared where a torque is measured, and after a change of settings in silence goes
-on with that of the last ones until then. If an arm falls meanwhile, as under a mounting that
-nobody declared, a loop brakes and holds it. So does a node whose last torque acts and explains how
-the arm moves while that of other settings is refused.
+One rule holds for all states, silent ones included: torques of other settings begin only once the
+arm's motion and measured torque agree with them, and a torque that then departs from what the
+model explains, or a joint that is too fast, makes the core brake and hold the arm. So a loop, to
+which the resting torque goes out also in SILENT, gets none before it was compared where a torque
+is measured, and after a change of settings in silence goes on with that of the last ones until
+then. If an arm falls meanwhile, as under a mounting that nobody declared, a loop brakes and holds
+it. So does a node whose last torque acts and explains how the arm moves while that of other
+settings is refused.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import NamedTuple
+
+from .ending import Remedy
 
 
 class State(str, Enum):
@@ -55,13 +42,12 @@ class Event(str, Enum):
     """Events that change the state of the core."""
 
     BEGIN = 'the first torque is allowed'
-    STOP = (
-        'a stop is requested, states are too old for the gains, the arm is too fast, or the model '
-        'does not explain its torque'
-    )
+    RELEASE = 'torques end, and the arm is to be braked and let go'
+    HOLD = 'torques end, and the arm is to be braked and held'
+    LOST = 'torques end without braking'
+    CATCH = 'a watcher ends the resting torque'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
-    LOST = 'joint states cannot be used or have ceased, or torques end without braking'
     BACK = 'joint states can be used again, and the arm is to be held'
     START = 'the fault of a held arm is cleared'
     END = 'the resting torque is reached'
@@ -70,39 +56,21 @@ class Event(str, Enum):
 TRANSITIONS = {
     (State.SILENT, Event.BEGIN): State.RUNNING,
     (State.SILENT, Event.BACK): State.BRAKING,
-    (State.SILENT, Event.STOP): State.BRAKING,
-    (State.RUNNING, Event.STOP): State.BRAKING,
+    (State.SILENT, Event.CATCH): State.BRAKING,
+    (State.RUNNING, Event.RELEASE): State.BRAKING,
+    (State.RUNNING, Event.HOLD): State.BRAKING,
     (State.RUNNING, Event.LOST): State.STOPPING,
     (State.BRAKING, Event.REST): State.STOPPING,
     (State.BRAKING, Event.REST_HELD): State.HOLDING,
     (State.BRAKING, Event.LOST): State.STOPPING,
     (State.HOLDING, Event.START): State.RUNNING,
-    (State.HOLDING, Event.STOP): State.STOPPING,
+    (State.HOLDING, Event.RELEASE): State.STOPPING,
     (State.HOLDING, Event.LOST): State.STOPPING,
     (State.STOPPING, Event.BEGIN): State.RUNNING,
     (State.STOPPING, Event.BACK): State.BRAKING,
-    (State.STOPPING, Event.STOP): State.BRAKING,
+    (State.STOPPING, Event.CATCH): State.BRAKING,
     (State.STOPPING, Event.END): State.SILENT,
 }
-
-
-class Remedy(str, Enum):
-    """What the user must do before torques begin again; a node has its own texts."""
-
-    NONE = ''
-    WAIT = 'correct what it names, or wait'
-    START = 'start()'
-    CLEAR = 'remove the cause, then clear the fault by start()'
-    CONFIGURE = 'configure again'
-
-
-class Stop(Enum):
-    """What follows a stop; all but LET_GO latch a fault."""
-
-    LET_GO = 'the arm is braked, then the torque goes to the resting torque'
-    HOLD = 'the arm is braked, and held at rest until `start` clears the fault'
-    TO_ZERO = 'the torque goes to zero at once, because the receiver is not the target'
-    FINAL = 'as LET_GO, but only a new object commands again'
 
 
 class Status(NamedTuple):

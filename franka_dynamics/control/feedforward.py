@@ -6,19 +6,21 @@ The core: computes a torque for each joint state, and decides whether torques ar
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
 1. Can the joint state be used?                  `state_check.py`; `reject_state`
-2. May torques begin?                            `_try_start`; `start_up.py`
-3. Run, or brake.                                `_desired`, `_braked`; `braking.py`
-4. Limit the torque and its rate, and send it.   `_stop_step`; `torque_output.py`
-5. What do the joints get that the model does not explain?   `residual_monitor.py`
-6. Must the arm be braked from the next joint state on?      `_violation`; `limits.py`
+2. May torques begin, and by which settings?     `_admit`, `_compare`; `first_torque.py`
+3. Run, or brake.                                `_desired`; `control_law.py`, `braking.py`
+4. Limit the torque and its rate, and send it.   `torque_output.py`; `unseen_arm.py`
+5. What do the joints get that the model does not explain?   `disturbance.py`
+6. Must torques end?                             `watcher.py` and the watchers
 
 While a law or the brake acts, parts 5 and 6 come after the torque, so as not to delay it; what
-they find changes the next one. `core_state.py` has the states, what changes them, and what ends
-torques.
+they find changes the next one. Only watchers of the torque itself come before it. All endings go
+through `_end`: `ending.py` has the table of causes, `core_state.py` the states and what changes
+them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 import logging
 import math
@@ -29,20 +31,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import BrakingController, OpenLoopStop
+from .age_watcher import AgeWatcher
+from .braking import BrakingController
 from .control_law import ControlLaw, Ramp
-from .core_state import ACTIVE, Event, Remedy, State, Status, Stop, TRANSITIONS
+from .core_state import ACTIVE, Event, State, Status, TRANSITIONS
 from .default_gains import low_gains
+from .disturbance import DisturbanceMonitor
+from .ending import Cause, Ending, Remedy, Then, waiting
+from .fall_watcher import FallWatcher
+from .first_torque import blocker
 from .joint_trial import JointTrial
-from .limits import MAX_STEP_S, SpeedMonitor
+from .limits import MAX_STEP_S
 from .reference import MAX_START_DISTANCE_RAD, Reference
-from .residual_monitor import ResidualMonitor
 from .settings import Settings
-from .start_up import StartUp
-from .state_check import seconds, StateCheck, StateLimits
+from .speed_watcher import SpeedWatcher
+from .state_check import Sample, seconds, StateCheck, StateLimits
 from .terms import StateTerms
 from .torque_output import TorqueOutput
+from .torque_watcher import TorqueWatcher
 from .trajectory import ReferencePoint, Trajectory
+from .unseen_arm import UnseenArm
+from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
 from ..arm.friction_state import MAX_GAP_S
 from ..arm_io import as_description
@@ -75,12 +84,16 @@ class Feedforward:
     other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError
     for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
 
-    `state` is the present state, and `status` says why. `latest` is the latest joint state with
-    its torque terms, None if one of its values is impossible; `state_problem` says why that state
-    cannot be used, '' if it can. `blocked` is a reason, set from outside, for which no first
-    torque may begin yet. `states` has period and age of the joint states, `residuals` the measured
-    and the commanded torque beyond what the motion needs. `sends` says whether the latest torque
-    is new; a node publishes it only then.
+    `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
+    them from beginning, None while RUNNING. `asked` is the control law of the settings that are
+    asked for. `acting` are the terms by which torques go out: those of `asked`, or in silence
+    those of the settings before, until the arm agrees with `asked` (`_compare`). `latest` is the
+    latest
+    joint state with its torque terms, None if one of its values is impossible; `state_problem`
+    says why that state cannot be used, '' if it can. `blocked` is a reason, set from outside, for
+    which no first torque may begin yet. `states` has period and age of the joint states,
+    `disturbances` the measured and the commanded torque beyond what the motion needs. `sends` says
+    whether the latest torque is new; a node publishes it only then.
     """
 
     def __init__(
@@ -95,33 +108,27 @@ class Feedforward:
         soft_gains: float | None = None,
         **settings: Any,
     ) -> None:
-        self.description = arm = as_description(arm)
+        arm, limits = as_description(arm), limits or StateLimits()
         if soft_gains is not None:
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
-        self.limits, self._applied_when_silent = limits or StateLimits(), applied_when_silent
-        self.names, self.zero = arm.joint_names, np.zeros(arm.n)
-        # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
-        longest = max(MAX_STEP_S, period) if applied_when_silent else MAX_STEP_S
-        self._output, self._speed = TorqueOutput(arm, longest, send), SpeedMonitor(arm)
-        self.counts, self.largest_share = self._output.counts, self._output.largest_share
-        self._lock, self._changing = threading.RLock(), threading.Lock()
-        self.states = StateCheck(arm, self.limits, period)
-        self.law = self._made(Settings().changed(target=target, **settings))
-        self.residuals = ResidualMonitor(arm, self.limits, self.law.terms)
-        self.reference, self._brake = Reference(arm), BrakingController(arm)
-        self._start_up = StartUp(
-            self.limits,
-            self.states,
-            self.residuals,
-            self._brake,
-            self._output,
-            self.law.terms,
-            applied_when_silent=applied_when_silent,
+        self.output = TorqueOutput(arm, period, in_loop=applied_when_silent, send=send)
+        self._lock = threading.RLock()
+        self.states = StateCheck(arm, limits, period)
+        self.asked = self._made(arm, Settings().changed(target=target, **settings))
+        self.acting = self.asked.terms
+        self.disturbances = found = DisturbanceMonitor(arm, limits, self.acting)
+        self.reference, self.brake, self.ramp = Reference(arm), BrakingController(arm), Ramp()
+        self.unseen = UnseenArm()
+        bound = found.running_bound
+        self.trial = JointTrial(arm, bound) if limits.try_joints else None
+        trials = () if self.trial is None else (self.trial,)
+        # Each in the order of priority: those of a torque that is not sent yet, and of the arm.
+        self.watchers: tuple[tuple[Watcher, ...], tuple[Watcher, ...]] = (
+            (self.brake, *trials, TorqueWatcher()),
+            (FallWatcher(found), found, SpeedWatcher(arm, found), AgeWatcher(self.states)),
         )
-        self.blocked = ''  # why torques may not begin yet, which its owner sets
-        self._wanted, self._final = True, False  # whether torques are wanted, and a fault stays
-        self._first_reason = ''  # what ended torques first
-        self._ramp = Ramp()  # of the torque after a start or a change of the law
+        self.blocked, self._wanted = '', True  # whether the user wants torques
+        self.ending: Ending | None = None
         self.reset()
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
@@ -131,41 +138,35 @@ class Feedforward:
         """
         Reset states, torques, references and faults, as after a reset of a simulation.
 
-        A `final` fault and a user's stop stay. A held arm is let go. The next torque may be any
-        step away from the last one.
+        A fault that only a new object clears and a user's stop stay. A held arm is let go. The
+        next torque may be any step away from the last one.
         """
         with self._lock:
             self.reference.clear('reset')
-            self.state, self._output.is_new = State.SILENT, False
-            self.latest: StateTerms | None = None
-            self.state_problem = 'no joint state has come yet'
-            if not self._final:
-                self.faulty = False  # whether a fault is latched, until `start`
-                self._to_zero = False  # whether the torque goes to zero: the receiver is another
-                if self._wanted:
-                    self.why = self.state_problem
-            self._hold = False  # whether the arm is to be held until `start`
-            self._let_go = False  # whether braking failed, or would drive the arm
-            self._trial: JointTrial | None = None  # while joints are tried
-            self._open_loop_stop: OpenLoopStop | None = None  # after sensors stood still in motion
-            self._speed.reset()
-            # The last position, and whether one leapt since `start`: none is believed after that.
-            self._resting_q: Array | None = None
-            self._leapt = False
-            self._start_up.reset()
-            self._waited = 0  # states while silent though the user wants torques
-            self._output.clear()
             self.states.reset()
-            self._start_up.adopt(self.law.terms, self.latest)
+            self.state = State.SILENT
+            self.latest: StateTerms | None = None
+            stays = self.ending is not None and self.ending.until is Remedy.CONFIGURE
+            if self.ending is None or (self._wanted and not stays):
+                self.ending = waiting(self.states.problem)
+            elif not (stays and self.ending.then is Then.ZERO):
+                self.ending = self.ending.cleared(self.ending.until if stays else Remedy.START)
+            self._waited = 0  # states while silent though the user wants torques
+            if self.trial is not None:
+                self.trial.end()
+            for watcher in self.watchers[1]:
+                watcher.reset()
+            self.unseen.reset(compared=not self.output.in_loop)
+            self.output.clear()
+            self._adopt()
             self._forget()
-            self.law.terms.reset_friction()
+            self.asked.terms.reset_friction()
 
     def _forget(self) -> None:
-        """Forget all joint states."""
+        """Forget all joint states but the last position."""
         self.states.reset_except_position()
-        self.residuals.reset()
-        self._start_up.good = 0
-        self._output.keep_last()
+        self.disturbances.forget(self.acting)
+        self.output.keep_last()
 
     def start(self) -> None:
         """
@@ -176,45 +177,45 @@ class Feedforward:
         clears.
         """
         with self._lock:
-            if self._final:
-                raise StartRefusedError(f'{self.why}; configure the controller again.')
-            if self.faulty and self.state is State.BRAKING:
+            ending = self.ending
+            if ending is not None and ending.until is Remedy.CONFIGURE:
+                raise StartRefusedError(f'{ending.why}; configure the controller again.')
+            if ending is not None and ending.latched and self.state is State.BRAKING:
                 raise StartRefusedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            blocker = self._start_up.blocker(self.law, held=True) if held else ''
-            if blocker:
-                raise StartRefusedError(f'Not started: {blocker}. Correct that, or stop.')
+            why = self._blocker(held=True) if held else ''
+            if why:
+                raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True
-            self.faulty = self._hold = self._to_zero = self._let_go = self._leapt = False
+            self.unseen.start()
             self.states.reset_losses()
-            self.counts.clear()
-            self.largest_share[:] = self.residuals.largest[:] = 0.0
+            self.output.reset_counts()
+            self.disturbances.reset_largest()
             if held:
                 self._run(Event.START)
             elif self.state is State.SILENT:
-                self.why = self.state_problem or self.blocked or 'good joint states are awaited'
+                self.ending = waiting(
+                    self.states.problem or self.blocked or 'good joint states are awaited'
+                )
+            elif ending is not None:
+                self.ending = ending.cleared()
 
-    def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
+    def stop(self, reason: str, cause: Cause = Cause.STOPPED) -> None:
         """
-        Brake the arm to rest for a reason; `then` says what follows.
+        End torques for a reason; `cause` says what follows.
 
-        A stop that does not hold lets go of a held arm; a fault stays latched.
+        A stop that does not hold lets go of a held arm; a fault stays latched. An arm whose torque
+        rests is not caught by a stop, only one that was to be held before.
         """
         with self._lock:
-            fault, hold = then is not Stop.LET_GO, then is Stop.HOLD
-            given_up = self.state is State.SILENT or (self.state is State.STOPPING and self.faulty)
-            why = self._with_reason(reason)
-            self._wanted = self._wanted and fault
-            self.faulty, self._final = self.faulty or fault, self._final or then is Stop.FINAL
-            self._to_zero = self._to_zero or then is Stop.TO_ZERO
-            # An arm that was to be held before states were lost is held again, even if silent.
-            self._hold = hold and not self._to_zero and (self._hold or not given_up)
-            if then is Stop.TO_ZERO and self.state in ACTIVE:
-                self._change(Event.LOST, why)
-            elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
-                self._change(Event.STOP, why)
-            else:
-                self.why = why
+            later, before = cause.ending(reason), self.ending
+            given_up = self.state is State.SILENT or (
+                self.state is State.STOPPING and before is not None and before.latched
+            )
+            if given_up and later.holds and not (before is not None and before.holds):
+                later = later._replace(then=Then.REST)
+            self._wanted = self._wanted and cause.latches
+            self._end(later, acts=self.state in ACTIVE)
 
     def change(self, **settings: Any) -> None:
         """
@@ -225,30 +226,33 @@ class Feedforward:
         new ones. Raises SettingsError, and changes nothing, if they cannot be used, if torques are
         sent for another target, or while the joints are tried.
         """
-        with self._changing:
-            before, law = self.law, self.prepared_law(**settings)
+        while True:
+            # A law takes a millisecond to make: without the lock.
+            before, law = self.asked, self.prepared_law(**settings)
             with self._lock:
+                if self.asked is not before:
+                    continue  # another thread was faster
                 self._require_usable_now(law)
-                used = self._ramp.law or before
+                used = self.ramp.law or before
                 if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
-                self.law = law
+                self.asked = law
                 # A torque acts in a loop, and in silence a node's last one.
-                acts = self._applied_when_silent or bool(self._output.sent)
-                if self.state in ACTIVE or not (self._start_up.compared and acts):
-                    loaded = law.settings.payload != before.settings.payload
-                    self._start_up.adopt(law.terms, self.latest, loaded=loaded)
+                acts = self.output.in_loop or bool(self.output.sent)
+                if self.state in ACTIVE or not (self.unseen.compared and acts):
+                    self._adopt(loaded=law.settings.payload != before.settings.payload)
+                return
 
     def prepared_law(self, **settings: Any) -> ControlLaw:
         """Return the control law of changed settings; SettingsError as `change`."""
-        law = self._made(self.law.settings.changed(**settings))
+        law = self._made(self.description, self.settings.changed(**settings))
         self._require_usable_now(law)
         return law
 
     def _require_usable_now(self, law: ControlLaw) -> None:
         """Raise SettingsError if the present state does not allow a law that can be used."""
         before, after = self.settings.target, law.settings.target
-        if self.state is State.RUNNING and self._trial is not None:
+        if self._tries:
             raise SettingsError('The joints are still being tried; change settings afterwards.')
         if self.state is not State.SILENT and before != after:
             raise SettingsError(
@@ -266,12 +270,12 @@ class Feedforward:
     def _pulled(self, law: ControlLaw) -> Array:
         """Return at which joints, (n,), kp grows by a law though the reference is far away."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
-        return np.asarray(far & (law.kp > (self._ramp.law or self.law).kp))
+        return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
-    def _made(self, settings: Settings) -> ControlLaw:
+    def _made(self, arm: ArmDescription, settings: Settings) -> ControlLaw:
         # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
-        as_given = self._applied_when_silent and settings.target == 'mujoco'
-        law = ControlLaw(self.description, settings, as_given=as_given)
+        as_given = self.output.in_loop and settings.target == 'mujoco'
+        law = ControlLaw(arm, settings, as_given=as_given)
         law.require_stable(self.states.period, self.states.median_age)
         return law
 
@@ -292,9 +296,9 @@ class Feedforward:
         be followed; the present motion then goes on. See `Reference.follow`.
         """
         with self._lock:
-            if self.state is not State.RUNNING or self._trial is not None:
+            if self.state is not State.RUNNING or self._tries:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
-            measured = None if self.law.kp.any() else self.states.q
+            measured = None if self.asked.kp.any() else self.states.q
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(
@@ -306,47 +310,94 @@ class Feedforward:
         return motion
 
     @property
+    def description(self) -> ArmDescription:
+        """The arm, without the payload."""
+        return self.asked.description
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the joints."""
+        return self.description.joint_names
+
+    @property
+    def limits(self) -> StateLimits:
+        """Which joint states and efforts can be used."""
+        return self.states.limits
+
+    @property
     def settings(self) -> Settings:
-        """The settings in use."""
-        return self.law.settings
+        """The settings that are asked for."""
+        return self.asked.settings
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often what happened since `start`, such as commands, stops and faults."""
+        return self.output.counts
+
+    @property
+    def largest_share(self) -> Array:
+        """The largest ratio of a torque to its limit since `start`, (n,)."""
+        return self.output.largest_share
+
+    @property
+    def why(self) -> str:
+        """Why torques have ended or do not begin; '' while RUNNING."""
+        return self.ending.why if self.ending else ''
+
+    @property
+    def state_problem(self) -> str:
+        """Why the latest joint state cannot be used, '' if it can."""
+        return self.states.problem
 
     @property
     def status(self) -> Status:
         """State, reason and remedy."""
         with self._lock:
-            if self.state is State.RUNNING:
-                tried = self._trial and f'{self.names[self._trial.joint]} is tried'
+            if self.ending is None:
+                tried = f'{self.trial.tried} is tried' if self.trial and self._tries else ''
                 return Status(self.state, tried or 'torques are sent', Remedy.NONE, False)
-            remedy = Remedy.WAIT if self.enabled else Remedy.START
-            if self.faulty:
-                remedy = Remedy.CONFIGURE if self._final else Remedy.CLEAR
-            return Status(self.state, self.why, remedy, self.faulty)
+            return Status(self.state, self.why, self.ending.until, self.faulty)
+
+    @property
+    def faulty(self) -> bool:
+        """Whether a fault is latched, which `start` clears."""
+        return self.ending is not None and self.ending.latched
 
     @property
     def enabled(self) -> bool:
         """Whether torques begin as soon as joint states allow it."""
-        return self._wanted and not self.faulty
+        return self.ending is None or self.ending.until is Remedy.WAIT
 
     @property
     def ended(self) -> bool:
         """Whether the core was stopped, and sends nothing more until `start`."""
-        return self.state is State.SILENT and not (self.enabled or self._hold)
+        return self.state is State.SILENT and not (self.enabled or self._holds)
 
     @property
     def has_usable_states(self) -> bool:
         """Whether enough usable joint states came in a row."""
-        return self._start_up.has_usable_states
+        return self.states.has_enough
 
     @property
     def torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
         with self._lock:
-            return self._output.last.copy()
+            return self.output.last.copy()
 
     @property
     def sends(self) -> bool:
         """Whether the latest torque is new."""
-        return self._output.is_new
+        return self.output.is_new
+
+    @property
+    def _holds(self) -> bool:
+        """Whether the arm is to be held at rest until `start`."""
+        return self.ending is not None and self.ending.holds
+
+    @property
+    def _tries(self) -> bool:
+        """Whether the joints are tried."""
+        return self.trial is not None and self.trial.active
 
     # One joint state ---------------------------------------------------------------------------
     def step(
@@ -367,82 +418,39 @@ class Feedforward:
         positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how old it
         is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
-        q, dq, measured = self.states.vectors(q, dq, effort)
-        time = seconds('time', time)
-        now = None if now is None else seconds('now', now)
-        age = None if age is None else seconds('age', age, finite=False)
-        age = None if age is None or math.isnan(age) else age
+        sample = self.states.sample(q, dq, effort, time, age, now)
         with self._lock:
-            waits = self.state is State.SILENT and (self.enabled or self.faulty)
-            self._waited = self._waited + 1 if waits else 0
-            if self._waited == WAIT_WARNING_STATE_COUNT:
-                _LOG.warning('%s', self.status)
-            error = self.states.stamp_error(time)  # part 1
-            if error == 'late':  # it is dropped; the last state counts
-                if waits and self.enabled:
-                    self.why = self.state_problem = (
-                        f'the time of joint states does not go on ({time:g} s again)'
-                    )
-                return self.tick(*self.states.tick_times(time, age, now))
-            now = time if now is None else now
-            if error == 'set back':
-                if now < self.states.arrival:
-                    self.states.reset_losses()  # how long ago they were is not known any more
-                torque = self.reject_state('the clock of the joint states was set back', now)
-                self._forget()
-                self._output.sent_at = now  # a further torque of this instant must not differ
-                return torque
-            wrong, faulty = self.states.impossible(q, dq, measured)
-            if wrong:
-                if self.states.stamp is None and self._applied_when_silent:
-                    self.states.refuse_degrees(q)
-                self.latest = None
-                return self.reject_state(wrong, now, faulty=faulty)
-            wrong, faulty = self.states.update(time, q, dq, age, now)
-            self._leapt = self._leapt or faulty
-            self._resting_q = self._resting_q if self._leapt else q
-            reference, terms = self.reference.at(time), self._start_up.terms
-            acts, self._start_up.refused = self.state in ACTIVE, ''
-            if not wrong:
-                silent = self.state is State.SILENT
-                desired = self.zero if reference is None else reference.dq
-                wrong = self.states.frozen_joint(None if silent else self._output.last, desired)
-                faulty = bool(wrong)
-                if wrong and acts:
-                    self._open_loop_stop = OpenLoopStop(
-                        terms, *self.states.extrapolated_motion(), now
-                    )
-                if wrong and self._open_loop_stop is not None:
-                    self._open_loop_stop.update_measured(q, dq, self.states.live, now)
-                elif self.states.is_repeated:
-                    return self._stopping_or_last(now, 0.0)
-            if terms.friction is not None:
-                terms.friction.update(time, q)
-            state = self.latest = terms.at(time, q, dq, reference)
-            if wrong:
-                return self.reject_state(wrong, now, faulty=faulty)
-            self._start_up.good, self.state_problem = self._start_up.good + 1, ''
-            self._open_loop_stop = None
-            late = self.states.age_in_periods
-            # In silence a target that adds gravity carries the arm, or motor brakes do.
-            silent = self.state is State.SILENT and terms.adds_gravity
-            sent_before = [] if silent else list(self._output.sent)
+            self._warn_while_waiting()
+            wrong_order = self.states.stamp_error(sample.stamp)  # part 1
+            if wrong_order:
+                return self._answer_out_of_order(sample, wrong_order)
+            now = sample.stamp if sample.now is None else sample.now
+            problem = self._impossible(sample)
+            if problem is not None:
+                return self._reject(problem, now)
+            problem = self.states.update(sample, now)
+            self.unseen.see(sample.q, leapt=problem is not None and problem.latched)
+            reference = self.reference.at(sample.stamp)
+            if problem is None:
+                problem = self._standing_still(sample, reference, now)
+                if self.states.is_repeated and not (problem and self.unseen.stop):
+                    return self._rest_or_last(now, 0.0)
+            if self.acting.friction is not None:
+                self.acting.friction.update(sample.stamp, sample.q)
+            state = self.latest = self._terms_at(sample, reference)
+            if problem is not None:
+                return self._reject(problem, now)
+            self.states.accept()
+            self.unseen.end_stop()
+            acts, sent, refused = self.state in ACTIVE, self._sent_before(), ''
             if not acts:
-                self.residuals.observe(state, measured, sent_before, late)
-                self._try_start(state)  # part 2
-                if self._start_up.terms is not terms:
-                    state = self.latest = self._start_up.terms.at(time, q, dq, reference)
+                self._observe(state, sample, sent)  # part 5
+                refused = self._admit(state)  # part 2
+                state = self.latest = self._terms_at(sample, reference)
             torque = self._answer(state, reference, now)  # parts 3 and 4
             if acts:
-                self.residuals.observe(state, measured, sent_before, late)  # part 5
-            wrong = self._violation(state, reference)
-            self.counts['faults'] += bool(wrong)  # part 6
-            if wrong and self._trial is not None:
-                self._abort(wrong)
-            elif wrong:
-                wrong = self._with_reason(wrong)
-                self.faulty = self._hold = True
-                self._change(Event.STOP, wrong)
+                self._observe(state, sample, sent)  # part 5
+            self._watch(state, reference, refused)  # part 6
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -458,10 +466,9 @@ class Feedforward:
             timeout = self.states.silence_timeout(from_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
             if self.state in ACTIVE and not abs(silence) <= timeout:  # NaN, or a clock set back
-                return self.reject_state(
-                    f'no new joint state for {1e3 * abs(silence):.0f} ms', now
-                )
-            return self._stopping_or_last(now, silence)
+                why = f'no new joint state for {1e3 * abs(silence):.0f} ms'
+                return self._reject(Cause.STATES_LOST.ending(why), now)
+            return self._rest_or_last(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
     def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
@@ -471,129 +478,203 @@ class Feedforward:
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
         now = seconds('now', now, finite=False)
+        cause = Cause.STATE_IMPOSSIBLE if faulty else Cause.STATES_LOST
         with self._lock:
-            self._start_up.good, self.state_problem = 0, why
-            self.states.reset_drift()
-            self.counts['unusable states'] += 1
-            if self.state in ACTIVE:
-                self.counts['stops'] += 1
-                too_often = self.states.record_loss(now)
-                faulty = faulty or bool(too_often)
-                why = self._with_reason(too_often + why)
-                self.faulty = self.faulty or faulty
-                self._change(Event.LOST, why)
-            elif faulty and not self.faulty:
-                self.why, self.faulty = self._with_reason(why), True
-            elif self.state is State.SILENT and self.enabled:
-                self.why = why
-            self._hold = self._hold and not faulty
-            return self._stopping_or_last(now, math.inf)
+            return self._reject(cause.ending(why), now)
 
-    def _stopping_or_last(self, now: float, silence: float) -> Array:
-        """Return the torque where no state is answered: the next one of a stop, or the last."""
-        if self.state is State.STOPPING:
-            return self._stop_step(now, silence)
-        self._output.is_new = False
-        return self.torque
+    def _reject(self, problem: Ending, now: float) -> Array:
+        """Reject the latest joint state; return the torque."""
+        self.states.reject(problem.why)
+        self.counts['unusable states'] += 1
+        if self.state in ACTIVE:
+            self.counts['stops'] += 1
+            too_often = self.states.record_loss(now)
+            if too_often:
+                problem = Cause.STATES_LOST_OFTEN.ending(too_often + problem.why)
+            self._end(problem)
+        elif self.ending is not None and self.ending.latched and problem.latched:
+            self.ending = self.ending._replace(then=self.ending.joined(problem).then)
+        elif problem.latched:
+            self._end(problem, acts=False)
+        elif self.state is State.SILENT and self.enabled:
+            self.ending = problem
+        return self._rest_or_last(now, math.inf)
 
-    # 2. May torques begin? ---------------------------------------------------------------------
-    def _try_start(self, state: StateTerms) -> None:
-        """Run once the first torque is allowed, or brake an arm that is to be held."""
-        blocker, silent = self._start_up.compare(self.law.terms, state), self.state is State.SILENT
-        if self._hold and self.has_usable_states:
-            self._start_up.begin_torque(self.law.terms, state, silent=silent)
-            self._change(Event.BACK, self.why)
+    def _answer_out_of_order(self, sample: Sample, error: str) -> Array:
+        """Return the torque after a state whose stamp is not after that of the state before."""
+        if error == 'late':  # it is dropped; the last state counts
+            if self.state is State.SILENT and self.enabled:
+                self.ending = waiting(self.states.note_repetition(sample.stamp))
+            return self.tick(*self.states.tick_times(sample.stamp, sample.age, sample.now))
+        now = sample.stamp if sample.now is None else sample.now
+        if now < self.states.arrival:
+            self.states.reset_losses()  # how long ago they were is not known any more
+        why = 'the clock of the joint states was set back'
+        torque = self._reject(Cause.STATES_LOST.ending(why), now)
+        self._forget()
+        self.output.restart_rate(now)  # a further torque of this instant must not differ
+        return torque
+
+    def _impossible(self, sample: Sample) -> Ending | None:
+        """Return an ending if a value of a state is impossible; first degrees of a loop raise."""
+        problem = self.states.impossible(sample.q, sample.dq, sample.effort)
+        if problem is not None:
+            if self.states.stamp is None and self.output.in_loop:
+                self.states.refuse_degrees(sample.q)
+            self.latest = None
+        return problem
+
+    def _standing_still(
+        self, sample: Sample, reference: ReferencePoint | None, now: float
+    ) -> Ending | None:
+        """Return an ending if a position stands still; the arm is then stopped by the model."""
+        states, silent = self.states, self.state is State.SILENT
+        desired = np.zeros_like(sample.q) if reference is None else reference.dq
+        problem = states.frozen_joint(None if silent else self.output.last, desired)
+        if problem is not None and self.state in ACTIVE:
+            self.unseen.begin_stop(self.acting, *states.extrapolated_motion(), now)
+        if problem is not None and self.unseen.stop is not None:
+            self.unseen.stop.update_measured(sample.q, sample.dq, states.live, now)
+        return problem
+
+    def _terms_at(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
+        """Return the torque terms of a state, by the terms by which torques go out."""
+        return self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+
+    def _warn_while_waiting(self) -> None:
+        """Log after many silent states why no torque is sent though the user wants torques."""
+        waits = self.state is State.SILENT and (self.enabled or self.faulty)
+        self._waited = self._waited + 1 if waits else 0
+        if self._waited == WAIT_WARNING_STATE_COUNT:
+            _LOG.warning('%s', self.status)
+
+    # 2. May torques begin, and by which settings? ----------------------------------------------
+    def _admit(self, state: StateTerms) -> str:
+        """
+        Run once the first torque is allowed, or brake an arm that is to be held.
+
+        Returns why torques of the settings asked for are refused, or ''.
+        """
+        refused, silent = self._compare(state), self.state is State.SILENT
+        if self._holds and self.has_usable_states:
+            self._begin_torque(state, silent=silent)
+            self._change(Event.BACK)
         elif self.enabled:
-            blocker = blocker or self.blocked or self._start_up.blocker(self.law, held=False)
-            if not blocker:
-                begins_at = self._start_up.begin_torque(self.law.terms, state, silent=silent)
-                self.residuals.begin(state.stamp)
+            why = refused or self.blocked or self._blocker(held=False)
+            if not why:
+                begins_at = self._begin_torque(state, silent=silent)
+                self.disturbances.begin(state.stamp)
                 self._run(Event.BEGIN, begins_at)
             elif silent:  # else the reason of the stop stays
-                self.why = blocker
+                self.ending = waiting(why)
+        return refused
+
+    def _blocker(self, *, held: bool) -> str:
+        return blocker(self.asked, self.states, self.disturbances, held=held)
+
+    def _compare(self, state: StateTerms) -> str:
+        """
+        Let torques go out by the settings asked for, or return why the arm contradicts them.
+
+        What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
+        the first torque, and later that of a node if it does not move; without measured torque
+        nothing can be compared then.
+        """
+        terms, first, refused = self.asked.terms, not self.unseen.compared, ''
+        if self.acting is terms and not first:
+            return ''
+        on_brakes = first or not (self.output.in_loop or state.moves)
+        if not on_brakes or self.disturbances.tests(terms):
+            refused = self.disturbances.violation_under(terms, self.acting, state)
+        if not refused:
+            self._adopt()
+            self.unseen.allow_resting_torque()
+            if first:
+                self.disturbances.begin(state.stamp)
+        return refused
+
+    def _adopt(self, *, loaded: bool = False) -> None:
+        """Let torques go out by the settings asked for; `loaded`: the payload has changed."""
+        before, after = self.acting, self.asked.terms
+        if before is not after:
+            more = self.disturbances.change_terms(before, after, self.latest, loaded=loaded)
+            self.brake.change_load(more)
+            self.acting = after
+
+    def _begin_torque(self, state: StateTerms, *, silent: bool) -> Array | None:
+        """
+        Let the next torque begin at the last one, if it still acts, else at a first one.
+
+        That is zero if the target adds gravity, else the measured torque or, without, g(q).
+        Returns where the ramp of the law begins, (n,) [N m]; None: at the last torque. Under a
+        target that adds gravity a first torque goes to the rest of g(q) by its rate alone, because
+        the arm falls without it once its brakes open. `silent`: no torque is sent now.
+        """
+        terms, output, found = self.asked.terms, self.output, self.disturbances
+        adds, gravity = terms.adds_gravity, terms.gravity(state.q)
+        waits = silent and not output.in_loop
+        if waits and not output.still_acts(state.q, self.states.arrival, adds_gravity=adds):
+            output.forget()  # another receiver, or the arm was moved
+            found.begin(state.stamp)
+        if not output.sent:
+            output.begin_at(
+                0.0 * gravity if adds else gravity if found.is_idle else found.received
+            )
+        return terms.gravity_to_command(state.q, gravity) if silent and adds else None
 
     def _run(self, event: Event, begins_at: Array | None = None) -> None:
-        self._speed.reset()
-        tries = self.limits.try_joints
-        self._trial = JointTrial(self.description, self.residuals.running_bound) if tries else None
-        self._ramp.begin(begins_at)
+        for watcher in (*self.watchers[0], *self.watchers[1]):
+            watcher.reset()
+        self.ramp.begin(begins_at)
         self.reference.clear('torques begin')
-        self._change(event, '')
+        self.ending = None
+        self._change(event)
 
     # 3. Run, or brake --------------------------------------------------------------------------
     def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
         """Return the torque for a usable state."""
         desired = self._desired(state, reference)
-        if self.state in ACTIVE and not np.isfinite(desired).all():
-            self._abort('the computed torque is not finite')
-        sends = self.state in ACTIVE or self._applied_when_silent
+        if self.state in ACTIVE:
+            cycle = self._cycle(state, reference, torque=desired)
+            ending = self._found(self.watchers[0], cycle)
+            if ending is not None:
+                self._end(ending)
+        if self.state is State.BRAKING and self.brake.at_rest:
+            self._change(Event.REST_HELD if self._holds else Event.REST)
+        sends = self.state in ACTIVE or self.output.in_loop
         if self.state is State.STOPPING or not sends:
-            return self._stopping_or_last(now, 0.0)
-        return self._sent_torque(desired, self.states.elapsed, now)
+            return self._rest_or_last(now, 0.0)
+        return self._send(desired, self.states.elapsed, now)
 
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
-        """Return the torque that the present state of the core asks for; it may end that state."""
+        """Return the torque that the present state of the core asks for."""
+        states = self.states
+        if self.state not in ACTIVE:
+            return self._resting()
         if self.state is not State.RUNNING:
-            return self._braked(state) if self.state in ACTIVE else self._resting()
-        if self._trial is not None:
-            return self._tried(state, self._trial)
-        if self.law.kp.any() and reference is None:
+            found = self.disturbances.commanded
+            return self.brake.torque(state, self.acting, found, states.elapsed, states.age)
+        if self.trial is not None and self._tries:
+            torque = self.trial.torque(state, self.acting, states.elapsed, states.age)
+            if not self._tries:  # all joints move as they should
+                self.ramp.begin()
+            return torque
+        if self.asked.kp.any() and reference is None:
             self.reference.hold(state.q)
-        return self._ramp.torque(self.law, state, reference, self._output.last)
-
-    def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
-        """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
-        torque = trial.torque(state, self.law.terms, self.states.elapsed, self.states.age)
-        if trial.joint == len(self.names):  # all move as they should
-            self._trial = None
-            self._ramp.begin()
-        if trial.wrong:
-            self._abort(trial.wrong)
-        return torque
-
-    def _braked(self, state: StateTerms) -> Array:
-        """Return the torque that brakes the arm, and holds it at rest."""
-        brake, terms, states = self._brake, self._start_up.terms, self.states
-        residual = self.residuals.command_residual
-        torque = brake.torque(state, terms, residual, states.elapsed, states.age)
-        if brake.driven:
-            self._abort(brake.driven)
-        elif self.state is State.BRAKING and brake.at_rest:
-            self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
-        return torque
-
-    def _abort(self, why: str) -> None:
-        """Go to the resting torque after a fault, because braking fails or would drive the arm."""
-        why = self._with_reason(why)
-        self.faulty, self._hold, self._let_go = True, False, True
-        self._change(Event.LOST, why)
-
-    def _with_reason(self, why: str) -> str:
-        """Return `why`, and before it what ended torques first if something did before."""
-        if not (self.faulty or self.state in (State.BRAKING, State.HOLDING)):
-            self._first_reason = why
-        return why if why == self._first_reason else f'{self._first_reason}; {why}'
-
-    def _change(self, event: Event, why: str) -> None:
-        """Change the state as TRANSITIONS says, and log it."""
-        before, self.state, self.why = self.state, TRANSITIONS[self.state, event], why
-        if self.state in ACTIVE or not (self._applied_when_silent or self.state is State.STOPPING):
-            self._start_up.compared = True
-            self._start_up.adopt(self.law.terms, self.latest)
-        if before is State.RUNNING:
-            self._trial = None
-            self.reference.clear(why)
-        if self.state is State.BRAKING:
-            self._brake.begin(self.residuals.command_residual, (self.law.kp, self.law.kd))
-        calm = self.state in (State.RUNNING, State.SILENT)
-        _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
+        return self.ramp.torque(self.asked, state, reference, self.output.last)
 
     # 4. Limit the torque and its rate ----------------------------------------------------------
-    def _sent_torque(self, desired: Array, elapsed: float, now: float) -> Array:
+    def _send(self, desired: Array, elapsed: float, now: float) -> Array:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
-        torque = self._output.send(desired, elapsed, now)
-        self._brake.held_back = desired - torque
+        torque = self.output.send(desired, elapsed, now)
+        self.brake.limit(desired, torque)
         return torque.copy()  # the caller may write into it
+
+    def _rest_or_last(self, now: float, silence: float) -> Array:
+        """Return the torque where no state is answered: the next one of a stop, or the last."""
+        return (
+            self._stop_step(now, silence) if self.state is State.STOPPING else self.output.keep()
+        )
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """
@@ -602,48 +683,107 @@ class Feedforward:
         If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
         lasts while the arm moves, as far as states show it.
         """
-        state, terms = self.latest, self._start_up.terms
-        open_loop_stop = None if self._to_zero else self._open_loop_stop
-        goal = open_loop_stop.torque(now) if open_loop_stop else self._resting()
-        goal = self._output.clipped(goal)
-        torque = self._sent_torque(goal, now - self._output.sent_at, now)
-        unseen = bool(self.state_problem) or silence > MAX_GAP_S
-        goes_on = state is not None and not (terms.adds_gravity or unseen) and state.moves
-        goes_on |= open_loop_stop is not None and not open_loop_stop.is_finished(now)
+        state, stop = self.latest, None if self._gets_zero else self.unseen.stop
+        goal = self.output.clipped(stop.torque(now) if stop else self._resting())
+        torque = self._send(goal, now - self.output.sent_at, now)
+        unseen = bool(self.states.problem) or silence > MAX_GAP_S
+        goes_on = state is not None and not (self.acting.adds_gravity or unseen) and state.moves
+        goes_on |= stop is not None and not stop.is_finished(now)
         if np.array_equal(torque, goal) and not goes_on:
-            self._change(Event.END, self.why)
-            self._start_up.record_end(self.zero if self._resting_q is None else self._resting_q)
+            self._change(Event.END)
+            q = 0.0 * goal if self.unseen.q is None else self.unseen.q
+            self.output.record_end(q, adds_gravity=self.acting.adds_gravity)
         return torque
 
     def _resting(self) -> Array:
-        """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
-        if not self._rests or self._resting_q is None:  # no state has come
-            return self.zero
-        return self._start_up.terms.gravity(self._resting_q)
+        """Return the resting torque, (n,) [N m]; zero if the receiver is not the target."""
+        torque = self.unseen.resting_torque(self.acting)
+        return 0.0 * torque if self._gets_zero else torque
 
     @property
-    def _rests(self) -> bool:
-        """Whether the resting torque is g(q)."""
-        adds_gravity = self._start_up.terms.adds_gravity
-        return self._start_up.compared and not (adds_gravity or self._to_zero)
+    def _gets_zero(self) -> bool:
+        """Whether the torque goes to zero, because the receiver is not the target."""
+        return self.ending is not None and self.ending.then is Then.ZERO
 
-    # 6. Must the arm be braked from the next state on? -----------------------------------------
-    def _violation(self, state: StateTerms, reference: ReferencePoint | None) -> str:
-        """Return why the arm must be braked, or ''."""
-        runs = self.state is State.RUNNING
-        sends = self.state is State.STOPPING or self._applied_when_silent
+    # 5. What do the joints get that the model does not explain? --------------------------------
+    def _sent_before(self) -> list[Array]:
+        """Return the torques that were sent before the present state, (n,) each [N m]."""
+        # In silence a target that adds gravity carries the arm, or motor brakes do.
+        silent = self.state is State.SILENT and self.acting.adds_gravity
+        return [] if silent else list(self.output.sent)
+
+    def _observe(self, state: StateTerms, sample: Sample, sent: list[Array]) -> None:
+        late = self.states.age_in_periods
+        self.disturbances.observe(state, self.acting, sample.effort, sent, late)
+
+    # 6. Must torques end? ----------------------------------------------------------------------
+    def _watch(self, state: StateTerms, reference: ReferencePoint | None, refused: str) -> None:
+        """Let the watchers look at an arm that the law answers, or that may fall at rest."""
+        active, runs = self.state in ACTIVE, self.state is State.RUNNING
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
         falls = not runs and self.enabled and state.moves
-        if self._start_up.has_fallen_while_refused(falls and self._rests):
-            return self._start_up.refused
-        watched = sends and not self._let_go and (self._rests or falls)
-        if not runs and (self.state in ACTIVE or not watched):
-            return ''
-        residual = self.residuals.persistent_violation(state, self.states.elapsed)
-        gain = self.residuals.speed_gain(state)
-        too_fast = self._speed.exceeded(state, reference, gain, self.states.elapsed)
-        if too_fast:
-            too_fast = self.residuals.gravity_compensation_error or too_fast
-        period, age = self.states.period, self.states.median_age
-        return residual or too_fast or (self.law.staleness_reason(period, age) if runs else '')
+        rests = self.unseen.rests(self.acting) and not self._gets_zero
+        let_go = self.ending is not None and self.ending.then is Then.LET_GO
+        sends = self.state is State.STOPPING or self.output.in_loop
+        watched = not (active or let_go) and sends and (rests or falls)
+        refused = refused if falls and rests else ''
+        ending = self._found(self.watchers[1], self._cycle(state, reference, watched, refused))
+        self.counts['faults'] += ending is not None
+        if ending is None:
+            return
+        self._end(Cause.TRIAL_FAILED.ending(ending.why) if self._tries else ending)
+        if not active:
+            self._change(Event.CATCH)
+
+    def _cycle(
+        self,
+        state: StateTerms,
+        reference: ReferencePoint | None,
+        rests: bool = False,
+        refused: str = '',
+        torque: Array | None = None,
+    ) -> Cycle:
+        elapsed, runs = self.states.elapsed, self.state is State.RUNNING
+        torque = self.output.last if torque is None else torque
+        return Cycle(
+            state, self.acting, reference, self.asked, elapsed, torque, runs, rests, refused
+        )
+
+    @staticmethod
+    def _found(watchers: tuple[Watcher, ...], cycle: Cycle) -> Ending | None:
+        """Return the ending of the first watcher that finds one; all look."""
+        endings = [watcher.check(cycle) for watcher in watchers]
+        return next((one for one in endings if one is not None), None)
+
+    def _end(self, later: Ending, *, acts: bool = True) -> None:
+        """
+        End torques: a stop, joint states, a watcher and a failed brake do it here.
+
+        An ending that is latched, or by which the arm is braked or held, is joined with a later
+        one. `acts`: the state changes, too.
+        """
+        before = self.ending
+        lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
+        self.ending = before.joined(later) if before is not None and lasts else later
+        if acts:
+            event = {Then.RELEASE: Event.RELEASE, Then.HOLD: Event.HOLD}
+            self._change(event.get(later.then, Event.LOST))
+
+    def _change(self, event: Event) -> None:
+        """Change the state as TRANSITIONS says, and log it."""
+        before = self.state
+        if (before, event) not in TRANSITIONS:
+            return
+        self.state = TRANSITIONS[before, event]
+        if self.state in ACTIVE or not (self.output.in_loop or self.state is State.STOPPING):
+            self.unseen.allow_resting_torque()
+            self._adopt()
+        if before is State.RUNNING:
+            self.reference.clear(self.why)
+            if self.trial is not None:
+                self.trial.end()
+        if self.state is State.BRAKING:
+            self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))
+        calm = self.state in (State.RUNNING, State.SILENT)
+        _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from .braking import BrakingController
+from .ending import Cause, Ending
 from .terms import StateTerms, TermModel
+from .watcher import Cycle
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -43,10 +45,10 @@ class JointTrial:
 
     Attributes
     ----------
-    joint : int
-        Number of the joint that is tried, from zero; n once all have moved as they should.
-    wrong : str
-        Which joint moved wrongly; '' while none has.
+    active : bool
+        Whether joints are tried.
+    tried : str
+        The name of the joint that is tried.
 
     """
 
@@ -57,11 +59,31 @@ class JointTrial:
             PUSH_RATE_RATIO_PER_S * arm.limit('effort'),
         )
         self._middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
-        self._brake, self._waited = BrakingController(arm), -INITIAL_HOLD_TIME_S
+        self._brake = BrakingController(arm)
+        self.reset()
+        self.active = False
+
+    def reset(self) -> None:
+        """Begin with the first joint; torques begin."""
+        self.active, self._joint, self._wrong = True, 0, ''
+        self._brake.begin(self._zero)
+        self._waited = -INITIAL_HOLD_TIME_S
         self._held: Array | None = None  # the first position, (n,)
         self._begin: Array | None = None  # where the push began, (n,)
         self._push, self._way = 0.0, self._zero  # size [N m], and its signed unit vector (n,)
-        self.joint, self.wrong = 0, ''
+
+    def end(self) -> None:
+        """End the trial: torques have ended."""
+        self.active = False
+
+    @property
+    def tried(self) -> str:
+        """The name of the joint that is tried; after the last one, that of the last."""
+        return self._names[min(self._joint, len(self._names) - 1)]
+
+    def check(self, cycle: Cycle) -> Ending | None:
+        """Return an ending if a joint has moved wrongly."""
+        return Cause.TRIAL_FAILED.ending(self._wrong) if self.active and self._wrong else None
 
     def torque(self, state: StateTerms, terms: TermModel, elapsed: float, age: float) -> Array:
         """
@@ -76,30 +98,31 @@ class JointTrial:
         self._waited += elapsed
         fastest = int(np.abs(state.dq).argmax())
         if np.abs(state.dq[fastest]) > MAX_TRIAL_SPEED_RAD_S:
-            self.wrong = f'{self._names[fastest]} does not stay where it is held{_CHECK}'
+            self._wrong = f'{self._names[fastest]} does not stay where it is held{_CHECK}'
         elif self._begin is not None:
             self._judge(state.q - self._begin)
-        elif self._waited > 0.0 and self._brake.at_rest and self.joint < len(self._names):
+        elif self._waited > 0.0 and self._brake.at_rest and self._joint < len(self._names):
             self._begin = state.q
             away = np.where(state.q < self._middle, 1.0, -1.0)  # from the nearer limit
-            self._way = away * (np.arange(len(away)) == self.joint)
+            self._way = away * (np.arange(len(away)) == self._joint)
+        self.active = self._joint < len(self._names)  # else all move as they should
         if self._begin is not None:
-            most, rise = self._max_push[self.joint], self._rise[self.joint]
+            most, rise = self._max_push[self._joint], self._rise[self._joint]
             self._push = min(self._push + elapsed * rise, most)
         return holding + self._push * self._way
 
     def _judge(self, moved: Array) -> None:
-        name, along, other = self._names[self.joint], self._way @ moved, np.abs(moved).argmax()
+        name, along, other = self._names[self._joint], self._way @ moved, np.abs(moved).argmax()
         if along >= MIN_MOTION_RAD:
-            self.joint += 1
+            self._joint += 1
             self._begin, self._push, self._way = None, 0.0, self._zero
             self._brake.begin(self._zero)  # to rest, before the next joint
         elif along <= -MIN_MOTION_RAD:
-            self.wrong = f'{name} moves against the torque that pushes it{_CHECK}'
+            self._wrong = f'{name} moves against the torque that pushes it{_CHECK}'
         elif np.abs(moved[other]) >= MAX_OTHER_MOTION_RATIO * MIN_MOTION_RAD:
-            self.wrong = f'{self._names[other]} moves when {name} is pushed{_CHECK}'
-        elif self._push >= self._max_push[self.joint]:
-            self.wrong = (
+            self._wrong = f'{self._names[other]} moves when {name} is pushed{_CHECK}'
+        elif self._push >= self._max_push[self._joint]:
+            self._wrong = (
                 f'{name} does not move when it is pushed with {self._push:.1f} N m; check the '
                 'brakes and the order of joints'
             )

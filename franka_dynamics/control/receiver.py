@@ -165,8 +165,8 @@ class TorqueReceiver:
         """
         elapsed = self._elapsed(stamp)
         self._silence += elapsed
-        wrong, impossible = self._check.impossible(q, dq, None)
-        if not wrong:
+        wrong = self._check.impossible(q, dq, None)
+        if wrong is None:
             self._possible, self._needed = np.array(q), self._needed - 1.0
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
         self.timeouts += timed_out
@@ -174,8 +174,8 @@ class TorqueReceiver:
             self.state = ReceiverState.BRAKING
             self._brake.begin(self._zero)
         desired, braked = self._given, self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
-        if wrong and (braked or self.state is ReceiverState.FAULT):
-            self._fail(wrong, latched=impossible)
+        if wrong is not None and (braked or self.state is ReceiverState.FAULT):
+            self._fail(wrong.why, latched=wrong.latched)
         elif braked:
             desired = self._braking_torque(q, dq, elapsed)
             if not np.isfinite(desired).all():
@@ -183,7 +183,7 @@ class TorqueReceiver:
         if self.state in (ReceiverState.STOPPED, ReceiverState.FAULT):
             desired = self._resting_torque()
         self.applied = self._limiter.limit(desired, self.applied, elapsed)
-        self._brake.held_back = desired - self.applied
+        self._brake.limit(desired, self.applied)
         return self.applied
 
     def _elapsed(self, stamp: float) -> float:

@@ -8,11 +8,12 @@ from collections import deque
 from dataclasses import dataclass
 import math
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .ending import Cause, Ending
 from ..arm import ArmDescription
 from ..arrays import as_array
 from ..errors import JointVectorError, SettingsError
@@ -88,6 +89,22 @@ class StateLimits:
     try_joints: bool = False
 
 
+class Sample(NamedTuple):
+    """
+    One joint state as it comes: arrays of shape (n,), SI units.
+
+    `stamp` is its time, `age` how old it is, or None, `now` its arrival by the clock of `tick`.
+    `effort` is None if none was measured.
+    """
+
+    q: Array
+    dq: Array
+    effort: Array | None
+    stamp: float
+    age: float | None
+    now: float | None
+
+
 class StateCheck:
     """
     Checks the joint states of one arm, one after the other, against `limits`.
@@ -105,6 +122,10 @@ class StateCheck:
         Time between it and the one before, and its age [s].
     arrival : float
         When it came, by the clock of `now` [s].
+    good : int
+        Number of usable joint states in a row.
+    problem : str
+        Why the latest state cannot be used, '' if it can.
 
     """
 
@@ -124,7 +145,7 @@ class StateCheck:
             raise SettingsError(
                 'try_joints pushes joints, which needs a torque limit of each one.'
             )
-        self._limits, self._period, self._names = limits, period, arm.joint_names
+        self.limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
         most = np.concatenate((MAX_POSSIBLE_SPEED_RATIO * self._velocity, effort))
@@ -138,13 +159,14 @@ class StateCheck:
     def reset(self) -> None:
         """Reset to no joint state and no losses of joint states."""
         self.q: Array | None = None
-        self.dq = self._zero
+        self.dq, self.problem = self._zero, 'no joint state has come yet'
         self.reset_losses()
         self.reset_except_position()
 
     def reset_except_position(self) -> None:
         """Reset to no joint state, but keep the last position and the losses of states."""
         self.stamp: float | None = None
+        self.good = 0
         self._drift = self._zero
         self._same: Array | None = None  # which positions are the last ones, bit for bit
         # Of each joint, while its position repeats: for how long [s], the velocity before, the
@@ -189,9 +211,23 @@ class StateCheck:
             now = self.arrival + (waited if silence is None else silence)
         return now, silence
 
-    def reset_drift(self) -> None:
-        """Reset the drift between position and integrated velocity to zero."""
-        self._drift = self._zero
+    def accept(self) -> None:
+        """Count the latest state as usable."""
+        self.good, self.problem = self.good + 1, ''
+
+    def reject(self, why: str) -> None:
+        """Note why the latest state cannot be used; count from zero."""
+        self.good, self.problem, self._drift = 0, why, self._zero
+
+    def note_repetition(self, stamp: float) -> str:
+        """Note that time does not go on; return so."""
+        self.problem = f'the time of joint states does not go on ({stamp:g} s again)'
+        return self.problem
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
+        return self.good >= MIN_GOOD_STATE_COUNT
 
     @property
     def period(self) -> float:
@@ -210,27 +246,36 @@ class StateCheck:
         If silence is measured `from_stamps`, as in simulated time, the time-out is shorter after
         an old state, whose torque was late already.
         """
-        ratio, max_age = 1.0, self._limits.max_state_age
+        ratio, max_age = 1.0, self.limits.max_state_age
         if from_stamps and max_age > 0.0:
             ratio = max(0.0, 1.0 - self.age / max_age)
-        return max(ratio * self._limits.state_timeout, 3.0 * self.period)
+        return max(ratio * self.limits.state_timeout, 3.0 * self.period)
 
     @property
     def age_in_periods(self) -> int:
         """Age of the latest state in multiples of the last period, rounded."""
         return round(self.age / self.elapsed) if self.elapsed > 0.0 else 0
 
-    def vectors(
-        self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None
-    ) -> tuple[Array, Array, Array | None]:
-        """Return a state as arrays (n,); effort is None if all NaN. Raises JointVectorError."""
+    def sample(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        effort: ArrayLike | None,
+        stamp: Any,
+        age: Any,
+        now: Any,
+    ) -> Sample:
+        """Return a joint state as arrays and floats; an effort of NaN alone, or age, is none."""
         shape, error = self._zero.shape, JointVectorError
         q = as_array(q, shape, 'q', error, finite=False)
         dq = as_array(dq, shape, 'dq', error, finite=False)
-        if effort is None:
-            return q, dq, None
-        measured = as_array(effort, shape, 'effort', error, finite=False)
-        return q, dq, None if np.isnan(measured).all() else measured
+        if effort is not None:
+            effort = as_array(effort, shape, 'effort', error, finite=False)
+            effort = None if np.isnan(effort).all() else effort
+        stamp = seconds('time', stamp)
+        now = None if now is None else seconds('now', now)
+        age = None if age is None else seconds('age', age, finite=False)
+        return Sample(q, dq, effort, stamp, None if age is None or math.isnan(age) else age, now)
 
     def stamp_error(self, stamp: float) -> str:
         """Return 'late' for an old stamp [s], 'set back' for a clock set back, else ''."""
@@ -241,19 +286,23 @@ class StateCheck:
         late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MIN_CLOCK_SET_BACK_S
         return 'late' if late else 'set back'
 
-    def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
-        """Return which value is impossible for this arm, or '', and whether this is a fault."""
+    def impossible(self, q: Array, dq: Array, effort: Array | None) -> Ending | None:
+        """Return an ending if a value is impossible for this arm, or no number."""
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         unknown = ~np.isfinite(every)  # also where a joint has no limits
         wrong = unknown | (every < self._lowest) | (every > self._highest)
         if not wrong.any():
-            return '', False
+            return None
         first = int((unknown if unknown.any() else wrong).argmax())
         what, joint = divmod(first, len(self._names))
         if unknown.any():
             name = ('position', 'velocity', 'effort')[what]
-            return f'the {name} of {self._names[joint]} is {every[first]}', False
-        return f'{self._names[joint]} {_IMPOSSIBLE[what].format(every[first])}', True
+            return Cause.STATES_LOST.ending(
+                f'the {name} of {self._names[joint]} is {every[first]}'
+            )
+        return Cause.STATE_IMPOSSIBLE.ending(
+            f'{self._names[joint]} {_IMPOSSIBLE[what].format(every[first])}'
+        )
 
     def refuse_degrees(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
@@ -268,9 +317,9 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def frozen_joint(self, torque: Array | None, desired_dq: Array) -> str:
+    def frozen_joint(self, torque: Array | None, desired_dq: Array) -> Ending | None:
         """
-        Return which moving joint's measured position repeats bit for bit, or ''.
+        Return an ending if a moving joint's measured position repeats bit for bit.
 
         To be called after each `update`. `torque` was sent last, (n,) [N m]; None: none acts, and
         nothing is judged. `desired_dq` is the desired velocity, (n,) [rad/s]. A real encoder's
@@ -279,7 +328,7 @@ class StateCheck:
         same, q = self._same, self.q
         if torque is None or q is None or same is None or not np.count_nonzero(same):
             self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._zero > 0.0
-            return ''
+            return None
         self._torque = np.where(self._still_s > 0.0, self._torque, torque)
         self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
@@ -290,9 +339,9 @@ class StateCheck:
         late = self._still_s > self.silence_timeout(from_stamps=False)
         stuck = np.flatnonzero(self._must_move & late)
         if not stuck.size:
-            return ''
+            return None
         joint = int(stuck[0])
-        return (
+        return Cause.POSITION_STANDS_STILL.ending(
             f'the position of {self._names[joint]} stands still bit for bit at '
             f'{q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
             'must move; check its sensor and whether the driver repeats an old state'
@@ -313,24 +362,21 @@ class StateCheck:
         assert self.q is not None, 'a position repeats'
         return self.q + self._still_s * self._dq_before, self._dq_before
 
-    def update(
-        self, stamp: float, q: Array, dq: Array, age: float | None, now: float
-    ) -> tuple[str, bool]:
-        """
-        Record a possible state; return why it is unusable, or '', and whether that is a fault.
-
-        `stamp`, `age` and the time of arrival `now` are in seconds.
-        """
+    def update(self, sample: Sample, now: float) -> Ending | None:
+        """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
+        stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
         late = self._untimely(stamp, age)
         leaps = '' if late else self._leaps(q, dq)
         self._same = None if self.q is None or late else q == self.q
         self.q, self.dq = q, dq
-        return late or leaps, bool(leaps)
+        if late:
+            return Cause.STATES_LOST.ending(late)
+        return Cause.STATE_IMPOSSIBLE.ending(leaps) if leaps else None
 
     def _untimely(self, stamp: float, age: float | None) -> str:
         """Return why states are too rare, too late or missing, or ''; note period and age."""
-        limits, before, self.stamp = self._limits, self.stamp, stamp
+        limits, before, self.stamp = self.limits, self.stamp, stamp
         age = age if age is not None and limits.max_state_age > 0.0 else 0.0
         self.age = max(0.0, age)
         self._ages.append(self.age)

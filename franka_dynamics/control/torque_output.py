@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .limits import TorqueLimiter
+from .limits import MAX_STEP_S, TorqueLimiter
+from .receiver import COMMAND_TIMEOUT_S
+from .reference import MAX_START_DISTANCE_RAD
 from .state_check import MIN_CLOCK_SET_BACK_S
 from ..arm import ArmDescription
 from ..typing import Array
@@ -23,8 +25,9 @@ class TorqueOutput:
     """
     Limits, sends and counts the torques of one arm.
 
-    A torque changes within a step by at most its rate limit times `longest_step` [s]. `send` is
-    called with each torque, (n,) [N m], if given.
+    A loop applies each torque, also in silence (`in_loop`), for a whole `period` [s]. A node's
+    last torque may go on acting in silence; its receiver applies a new one within MAX_STEP_S.
+    `send` is called with each torque, (n,) [N m], if given.
 
     Attributes
     ----------
@@ -33,7 +36,7 @@ class TorqueOutput:
     sent_at : float
         When the last one was sent, by the clock of `now` [s].
     is_new : bool
-        Whether the latest joint state or tick gave a new torque; set to False by the caller.
+        Whether the latest joint state or tick gave a new torque.
     counts : Counter
         How many torques were sent (`commands`), and how many of them a limit changed (`limited`).
     largest_share : ndarray, shape (n,)
@@ -42,29 +45,64 @@ class TorqueOutput:
     """
 
     def __init__(
-        self, arm: ArmDescription, longest_step: float, send: Callable[[Array], object] | None
+        self,
+        arm: ArmDescription,
+        period: float,
+        *,
+        in_loop: bool,
+        send: Callable[[Array], object] | None,
     ) -> None:
+        self.in_loop = in_loop
+        longest_step = max(MAX_STEP_S, period) if in_loop else MAX_STEP_S
         self._zero, self._effort = np.zeros(arm.n), arm.limit('effort')
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest_step)
         self._send = send
         self.counts: Counter[str] = Counter()
-        self.largest_share, self.is_new = self._zero.copy(), False
+        self.largest_share = self._zero.copy()
         self.clear()
 
     def clear(self) -> None:
         """Begin without a torque: the next one may be any step away."""
         self.sent, self.sent_at = deque[Array](maxlen=_KEPT_TORQUE_COUNT), -np.inf
+        self.is_new = False
+        # Whether the receiver of the last torque added gravity, and where the arm was then.
+        self._ended: tuple[bool, Array | float] = False, 0.0
 
     def keep_last(self) -> None:
         """Forget all torques but the last, which acts now if there is one, and when it was."""
         last = list(self.sent)[-1:]
-        self.clear()
+        self.sent.clear()
         self.sent.extend(last)
+        self.sent_at = -np.inf
+
+    def keep(self) -> Array:
+        """Give no new torque; return the last one, (n,) [N m], which the caller may change."""
+        self.is_new = False
+        return self.last.copy()
+
+    def restart_rate(self, now: float) -> None:
+        """Count the rate of the next torque from a time [s] on."""
+        self.sent_at = now
+
+    def record_end(self, q: Array, *, adds_gravity: bool) -> None:
+        """Record where the arm is when torques end, and whether the receiver adds gravity."""
+        self._ended = adds_gravity, q
+
+    def still_acts(self, q: Array, now: float, *, adds_gravity: bool) -> bool:
+        """Return whether a node's last torque may still act at its receiver."""
+        added, where = self._ended
+        over = now - self.sent_at > COMMAND_TIMEOUT_S
+        moved = over and np.abs(q - where).max() > MAX_START_DISTANCE_RAD
+        return not (added != adds_gravity or moved)
 
     @property
     def last(self) -> Array:
         """The last torque, zero if there is none, (n,) [N m]; not to be written into."""
         return self.sent[-1] if self.sent else self._zero
+
+    def forget(self) -> None:
+        """Forget all torques: none acts any more."""
+        self.sent.clear()
 
     def begin_at(self, torque: Array) -> None:
         """Let the next torque begin at this one, (n,) [N m], within its limits."""
@@ -86,3 +124,8 @@ class TorqueOutput:
         self.counts['limited'] += bool((torque != desired).any())
         np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
         return torque
+
+    def reset_counts(self) -> None:
+        """Count from zero again."""
+        self.counts.clear()
+        self.largest_share[:] = 0.0

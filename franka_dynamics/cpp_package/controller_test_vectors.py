@@ -170,7 +170,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         state = terms.at(stamp, q, dq, None)
         desired = brake.torque(state, terms, zero, seconds)
         torque = limiter.limit(desired, torque, seconds)
-        brake.held_back = desired - torque
+        brake.limit(desired, torque)
         name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING
         yield _row('cycle', seconds, *q, *dq, name.word, *torque)
 

@@ -14,7 +14,7 @@ from .options import IdentificationOptions
 from .sources import MIN_MOTION_S
 from .verdict import judge_motion, Verdict
 from ..arm import ArmDescription
-from ..control.residual_replay import replay_residuals, ResidualReplayResult
+from ..control.disturbance_replay import DisturbanceReplay, replay_disturbances
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
@@ -37,7 +37,7 @@ class ReplayEvaluation:
     fits: Sequence[ReplayFit]
     others: Sequence[ReplayFit]
     verdict: Verdict | None
-    guard: ResidualReplayResult
+    guard: DisturbanceReplay
     warnings: Sequence[str]
 
 
@@ -66,7 +66,7 @@ def evaluate_replay(
     motion = prepare(recording, signal, columns=columns)
     fits = evaluate_all(arms, motion, gravity=options.gravity)
     states = recording.time, recording.q, recording.dq, recording.effort
-    guard = replay_residuals(fits[0].arm, *states, gravity=options.gravity, progress=progress)
+    guard = replay_disturbances(fits[0].arm, *states, gravity=options.gravity, progress=progress)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.

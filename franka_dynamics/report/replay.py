@@ -12,10 +12,10 @@ import numpy as np
 
 from .elements import save, torque_figure
 from .table import Cell, Header, Table, to_json_types
-from ..control.residual_replay import (
+from ..control.disturbance_replay import (
+    DisturbanceReplay,
     learn_joint_factors,
     LEARNING_MARGIN_RATIO,
-    ResidualReplayResult,
 )
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
@@ -179,7 +179,7 @@ def plot_torques(
     save(figure, path)
 
 
-def guard_sentence(guard: ResidualReplayResult, joint_names: Sequence[str]) -> str:
+def guard_sentence(guard: DisturbanceReplay, joint_names: Sequence[str]) -> str:
     """Return a sentence: the guard's largest residuals, whether it would have stopped the arm."""
     shares = ', '.join(
         f'{name} {share:.0%}' for name, share in zip(joint_names, guard.share.tolist())
@@ -196,7 +196,7 @@ def guard_sentence(guard: ResidualReplayResult, joint_names: Sequence[str]) -> s
     )
 
 
-def guard_parameters(guard: ResidualReplayResult, source: str) -> str:
+def guard_parameters(guard: DisturbanceReplay, source: str) -> str:
     """Return guard parameters, learnt from a recording without contacts, as YAML text."""
     factors = list(learn_joint_factors(guard))
     return (

@@ -31,7 +31,7 @@ from .parameter_tables import (
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, StateLimits, Stop
+from ..control.feedforward import Cause, Feedforward, StateLimits
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_base_tilted
 from ..errors import DescriptionError, SettingsError
@@ -120,7 +120,7 @@ def make_controller(
         **vars(settings_from(parameters)),
     )
     controller.stop('not activated')
-    terms = controller.law.terms
+    terms = controller.asked.terms
     if is_base_tilted(description):
         node.get_logger().warning(_who_compensates_the_mount(controller))
     report = crosscheck(terms.loaded, gravity=terms.space_gravity)
@@ -151,9 +151,9 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     If they change the arm's payload or gravity, returns the largest difference of the two models,
     and stops the controller for good if they disagree; otherwise returns None.
     """
-    before = controller.law
+    before = controller.asked
     controller.change(**vars(settings_from(parameters)))
-    law = controller.law
+    law = controller.asked
     gravity = law.terms.space_gravity
     if law.terms.loaded == before.terms.loaded and np.array_equal(
         gravity, before.terms.space_gravity
@@ -161,7 +161,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
         return None
     report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATE_COUNT)
     if not report.passed:
-        controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
+        controller.stop(f'cross-check: {" ".join(report.findings)}', Cause.MODEL_CHANGED)
     return report.largest
 
 

@@ -235,7 +235,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
-            'effort': 'measured' if controller.residuals.measured else 'not measured',
+            'effort': 'measured' if controller.disturbances.measured else 'not measured',
         }
         return Subject.JOINT_STATES, level, message, values
 
@@ -243,8 +243,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
-        status, shares = self.present(), controller.residuals.largest.tolist()
-        controller.residuals.largest[:] = 0.0
+        status, shares = self.present(), controller.disturbances.largest.tolist()
+        controller.disturbances.reset_largest()
         level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
         since, before = self._counted

@@ -76,7 +76,7 @@ class RequestHandler:
             controller.reference.refuse(reason, mark)
             return
         if arguments['times'] is not None and self._filled.get_subscription_count() > 0:
-            filled, efforts = controller.law.with_efforts(planned)
+            filled, efforts = controller.asked.with_efforts(planned)
             self._filled.publish(
                 motion_message(list(controller.names), filled, efforts, filled.begin)
             )

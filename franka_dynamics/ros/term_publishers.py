@@ -102,7 +102,7 @@ class TermPublishers:
     @property
     def model(self) -> PinocchioModel:
         """The model of the arm with its present payload."""
-        return self._controller.law.terms.true
+        return self._controller.asked.terms.true
 
     def refresh(self) -> None:
         """Look up which topics have subscribers; called every 20 ms."""
@@ -155,7 +155,7 @@ class TermPublishers:
 
         Returns None if effort is not measured, and until enough good states have come.
         """
-        torques = self._controller.residuals
+        torques = self._controller.disturbances
         return (
             torques.external_torque
             if torques.measured and self._controller.has_usable_states

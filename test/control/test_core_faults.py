@@ -16,9 +16,9 @@ from franka_dynamics.control.braking import (
     BrakingController,
     MAX_SPEED_INCREASE_RATIO,
 )
-from franka_dynamics.control.feedforward import State, StateLimits, Stop
-from franka_dynamics.control.residual_monitor import MAX_PICK_UP_TIME_S, residual_bounds
-from franka_dynamics.control.residual_replay import learn_joint_factors, replay_residuals
+from franka_dynamics.control.disturbance import disturbance_bounds, MAX_PICK_UP_TIME_S
+from franka_dynamics.control.disturbance_replay import learn_joint_factors, replay_disturbances
+from franka_dynamics.control.feedforward import Cause, State, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -136,7 +136,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
     replacing_effort(loop, given).run(0.3)
     loop.move(3, 0.2, 0.7)
     measured = []
-    loop.run(0.9, lambda _: measured.append(loop.controller.residuals.measured))
+    loop.run(0.9, lambda _: measured.append(loop.controller.disturbances.measured))
     assert loop.controller.state is State.RUNNING
     assert not any(measured)
 
@@ -258,7 +258,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
     for hold in (True, False):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.3)
-        loop.controller.stop('test', Stop.HOLD if hold else Stop.LET_GO)
+        loop.controller.stop('test', Cause.TOLD_TO_HOLD if hold else Cause.STOPPED)
         loop.run(0.2)
         loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
@@ -275,7 +275,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
     loop.arm.set_payload(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', Cause.TOLD_TO_HOLD)
     loop.run(1.0)
     loop.fastest = 0.0
     for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
@@ -289,7 +289,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     moved = []
     for gains in (FIRM, {}):
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
-        loop.controller.stop('test', Stop.HOLD)
+        loop.controller.stop('test', Cause.TOLD_TO_HOLD)
         loop.run(0.2)
         loop.controller.change(kp=(0.0,), kd=(0.0,))
         before = loop.run(0.1).arm.position
@@ -314,7 +314,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     loop.run(0.5)
     assert loop.speed > 0.3
     reverse(loop, 6)
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', Cause.TOLD_TO_HOLD)
     loop.run(0.5)  # later the arm drifts under its last torque
     assert loop.controller.state in (State.STOPPING, State.SILENT)
     gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
@@ -333,8 +333,8 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
 def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     gain, limited, driven
 ):
-    terms, brake = core(MUJOCO).law.terms, BrakingController(FER)
-    brake.held_back[:] = limited
+    terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
+    brake.limit(NOTHING + limited, NOTHING)
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
@@ -364,7 +364,7 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():
-    terms, rng = core(MUJOCO).law.terms, np.random.default_rng(3)
+    terms, rng = core(MUJOCO).asked.terms, np.random.default_rng(3)
     for _ in range(50):
         q = np.array(FER.home) + rng.normal(0, 0.3, 7)
         dq = rng.normal(0, 0.5, 7)
@@ -376,17 +376,17 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
 
 
 def test_bounds_scale_with_factors_and_refuse_what_fits_no_arm():
-    narrow, wide = residual_bounds(FER)
+    narrow, wide = disturbance_bounds(FER)
     assert (narrow < wide).all()
-    np.testing.assert_allclose(residual_bounds(FER, (2.0,))[1], 2.0 * wide)
+    np.testing.assert_allclose(disturbance_bounds(FER, (2.0,))[1], 2.0 * wide)
     for factors in ((0.0,), (-1.0,), (1.0, 2.0), (np.nan,)):
         with pytest.raises(SettingsError):
-            residual_bounds(FER, factors)
+            disturbance_bounds(FER, factors)
 
 
 def test_no_recording_of_a_real_arm_is_stopped(fer_recording, fer_1khz_recording):
     for one in (fer_recording, fer_1khz_recording):
-        replayed = replay_residuals(FER, one.time, one.q, one.dq, one.effort)
+        replayed = replay_disturbances(FER, one.time, one.q, one.dq, one.effort)
         assert not replayed.stopped >= 0.0
         assert replayed.watched > 10.0
         assert replayed.share.max() < 0.8
@@ -399,9 +399,9 @@ def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
     effort = np.tile(GRAVITY, (600, 1))
     effort[288:300, 0] += 40.0
     effort[510:522, 0] += 40.0
-    assert not replay_residuals(FER, time, q, still, effort).stopped >= 0.0
+    assert not replay_disturbances(FER, time, q, still, effort).stopped >= 0.0
     effort[520:560, 0] += 40.0
-    assert replay_residuals(FER, time, q, still, effort).stopped > 0.5
+    assert replay_disturbances(FER, time, q, still, effort).stopped > 0.5
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
         loop.controller.follow(FR3.home)
     with pytest.raises(SettingsError):  # the push would hide what the change does
         loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', Cause.TOLD_TO_HOLD)
     loop.run(0.5)
     loop.controller.start()
     loop.run(0.01)

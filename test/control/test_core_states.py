@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
+from franka_dynamics.control.core_state import Event, State, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
+from franka_dynamics.control.ending import Cause
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
@@ -75,13 +76,17 @@ ROWS = {
         lambda s: s.stopping(True).tick(200).give(MIN_GOOD_STATE_COUNT + 1),
         State.BRAKING,
     ),
-    (State.RUNNING, Event.STOP): (lambda s: s.running().core.stop('test'), State.BRAKING),
+    (State.RUNNING, Event.HOLD): (
+        lambda s: s.running().core.stop('test', Cause.TOLD_TO_HOLD),
+        State.BRAKING,
+    ),
+    (State.RUNNING, Event.RELEASE): (lambda s: s.running().core.stop('test'), State.BRAKING),
     (State.RUNNING, Event.LOST): (lambda s: jump(s.running()), State.STOPPING),
     (State.BRAKING, Event.REST): (lambda s: s.braking(False).give(30), State.STOPPING),
     (State.BRAKING, Event.REST_HELD): (lambda s: s.braking(True).give(30), State.HOLDING),
     (State.BRAKING, Event.LOST): (lambda s: s.braking(True).tick(100), State.STOPPING),
     (State.HOLDING, Event.START): (lambda s: s.holding().core.start(), State.RUNNING),
-    (State.HOLDING, Event.STOP): (lambda s: s.holding().core.stop('test'), State.STOPPING),
+    (State.HOLDING, Event.RELEASE): (lambda s: s.holding().core.stop('test'), State.STOPPING),
     (State.HOLDING, Event.LOST): (lambda s: s.holding().tick(100), State.STOPPING),
     (State.STOPPING, Event.BEGIN): (
         lambda s: s.stopping().give(MIN_GOOD_STATE_COUNT + 1, MOVING),
@@ -91,8 +96,8 @@ ROWS = {
         lambda s: s.stopping(True).give(MIN_GOOD_STATE_COUNT + 1, MOVING),
         State.BRAKING,
     ),
-    (State.STOPPING, Event.STOP): (lambda s: fall(s.stopping()), State.BRAKING),
-    (State.SILENT, Event.STOP): (lambda _: fall(resting_loop()), State.BRAKING),
+    (State.STOPPING, Event.CATCH): (lambda s: fall(s.stopping()), State.BRAKING),
+    (State.SILENT, Event.CATCH): (lambda _: fall(resting_loop()), State.BRAKING),
     (State.STOPPING, Event.END): (lambda s: s.stopping().tick(20), State.SILENT),
 }
 
@@ -167,7 +172,9 @@ def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
 
 def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
     given = (1.0,) * 7
-    soft, half = (Feedforward('fr3', soft_gains=20.0, **more).law for more in ({}, {'kp': given}))
+    soft, half = (
+        Feedforward('fr3', soft_gains=20.0, **more).asked for more in ({}, {'kp': given})
+    )
     np.testing.assert_array_equal((soft.kp, soft.kd), low_gains(load('fr3'), 20.0))
     np.testing.assert_array_equal((half.kp, half.kd), (given, soft.kd))
 
@@ -207,16 +214,16 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     [
         (FCI, STILL, {}),
         (MUJOCO, GRAVITY, {}),
-        (MUJOCO, STILL, {'then': Stop.TO_ZERO}),
+        (MUJOCO, STILL, {'then': Cause.WRONG_RECEIVER}),
         # A receiver that is not the target gets zero also during a stop, and whatever follows.
-        (MUJOCO, STILL, {'then': Stop.TO_ZERO, 'before': True}),
+        (MUJOCO, STILL, {'then': Cause.WRONG_RECEIVER, 'before': True}),
     ],
 )
-@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
+@pytest.mark.parametrize('then', [Cause.STOPPED, Cause.TOLD_TO_HOLD])
 def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stopped, then):
     script = Script(settings)
     before = (stopped.get('before') and script.stopping()) or script.running()
-    script.core.stop('test', stopped.get('then', Stop.LET_GO))
+    script.core.stop('test', stopped.get('then', Cause.STOPPED))
     assert script.core.faulty is ('then' in stopped)
     before.give(5)
     if 'then' in stopped:
@@ -229,21 +236,21 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script = Script()
-    script.core.stop('a second source', Stop.HOLD)  # before the first torque
+    script.core.stop('a second source', Cause.TOLD_TO_HOLD)  # before the first torque
     script.give(100)
     assert (script.sent, script.core.state) == ([], State.SILENT)
     assert script.core.status.faulty
     script.core.start()
     script.give().give(3, MOVING)
     assert script.core.state is State.RUNNING
-    script.core.stop('test', Stop.HOLD)
+    script.core.stop('test', Cause.TOLD_TO_HOLD)
     with pytest.raises(StartRefusedError):  # while the arm is braked
         script.core.start()
     script.give(60)
     assert script.core.status.faulty
     script.core.start()
     assert script.core.state is State.RUNNING
-    script.core.stop('the model has changed', Stop.FINAL)
+    script.core.stop('the model has changed', Cause.MODEL_CHANGED)
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
@@ -510,7 +517,7 @@ def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])
 def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
     script = begun(Script())
-    script.core.law.terms.coriolis = lambda q, dq: np.full(7, math.nan)
+    script.core.asked.terms.coriolis = lambda q, dq: np.full(7, math.nan)
     script.give(100)
     assert script.core.state is State.SILENT and script.core.faulty
     assert 'not finite' in script.core.why and np.isfinite(script.sent).all()
@@ -525,7 +532,7 @@ def test_a_braked_arm_that_does_not_quite_come_to_rest_is_held():
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
-    for then, state in ((Stop.LET_GO, State.SILENT), (Stop.HOLD, State.RUNNING)):
+    for then, state in ((Cause.STOPPED, State.SILENT), (Cause.TOLD_TO_HOLD, State.RUNNING)):
         script.core.start()
         script.give(MIN_GOOD_STATE_COUNT).core.stop('test', then)
         script.give(100).core.reset()
@@ -633,7 +640,7 @@ def test_a_clock_of_ticks_that_is_set_back_ends_torques(silence):
 
 def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
     script = Script(MUJOCO).running()
-    script.core.stop('test', Stop.TO_ZERO)
+    script.core.stop('test', Cause.WRONG_RECEIVER)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
     torque = script.core.torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
@@ -641,7 +648,7 @@ def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back()
 
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
     script = Script().running()
-    script.core.stop('test', Stop.TO_ZERO)
+    script.core.stop('test', Cause.WRONG_RECEIVER)
     for k in range(200):
         torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
     np.testing.assert_array_equal(torque, 0.0)
@@ -652,7 +659,7 @@ def test_an_arm_that_was_given_up_is_not_held_by_a_further_stop():
     script = Script().holding()
     drive(script)
     assert script.core.state in (State.STOPPING, State.SILENT)
-    script.core.stop('again', Stop.HOLD)
+    script.core.stop('again', Cause.TOLD_TO_HOLD)
     script.tick(100).give(100)
     assert script.core.state is State.SILENT
 
@@ -680,7 +687,7 @@ def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
 def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
     script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
     if held:
-        script.core.stop('test', Stop.HOLD)
+        script.core.stop('test', Cause.TOLD_TO_HOLD)
     script.give(100, **carries)
     for mass in masses:
         script.core.change(payload=payload(mass))
@@ -745,13 +752,12 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
             for torque in torques if written else ():
                 torque += 5.0
     np.testing.assert_array_equal(kept[0].sent, kept[1].sent)
-    assert not kept[0].core.zero.any()
 
 
 @pytest.mark.parametrize('held', [False, True])
 def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     script = Script(MUJOCO, applied_when_silent=False).stopping(held)
-    script.core.stop('test', Stop.HOLD if held else Stop.LET_GO)
+    script.core.stop('test', Cause.TOLD_TO_HOLD if held else Cause.STOPPED)
     script.tick(200)
     assert script.core.state is State.SILENT
     script.q = script.q + 0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
@@ -834,8 +840,8 @@ def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
 
 def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
     loop, arm = held()
-    loop.stop('somebody else receives', Stop.TO_ZERO)
-    loop.stop('the model has changed', Stop.FINAL)
+    loop.stop('somebody else receives', Cause.WRONG_RECEIVER)
+    loop.stop('the model has changed', Cause.MODEL_CHANGED)
     for k in range(600):
         if k == 300:
             loop.reset()

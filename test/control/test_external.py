@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.control.disturbance_replay import replay_disturbances
 from franka_dynamics.control.external_torque import (
     friction_in_measured_effort,
     MomentumObserver,
@@ -21,7 +22,6 @@ from franka_dynamics.control.external_wrench import (
     WrenchEstimator,
 )
 from franka_dynamics.control.feedforward import State, StateLimits
-from franka_dynamics.control.residual_replay import replay_residuals
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -109,7 +109,7 @@ STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width
 
 def by_guard(friction, states):
     rows = map(np.array, zip(*states))
-    return replay_residuals(replace(FER, friction=friction), *rows).residual.max()
+    return replay_disturbances(replace(FER, friction=friction), *rows).residual.max()
 
 
 @pytest.mark.parametrize(
@@ -268,8 +268,8 @@ class Seen:
     """Keeps the torque that a core takes for the receiver's, (n,) [N m], state by state."""
 
     def __init__(self, controller):
-        self.torques, self._update = [], controller.residuals._observer.update
-        controller.residuals._observer.update = self
+        self.torques, self._update = [], controller.disturbances._observer.update
+        controller.disturbances._observer.update = self
 
     def __call__(self, stamp, q, dq, torque, gravity):
         self.torques.append(torque[0])

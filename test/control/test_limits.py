@@ -5,11 +5,12 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.control.limits import SpeedMonitor, TorqueLimiter
+from franka_dynamics.control.limits import TorqueLimiter
+from franka_dynamics.control.speed_watcher import SpeedWatcher
 from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.control.trajectory import ReferencePoint
 
-from .closed_loop import FER, HOME, STILL
+from .closed_loop import core, FER, HOME, STILL
 
 EFFORT, RATE = np.array([87.0, 12.0]), np.array([1000.0, 1000.0])
 
@@ -49,7 +50,7 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
 def test_a_joint_that_no_reference_moves_may_be_as_fast_as_it_can_be_stopped(
     left, speed, gain, exceeds, moves
 ):
-    limit, joint = SpeedMonitor(FER), np.eye(7)[5]
+    limit, joint = SpeedWatcher(FER, core().disturbances), np.eye(7)[5]
     q = HOME + (FER.limit('upper') - HOME - left) * joint
     reference = ReferencePoint(q, speed * joint, STILL) if moves else None
     for k in range(5):

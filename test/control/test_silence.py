@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import BrakingController
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
+from franka_dynamics.control.feedforward import Cause, Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
@@ -235,7 +235,7 @@ def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     for k in range(3000):
         held.step(HOME, STILL, 1e-3 * k)
     assert held.state is State.RUNNING
-    held.stop('test', Stop.HOLD)
+    held.stop('test', Cause.TOLD_TO_HOLD)
     for k in range(3000, 5000):
         held.step(HOME, STILL, 1e-3 * k)
     assert held.state is State.HOLDING
@@ -251,7 +251,7 @@ def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
 
 
 def test_braking_compensates_no_torque_that_has_grown_since_it_began():
-    terms, brake = core(MUJOCO).law.terms, BrakingController(FER)
+    terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
     begun = 30.0 * np.eye(7)[1]
     brake.begin(begun)
     compensated = []

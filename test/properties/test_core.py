@@ -7,7 +7,7 @@ from hypothesis.stateful import initialize, precondition, rule, RuleBasedStateMa
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
+from franka_dynamics.control.feedforward import Cause, Feedforward, State, StateLimits
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
 
@@ -52,7 +52,7 @@ class HostileWorld(RuleBasedStateMachine):
         assert (np.abs(torque) <= LIMIT).all()
         if not (self.core.sends or self.applied):
             return
-        carried = self.core.law.terms.adds_gravity
+        carried = self.core.asked.terms.adds_gravity
         if carried != self.carried and not self.applied:
             self.last = None  # another receiver
         self.carried = carried
@@ -152,7 +152,7 @@ class HostileWorld(RuleBasedStateMachine):
         except StartRefusedError:
             pass
 
-    @rule(then=st.sampled_from([Stop.LET_GO, Stop.HOLD, Stop.TO_ZERO]))
+    @rule(then=st.sampled_from([Cause.STOPPED, Cause.TOLD_TO_HOLD, Cause.WRONG_RECEIVER]))
     def stop(self, then):
         self.core.stop('hostile', then)
 

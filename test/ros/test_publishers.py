@@ -98,8 +98,8 @@ def test_a_change_of_target_takes_model_and_friction_along(told, target, subtrac
     controller = told.controller
     controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
     told.cycle(0)
-    assert (controller.residuals._friction.model is not None) is subtracted
-    assert told.terms._estimator.model is controller.law.terms.true
+    assert (controller.disturbances._friction.model is not None) is subtracted
+    assert told.terms._estimator.model is controller.asked.terms.true
 
 
 def fails(*_, **__):
@@ -124,7 +124,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert told.command() == ('WARN', str(loop.controller.status))
     loop.run(1.5)
     assert told.command() == ('OK', 'torques are sent')
-    loop.controller.residuals.largest[3] = 0.9
+    loop.controller.disturbances.largest[3] = 0.9
     level, said = told.command()
     assert level == 'WARN' and 'joint4' in said
     assert told.command() == ('OK', 'torques are sent')  # one warning

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .disturbance import disturbance_bounds, MAX_COUNTED_STEP_S, MAX_DISTURBANCE_TIME_S
 from .external_torque import MAX_GAP_S, MomentumObserver
-from .residual_monitor import MAX_COUNTED_STEP_S, MAX_VIOLATION_S, residual_bounds
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -28,7 +28,7 @@ _PROGRESS_STATE_COUNT = 500
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualReplayResult:
+class DisturbanceReplay:
     """
     Result of running the momentum observer over a recording.
 
@@ -44,7 +44,7 @@ class ResidualReplayResult:
     stopped: float
 
 
-def replay_residuals(
+def replay_disturbances(
     arm: ArmDescription,
     time: Array,
     q: Array,
@@ -53,7 +53,7 @@ def replay_residuals(
     *,
     gravity: ArrayLike = GRAVITY,
     progress: Callable[[int, int], None] | None = None,
-) -> ResidualReplayResult:
+) -> DisturbanceReplay:
     """
     Compute the residuals of recorded joint states by the momentum observer, one by one.
 
@@ -64,7 +64,7 @@ def replay_residuals(
     `gravity` is in the space frame [m/s^2]. `progress` is called every 500 states with the number
     of states done and the number of all states.
     """
-    bound, observer = residual_bounds(arm)[1], MomentumObserver(PinocchioModel(arm, gravity))
+    bound, observer = disturbance_bounds(arm)[1], MomentumObserver(PinocchioModel(arm, gravity))
     friction, external = FrictionState(arm.friction), np.empty_like(effort)
     for k, stamp in enumerate(time.tolist()):
         friction.update(stamp, q[k])
@@ -79,12 +79,12 @@ def replay_residuals(
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)
     total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_STEP_S) * over)
-    held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_VIOLATION_S
+    held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_DISTURBANCE_TIME_S
     stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
-    return ResidualReplayResult(largest / bound, largest, float(elapsed[settled].sum()), stopped)
+    return DisturbanceReplay(largest / bound, largest, float(elapsed[settled].sum()), stopped)
 
 
-def learn_joint_factors(replay: ResidualReplayResult) -> tuple[float, ...]:
+def learn_joint_factors(replay: DisturbanceReplay) -> tuple[float, ...]:
     """
     Return the parameter guard.joint_factors from the replay of a recording without contact.
 

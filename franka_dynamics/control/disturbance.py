@@ -1,15 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes the commanded and the measured torque that the model does not explain; checks bounds.
+Computes the disturbance torques, and checks their bounds.
 
-The joints get the sent torque and the gravity torque that the target adds; a momentum observer
-finds which torque their motion needs:
+A disturbance torque is what the joints get beyond what their motion needs by the model (in the
+literature the residual of the momentum observer). The joints get the sent torque and the gravity
+torque that the target adds:
 
-    unexplained = sent + added gravity - needed by the motion
+    disturbance = sent + added gravity - needed by the motion
     external = measured without friction - needed by the motion
 
-Without a measured torque `external` is `unexplained`.
+Without a measured torque `external` is `disturbance`.
 """
 
 from __future__ import annotations
@@ -18,145 +19,148 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S
 from .settings import per_joint
 from .state_check import MAX_STICTION_TORQUE_RATIO, StateLimits
 from .terms import StateTerms, TermModel
+from .watcher import Cycle
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bounds on torque that the model does not explain, measured or commanded, as shares of a joint's
-# torque limit: MAX_START_RESIDUAL_RATIO before the first torque, MAX_RESIDUAL_RATIO afterwards,
-# MAX_WRIST_RESIDUAL_RATIO for limits below MAX_WRIST_TORQUE_LIMIT_NM. Two real FER at up to 85 %
-# of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared hand).
+# Bounds on disturbance torques, by the measured or the commanded torque, as shares of a joint's
+# torque limit: MAX_START_DISTURBANCE_RATIO before the first torque, MAX_DISTURBANCE_RATIO later,
+# MAX_WRIST_DISTURBANCE_RATIO for limits below MAX_WRIST_TORQUE_LIMIT_NM. Two real FER at up to
+# 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared hand).
 # libfranka's examples let the robot itself stop at 23 % and, at the wrist, 100 %.
-# MAX_RESIDUAL_RATIO was chosen on draw 22 of benchmarks/guard_false_alarms.py, and judged on draw
-# 23 and on draw 9 of guard_misconfiguration.py.
-MAX_START_RESIDUAL_RATIO = 0.10
-MAX_RESIDUAL_RATIO = 0.20
-MAX_WRIST_RESIDUAL_RATIO = 0.3125
+# MAX_DISTURBANCE_RATIO was chosen on draw 22 of benchmarks/guard_false_alarms.py, and judged on
+# draw 23 and on draw 9 of guard_misconfiguration.py.
+MAX_START_DISTURBANCE_RATIO = 0.10
+MAX_DISTURBANCE_RATIO = 0.20
+MAX_WRIST_DISTURBANCE_RATIO = 0.3125
 MAX_WRIST_TORQUE_LIMIT_NM = 20.0
 # For MAX_PICK_UP_TIME_S [s] after a change of payload the arm may carry any load between the old
 # and the new one, until a joint is faster than MAX_PICK_UP_SPEED_RAD_S [rad/s]: without that bound
 # gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
 MAX_PICK_UP_TIME_S = 2.0
 MAX_PICK_UP_SPEED_RAD_S = 0.5
-# A torque beyond its bound stops the arm after MAX_VIOLATION_S [s], because elastic gears ripple.
-# One joint state, which may come after a gap, counts as at most half of it.
-MAX_VIOLATION_S = 0.02
-MAX_COUNTED_STEP_S = 0.5 * MAX_VIOLATION_S
+# A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
+# ripple. One joint state, which may come after a gap, counts as at most half of it.
+MAX_DISTURBANCE_TIME_S = 0.02
+MAX_COUNTED_STEP_S = 0.5 * MAX_DISTURBANCE_TIME_S
 # The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
 # whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the first torque an arm at rest is
 # not judged.
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
-# A residual that is g(q), up to the start's bound, times this share or more says that the joints
-# get g(q) twice or not at all. It is below 1, because the observer lags behind a falling arm.
+# A disturbance that is g(q), up to the start's bound, times this share or more says that the
+# joints get g(q) twice or not at all. Below 1, because the observer lags behind a falling arm.
 MIN_GRAVITY_TORQUE_RATIO = 0.6
 
 
-class ResidualMonitor:
+class DisturbanceMonitor:
     """
-    Computes the torques of one arm that the model does not explain, state by state.
+    Computes and watches the disturbance torques of one arm, state by state.
 
     Attributes
     ----------
-    command_residual, external_torque : ndarray, shape (n,)
-        The last estimates of `unexplained` and `external` [N m], in FCI's sign.
+    commanded, external_torque : ndarray, shape (n,)
+        The last estimates of `disturbance` and `external` [N m], in FCI's sign.
     measured : bool
         Whether the last state came with a measured torque.
-    acting : ndarray, shape (n,)
+    received : ndarray, shape (n,)
         The last measured torque without the gravity torque that the target adds [N m].
     start_bound, running_bound : ndarray, shape (n,)
-        Bounds before the first torque and afterwards, see `residual_bounds` [N m].
+        Bounds before the first torque and afterwards, see `disturbance_bounds` [N m].
     largest : ndarray, shape (n,)
-        The largest share of a residual in `running_bound` that `persistent_violation` has seen.
+        The largest share of a disturbance torque in `running_bound` that `check` has seen.
 
     """
 
     def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
+        self._held_until_commanded = limits.held_until_commanded
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
-        self.start_bound, self.running_bound = residual_bounds(arm, limits.joint_factors)
-        self._terms, self.largest = terms, self._zero.copy()
-        self._over_s = 0.0  # how long a residual has exceeded its bound [s]
+        self.start_bound, self.running_bound = disturbance_bounds(arm, limits.joint_factors)
+        self.largest = self._zero.copy()
+        self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
-        self.reset()
+        self.forget(terms)
 
     def reset(self) -> None:
-        """Reset all states and torques, and a change of payload."""
-        self._observer = MomentumObserver(self._terms.true)
-        self._friction = self._friction_model()
+        """Nothing is forgotten when torques begin: the joints went on getting some."""
+
+    def forget(self, terms: TermModel) -> None:
+        """Forget all states and torques, and a change of payload; go on by these terms."""
+        self._observer = MomentumObserver(terms.true)
+        self._friction = self._friction_model(terms)
         self.measured = False
-        self.command_residual = self.external_torque = self.acting = self._zero
+        self.commanded = self.external_torque = self.received = self._zero
         self._believed = self._zero  # what the joints get, if sent torques arrive [N m]
         self._gravity = self._zero
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
     def begin(self, stamp: float) -> None:
-        """Reset the residuals to zero; the first torque is sent at a stamp [s]."""
+        """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
         self._observer.reset_estimate()
-        self.command_residual = self.external_torque = self._zero
+        self.commanded = self.external_torque = self._zero
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
-    def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
+    def change_terms(
+        self, before: TermModel, after: TermModel, state: StateTerms | None, *, loaded: bool
+    ) -> Array:
         """
-        Use other terms from a state on; return the increase of the commanded gravity torque.
+        Go on by other terms from a state on; return the increase of the commanded gravity torque.
 
         It has shape (n,) [N m]. `loaded`: the payload has changed.
         """
-        lifted, more = self._more_gravity(terms, state)
+        lifted, more = more_gravity(before, after, state)
         change = np.array((-more, -lifted if self.measured else -more))
-        self.command_residual = self.command_residual + change[0]
+        self.commanded = self.commanded + change[0]
         self.external_torque = self.external_torque + change[1]
-        observer = MomentumObserver(terms.true)
+        observer = MomentumObserver(after.true)
         observer.continue_from(self._observer, change)
-        self._observer, self._terms = observer, terms
-        self._friction = self._friction_model()
+        self._observer, self._friction = observer, self._friction_model(after)
         if loaded and state is not None:
-            before = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, before + lifted
+            earlier = self._zero if self._pick_up is None else self._pick_up[1]
+            self._pick_up = state.stamp, earlier + lifted
         return more
 
-    def _more_gravity(self, terms: TermModel, state: StateTerms | None) -> tuple[Array, Array]:
-        """Return by how much other terms' g(q), and its commanded part, is larger, (n,) each."""
-        if state is None:
-            return self._zero, self._zero
-        after, before = terms.gravity(state.q), self._terms.gravity(state.q)
-        commanded = terms.gravity_to_command(state.q, after)
-        return after - before, commanded - self._terms.gravity_to_command(state.q, before)
-
-    def _friction_model(self) -> FrictionState:
-        profile = self._terms.profile
-        return FrictionState(
-            friction_in_measured_effort(self._friction_choice, self._arm, profile)
-        )
+    def _friction_model(self, terms: TermModel) -> FrictionState:
+        choice, profile = self._friction_choice, terms.profile
+        return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
 
     @property
     def is_idle(self) -> bool:
         """Whether the measured torque is zero but for friction, as while brakes hold the arm."""
-        little = np.abs(self.acting) <= MAX_STICTION_TORQUE_RATIO * self._effort
+        little = np.abs(self.received) <= MAX_STICTION_TORQUE_RATIO * self._effort
         return not self.measured or bool(little.all())
 
     def observe(
-        self, state: StateTerms, effort: Array | None, sent: Sequence[Array], late: int
+        self,
+        state: StateTerms,
+        terms: TermModel,
+        effort: Array | None,
+        sent: Sequence[Array],
+        late: int,
     ) -> None:
         """
         Compare sent and measured torque with the torque that the motion needs.
 
-        `effort` is the measured torque, (n,) [N m], or None; `sent` are the torques sent before
-        this state, (n,) each [N m], of which the last `late` had not arrived when it was measured.
+        `terms` are those by which torques go out. `effort` is the measured torque, (n,) [N m], or
+        None; `sent` are the torques sent before this state, (n,) each [N m], of which the last
+        `late` had not arrived when it was measured.
         """
         if self._pick_up is not None:
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED_RAD_S:
                 self._pick_up = None
-        terms, self._gravity = self._terms, state.gravity
+        self._gravity = state.gravity
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
@@ -176,14 +180,14 @@ class ResidualMonitor:
         if self.measured and effort is not None:
             self._friction.update(state.stamp, state.q)
             torque = effort - self._friction.torque(state.dq)
-            self.acting = effort - added
-        self.command_residual, self.external_torque = self._observer.update(
+            self.received = effort - added
+        self.commanded, self.external_torque = self._observer.update(
             state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
         )
 
     def _differences(self) -> tuple[Array, Array]:
         """Return the measured torque less what the motion needs, and less the commanded one."""
-        motion, command = self.external_torque, self.external_torque - self.command_residual
+        motion, command = self.external_torque, self.external_torque - self.commanded
         if self._pick_up is not None:
             lifted = self._pick_up[1]
             motion, command = (
@@ -192,50 +196,65 @@ class ResidualMonitor:
             )
         return motion, command
 
-    def persistent_violation(self, state: StateTerms, elapsed: float) -> str:
-        """
-        Return which residual has exceeded `running_bound` for MAX_VIOLATION_S, or ''.
-
-        To be called at each state, `elapsed` [s] after the one before.
-        """
+    def check(self, cycle: Cycle) -> Ending | None:
+        """Return an ending if a disturbance torque has exceeded its bound for too long."""
+        if not (cycle.runs or cycle.rests):
+            return None
+        state = cycle.state
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
         if state.stamp <= self._braked_until and state.moves:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
-        counted = min(elapsed, MAX_COUNTED_STEP_S)
+        counted = min(cycle.elapsed, MAX_COUNTED_STEP_S)
         self._over_s = self._over_s + counted if over else 0.0
-        return self.violation(self.running_bound) if self._over_s >= MAX_VIOLATION_S else ''
+        if self._over_s < MAX_DISTURBANCE_TIME_S:
+            return None
+        return Cause.DISTURBED.ending(self.violation(self.running_bound, cycle.terms))
 
-    def speed_gain(self, state: StateTerms) -> Array | float:
+    def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:
         """
         Return by how much each joint still gets faster before its torque can be turned, (n,).
 
         Where the model does not explain an acceleration, it lasts until the commanded torque has
         changed, at its rate limit, by what accelerates the arm.
         """
-        if (np.abs(self.command_residual) <= self.start_bound).all():
+        if (np.abs(self.commanded) <= self.start_bound).all():
             return 0.0
-        driving = self._believed - self.command_residual - state.gravity - state.coriolis
-        acceleration = np.linalg.solve(self._terms.true.mass_matrix(state.q), driving)
+        driving = self._believed - self.commanded - state.gravity - state.coriolis
+        acceleration = np.linalg.solve(terms.true.mass_matrix(state.q), driving)
         along = np.maximum(0.0, acceleration * np.sign(state.dq))
         return np.asarray(0.5 * along * np.abs(driving).max() / MAX_TORQUE_RATE_NM_S)
 
-    def violation(self, bound: Array) -> str:
-        """Return which residual exceeds a bound, (n,) [N m], or ''."""
-        return self._violation_text(bound, *self._differences(), self._terms)
+    def violation(self, bound: Array, terms: TermModel) -> str:
+        """Return which disturbance torque exceeds a bound, (n,) [N m], under the terms, or ''."""
+        return self._violation_text(bound, *self._differences(), terms)
 
-    def violation_under(self, terms: TermModel, state: StateTerms) -> str:
+    def violation_under(self, terms: TermModel, present: TermModel, state: StateTerms) -> str:
         """
-        Return which residual would exceed `start_bound` under other terms, or ''.
+        Return which disturbance torque would exceed `start_bound` under other terms, or ''.
 
         No share of a load is forgiven here.
         """
-        lifted, more = self._more_gravity(terms, state)
+        lifted, more = more_gravity(present, terms, state)
         motion = self.external_torque - (lifted if self.measured else more)
-        command = motion - (self.command_residual - more)
+        command = motion - (self.commanded - more)
         return self._violation_text(self.start_bound, motion, command, terms)
+
+    def reset_largest(self) -> None:
+        """Reset `largest` to zero."""
+        self.largest[:] = 0.0
+
+    def tests(self, terms: TermModel) -> bool:
+        """
+        Return whether the measured torque before the first torque tests the model.
+
+        Motor brakes hold an arm that does not carry itself until a torque comes: no torque is
+        measured then, or one that says nothing.
+        """
+        motor_brakes = self.is_idle or self._held_until_commanded
+        return self.measured and not (motor_brakes and not terms.adds_gravity)
 
     def _violation_text(
         self, bound: Array, motion: Array, command: Array, terms: TermModel
@@ -261,17 +280,16 @@ class ResidualMonitor:
             'payload and gravity_vector'
         )
 
-    @property
-    def gravity_compensation_error(self) -> str:
-        """Why the joints get g(q) twice or not at all, else ''."""
-        return self._gravity_error(self.command_residual, self._terms)
+    def gravity_error(self, terms: TermModel) -> str:
+        """Return why the joints get g(q) twice or not at all, or ''."""
+        return self._gravity_error(self.commanded, terms)
 
-    def _gravity_error(self, residual: Array, terms: TermModel) -> str:
+    def _gravity_error(self, disturbance: Array, terms: TermModel) -> str:
         """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
         weighted = self._gravity / self.start_bound**2
         size = float(weighted @ self._gravity)
-        times = float(weighted @ residual) / size if size > 1.0 else 0.0
-        rest = np.abs(residual - times * self._gravity) / self.start_bound
+        times = float(weighted @ disturbance) / size if size > 1.0 else 0.0
+        rest = np.abs(disturbance - times * self._gravity) / self.start_bound
         if (
             not MIN_GRAVITY_TORQUE_RATIO <= abs(times) <= 2.0 - MIN_GRAVITY_TORQUE_RATIO
             or rest.max() > 1.0
@@ -291,11 +309,22 @@ class ResidualMonitor:
         return ''
 
 
-def residual_bounds(
+def more_gravity(
+    before: TermModel, after: TermModel, state: StateTerms | None
+) -> tuple[Array, Array]:
+    """Return by how much the later terms' g(q), and its commanded part, is larger, (n,) each."""
+    if state is None:
+        return np.zeros(after.loaded.n), np.zeros(after.loaded.n)
+    new, old = after.gravity(state.q), before.gravity(state.q)
+    commanded = after.gravity_to_command(state.q, new)
+    return new - old, commanded - before.gravity_to_command(state.q, old)
+
+
+def disturbance_bounds(
     arm: ArmDescription, factors: tuple[float, ...] = (1.0,)
 ) -> tuple[Array, Array]:
     """
-    Return the bounds on residuals before the first torque and afterwards, (n,) each [N m].
+    Return the bounds on disturbance torques before the first torque and later, (n,) each [N m].
 
     Raises SettingsError unless `factors` are one or n positive numbers.
     """
@@ -303,9 +332,9 @@ def residual_bounds(
     if not (given > 0.0).all():
         raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
     wide = np.where(
-        effort < MAX_WRIST_TORQUE_LIMIT_NM, MAX_WRIST_RESIDUAL_RATIO, MAX_RESIDUAL_RATIO
+        effort < MAX_WRIST_TORQUE_LIMIT_NM, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO
     )
-    return MAX_START_RESIDUAL_RATIO * given * effort, wide * given * effort
+    return MAX_START_DISTURBANCE_RATIO * given * effort, wide * given * effort
 
 
 def subtract_load_torque(difference: Array, lifted: Array) -> Array:

@@ -1,0 +1,120 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+What ends torques, what the arm gets then, and what lets torques begin again.
+
+`Cause` is the table; docs/reference/reliability.md shows it. An `Ending` is one entry with its
+reason, and the core has at most one: two are joined. The resting torque is zero if the target adds
+gravity, else g(q).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Then(str, Enum):
+    """What the arm gets once the torques of the control law have ended."""
+
+    RELEASE = 'braked to rest, then the resting torque'
+    HOLD = 'braked to rest, then held'
+    REST = 'the resting torque'
+    LET_GO = 'the resting torque, and nothing brakes the arm any more'
+    ZERO = 'zero torque'
+
+    @property
+    def brakes(self) -> bool:
+        """Whether the arm is braked to rest at first."""
+        return self in (Then.RELEASE, Then.HOLD)
+
+
+class Remedy(str, Enum):
+    """What lets torques begin again, the easiest first; a node has its own texts."""
+
+    NONE = ''
+    WAIT = 'correct what it names, or wait'
+    START = 'start()'
+    CLEAR = 'remove the cause, then clear the fault by start()'
+    CONFIGURE = 'configure again'
+
+
+class Cause(Enum):
+    """What ends torques: its words, what follows, and what lets torques begin again."""
+
+    STOPPED = 'a stop', Then.RELEASE, Remedy.START
+    STATES_LOST = 'joint states that cease or cannot be used', Then.REST, Remedy.WAIT
+    STATES_LOST_OFTEN = 'the same more than 5 times within a minute', Then.REST, Remedy.CLEAR
+    STATE_IMPOSSIBLE = 'impossible joint states', Then.REST, Remedy.CLEAR
+    POSITION_STANDS_STILL = 'a position that stands still', Then.REST, Remedy.CLEAR
+    DISTURBED = 'a lasting disturbance torque', Then.HOLD, Remedy.CLEAR
+    TOO_FAST = 'a joint that is too fast', Then.HOLD, Remedy.CLEAR
+    STATES_TOO_OLD = 'states too old for the gains', Then.HOLD, Remedy.CLEAR
+    TOLD_TO_HOLD = 'a stop that says so', Then.HOLD, Remedy.CLEAR
+    BRAKING_FAILED = 'braking that makes the arm faster', Then.LET_GO, Remedy.CLEAR
+    TRIAL_FAILED = 'a wrong trial of the joints', Then.LET_GO, Remedy.CLEAR
+    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.LET_GO, Remedy.CLEAR
+    WRONG_RECEIVER = 'a receiver that is not the target', Then.ZERO, Remedy.CLEAR
+    MODEL_CHANGED = 'a model that is not the arm', Then.RELEASE, Remedy.CONFIGURE
+
+    def ending(self, why: str) -> Ending:
+        """Return an ending by this cause, for a reason."""
+        _, then, until = self.value
+        return Ending(why, then, until, why)
+
+    @property
+    def latches(self) -> bool:
+        """Whether it is a fault, which stays until it is cleared."""
+        return self.value[2] in (Remedy.CLEAR, Remedy.CONFIGURE)
+
+
+class Ending(NamedTuple):
+    """
+    Why torques have ended, what the arm gets then, and until when.
+
+    `last` is the latest reason, `first` the one that ended torques.
+    """
+
+    last: str
+    then: Then
+    until: Remedy
+    first: str
+
+    @property
+    def why(self) -> str:
+        """The first reason and the latest."""
+        return self.last if self.last == self.first else f'{self.first}; {self.last}'
+
+    @property
+    def latched(self) -> bool:
+        """Whether it is a fault, which stays until it is cleared."""
+        return self.until in (Remedy.CLEAR, Remedy.CONFIGURE)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the arm is to be held at rest, once it can be braked."""
+        return self.then is Then.HOLD
+
+    def joined(self, later: Ending) -> Ending:
+        """
+        Return this ending and a later one.
+
+        The first reason stays named, and the harder remedy counts. What follows is what the later
+        one says; but joint states that are only lost change nothing about it, and an arm that was
+        let go, or gets no torque, is not braked again.
+        """
+        lasts = self.then is Then.ZERO or (
+            self.then is Then.LET_GO and later.then is not Then.ZERO
+        )
+        then = self.then if lasts or later.until is Remedy.WAIT else later.then
+        until = max(self.until, later.until, key=list(Remedy).index)
+        return Ending(later.last, then, until, self.first)
+
+    def cleared(self, until: Remedy = Remedy.WAIT) -> Ending:
+        """Return it without what it asked for: the arm rests until then."""
+        return self._replace(then=Then.RELEASE, until=until)
+
+
+def waiting(why: str) -> Ending:
+    """Return what stands for torques that have not begun yet, for a reason."""
+    return Cause.STATES_LOST.ending(why)

@@ -1,0 +1,44 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What watchers of the arm look at, and what they say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from .control_law import ControlLaw
+from .ending import Ending
+from .terms import StateTerms, TermModel
+from .trajectory import ReferencePoint
+from ..typing import Array
+
+
+class Cycle(NamedTuple):
+    """
+    One joint state that is answered, and by what.
+
+    `terms` are those by which torques go out, `law` is that of the settings asked for, `torque`
+    the desired torque, (n,) [N m], `elapsed` the time since the state before [s]. `runs`: the
+    control law answers it; `rests`: the resting torque does, and moves the arm if it is wrong.
+    `refused` is why the law's torques may not begin though the arm moves, or ''.
+    """
+
+    state: StateTerms
+    terms: TermModel
+    reference: ReferencePoint | None
+    law: ControlLaw
+    elapsed: float
+    torque: Array
+    runs: bool = False
+    rests: bool = False
+    refused: str = ''
+
+
+class Watcher(Protocol):
+    """Looks at each answered joint state, and says whether torques must end."""
+
+    def check(self, cycle: Cycle) -> Ending | None:
+        """Return what ends torques, or None."""
+
+    def reset(self) -> None:
+        """Forget the states before; torques begin."""
