@@ -21,7 +21,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from .ending import Remedy
+from .ending import Cause, Remedy
 
 
 class State(str, Enum):
@@ -71,6 +71,15 @@ TRANSITIONS = {
     (State.STOPPING, Event.CATCH): State.BRAKING,
     (State.STOPPING, Event.END): State.SILENT,
 }
+
+
+class Stop(Enum):
+    """What follows a stop; all but LET_GO latch a fault."""
+
+    LET_GO = Cause.STOPPED
+    HOLD = Cause.TOLD_TO_HOLD
+    TO_ZERO = Cause.WRONG_RECEIVER
+    FINAL = Cause.MODEL_CHANGED
 
 
 class Status(NamedTuple):

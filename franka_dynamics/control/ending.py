@@ -62,11 +62,6 @@ class Cause(Enum):
         _, then, until = self.value
         return Ending(why, then, until, why)
 
-    @property
-    def latches(self) -> bool:
-        """Whether it is a fault, which stays until it is cleared."""
-        return self.value[2] in (Remedy.CLEAR, Remedy.CONFIGURE)
-
 
 class Ending(NamedTuple):
     """

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from .age_watcher import AgeWatcher
 from .braking import BrakingController
 from .control_law import ControlLaw, Ramp
-from .core_state import ACTIVE, Event, State, Status, TRANSITIONS
+from .core_state import ACTIVE, Event, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, Remedy, Then, waiting
@@ -200,21 +200,21 @@ class Feedforward:
             elif ending is not None:
                 self.ending = ending.cleared()
 
-    def stop(self, reason: str, cause: Cause = Cause.STOPPED) -> None:
+    def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
-        End torques for a reason; `cause` says what follows.
+        End torques for a reason; `then` says what follows.
 
         A stop that does not hold lets go of a held arm; a fault stays latched. An arm whose torque
         rests is not caught by a stop, only one that was to be held before.
         """
         with self._lock:
-            later, before = cause.ending(reason), self.ending
+            later, before = then.value.ending(reason), self.ending
             given_up = self.state is State.SILENT or (
                 self.state is State.STOPPING and before is not None and before.latched
             )
             if given_up and later.holds and not (before is not None and before.holds):
                 later = later._replace(then=Then.REST)
-            self._wanted = self._wanted and cause.latches
+            self._wanted = self._wanted and later.latched
             self._end(later, acts=self.state in ACTIVE)
 
     def change(self, **settings: Any) -> None:
@@ -491,6 +491,12 @@ class Feedforward:
             too_often = self.states.record_loss(now)
             if too_often:
                 problem = Cause.STATES_LOST_OFTEN.ending(too_often + problem.why)
+            if (
+                self.unseen.stop is None
+                and self.states.q is not None
+                and self.unseen.q is not None
+            ):
+                self.unseen.begin_stop(self.acting, self.unseen.q, self.states.dq, now)
             self._end(problem)
         elif self.ending is not None and self.ending.latched and problem.latched:
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)

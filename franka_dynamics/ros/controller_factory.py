@@ -31,7 +31,7 @@ from .parameter_tables import (
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
-from ..control.feedforward import Cause, Feedforward, StateLimits
+from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_base_tilted
 from ..errors import DescriptionError, SettingsError
@@ -161,7 +161,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
         return None
     report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATE_COUNT)
     if not report.passed:
-        controller.stop(f'cross-check: {" ".join(report.findings)}', Cause.MODEL_CHANGED)
+        controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
     return report.largest
 
 

@@ -41,7 +41,7 @@ from .receiver_check import ReceiverCheck, TorquePermission
 from .request_handler import RequestHandler
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_TIME_S
-from ..control.feedforward import ACTIVE, Cause, Feedforward, State
+from ..control.feedforward import ACTIVE, Feedforward, State, Stop
 from ..errors import FrankaDynamicsError, JointStateError, SettingsError, StartRefusedError
 from ..parameter_schema import specs
 from ..typing import Array
@@ -367,7 +367,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         # is another one.
         refused = receivers.state is TorquePermission.REFUSED
         if refused and (controller.state in ACTIVE or not controller.faulty):
-            controller.stop(receivers.reason, Cause.WRONG_RECEIVER)
+            controller.stop(receivers.reason, Stop.TO_ZERO)
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
@@ -375,7 +375,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
             self.core.stop(
                 'robot_description has changed since this node was configured from it; clean it '
                 'up and configure it again',
-                Cause.MODEL_CHANGED,
+                Stop.FINAL,
             )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Cause, Feedforward, State, StateLimits
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
@@ -93,7 +93,7 @@ class Script:
 
     def braking(self, hold):
         self.running().give(3, MOVING)
-        self.core.stop('test', Cause.TOLD_TO_HOLD if hold else Cause.STOPPED)
+        self.core.stop('test', Stop.HOLD if hold else Stop.LET_GO)
         assert self.core.state is State.BRAKING
         return self
 
@@ -107,7 +107,7 @@ class Script:
         self.core.reject_state('test', self.time)
         assert self.core.state is State.STOPPING
         if faulty:
-            self.core.stop('test', Cause.TOLD_TO_HOLD)
+            self.core.stop('test', Stop.HOLD)
         return self
 
 

@@ -18,7 +18,7 @@ from franka_dynamics.control.braking import (
 )
 from franka_dynamics.control.disturbance import disturbance_bounds, MAX_PICK_UP_TIME_S
 from franka_dynamics.control.disturbance_replay import learn_joint_factors, replay_disturbances
-from franka_dynamics.control.feedforward import Cause, State, StateLimits
+from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -258,7 +258,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
     for hold in (True, False):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.3)
-        loop.controller.stop('test', Cause.TOLD_TO_HOLD if hold else Cause.STOPPED)
+        loop.controller.stop('test', Stop.HOLD if hold else Stop.LET_GO)
         loop.run(0.2)
         loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
@@ -275,7 +275,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
     loop.arm.set_payload(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
-    loop.controller.stop('test', Cause.TOLD_TO_HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(1.0)
     loop.fastest = 0.0
     for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
@@ -289,7 +289,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     moved = []
     for gains in (FIRM, {}):
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
-        loop.controller.stop('test', Cause.TOLD_TO_HOLD)
+        loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
         loop.controller.change(kp=(0.0,), kd=(0.0,))
         before = loop.run(0.1).arm.position
@@ -314,7 +314,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     loop.run(0.5)
     assert loop.speed > 0.3
     reverse(loop, 6)
-    loop.controller.stop('test', Cause.TOLD_TO_HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)  # later the arm drifts under its last torque
     assert loop.controller.state in (State.STOPPING, State.SILENT)
     gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
@@ -430,7 +430,7 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
         loop.controller.follow(FR3.home)
     with pytest.raises(SettingsError):  # the push would hide what the change does
         loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
-    loop.controller.stop('test', Cause.TOLD_TO_HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)
     loop.controller.start()
     loop.run(0.01)

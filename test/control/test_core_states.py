@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import Event, State, TRANSITIONS
+from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
-from franka_dynamics.control.ending import Cause
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
@@ -77,7 +76,7 @@ ROWS = {
         State.BRAKING,
     ),
     (State.RUNNING, Event.HOLD): (
-        lambda s: s.running().core.stop('test', Cause.TOLD_TO_HOLD),
+        lambda s: s.running().core.stop('test', Stop.HOLD),
         State.BRAKING,
     ),
     (State.RUNNING, Event.RELEASE): (lambda s: s.running().core.stop('test'), State.BRAKING),
@@ -214,16 +213,16 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     [
         (FCI, STILL, {}),
         (MUJOCO, GRAVITY, {}),
-        (MUJOCO, STILL, {'then': Cause.WRONG_RECEIVER}),
+        (MUJOCO, STILL, {'then': Stop.TO_ZERO}),
         # A receiver that is not the target gets zero also during a stop, and whatever follows.
-        (MUJOCO, STILL, {'then': Cause.WRONG_RECEIVER, 'before': True}),
+        (MUJOCO, STILL, {'then': Stop.TO_ZERO, 'before': True}),
     ],
 )
-@pytest.mark.parametrize('then', [Cause.STOPPED, Cause.TOLD_TO_HOLD])
+@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
 def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stopped, then):
     script = Script(settings)
     before = (stopped.get('before') and script.stopping()) or script.running()
-    script.core.stop('test', stopped.get('then', Cause.STOPPED))
+    script.core.stop('test', stopped.get('then', Stop.LET_GO))
     assert script.core.faulty is ('then' in stopped)
     before.give(5)
     if 'then' in stopped:
@@ -236,21 +235,21 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script = Script()
-    script.core.stop('a second source', Cause.TOLD_TO_HOLD)  # before the first torque
+    script.core.stop('a second source', Stop.HOLD)  # before the first torque
     script.give(100)
     assert (script.sent, script.core.state) == ([], State.SILENT)
     assert script.core.status.faulty
     script.core.start()
     script.give().give(3, MOVING)
     assert script.core.state is State.RUNNING
-    script.core.stop('test', Cause.TOLD_TO_HOLD)
+    script.core.stop('test', Stop.HOLD)
     with pytest.raises(StartRefusedError):  # while the arm is braked
         script.core.start()
     script.give(60)
     assert script.core.status.faulty
     script.core.start()
     assert script.core.state is State.RUNNING
-    script.core.stop('the model has changed', Cause.MODEL_CHANGED)
+    script.core.stop('the model has changed', Stop.FINAL)
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
@@ -532,7 +531,7 @@ def test_a_braked_arm_that_does_not_quite_come_to_rest_is_held():
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
-    for then, state in ((Cause.STOPPED, State.SILENT), (Cause.TOLD_TO_HOLD, State.RUNNING)):
+    for then, state in ((Stop.LET_GO, State.SILENT), (Stop.HOLD, State.RUNNING)):
         script.core.start()
         script.give(MIN_GOOD_STATE_COUNT).core.stop('test', then)
         script.give(100).core.reset()
@@ -640,7 +639,7 @@ def test_a_clock_of_ticks_that_is_set_back_ends_torques(silence):
 
 def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
     script = Script(MUJOCO).running()
-    script.core.stop('test', Cause.WRONG_RECEIVER)
+    script.core.stop('test', Stop.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
     torque = script.core.torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
@@ -648,7 +647,7 @@ def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back()
 
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
     script = Script().running()
-    script.core.stop('test', Cause.WRONG_RECEIVER)
+    script.core.stop('test', Stop.TO_ZERO)
     for k in range(200):
         torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
     np.testing.assert_array_equal(torque, 0.0)
@@ -659,7 +658,7 @@ def test_an_arm_that_was_given_up_is_not_held_by_a_further_stop():
     script = Script().holding()
     drive(script)
     assert script.core.state in (State.STOPPING, State.SILENT)
-    script.core.stop('again', Cause.TOLD_TO_HOLD)
+    script.core.stop('again', Stop.HOLD)
     script.tick(100).give(100)
     assert script.core.state is State.SILENT
 
@@ -687,7 +686,7 @@ def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
 def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
     script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
     if held:
-        script.core.stop('test', Cause.TOLD_TO_HOLD)
+        script.core.stop('test', Stop.HOLD)
     script.give(100, **carries)
     for mass in masses:
         script.core.change(payload=payload(mass))
@@ -757,7 +756,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
 @pytest.mark.parametrize('held', [False, True])
 def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     script = Script(MUJOCO, applied_when_silent=False).stopping(held)
-    script.core.stop('test', Cause.TOLD_TO_HOLD if held else Cause.STOPPED)
+    script.core.stop('test', Stop.HOLD if held else Stop.LET_GO)
     script.tick(200)
     assert script.core.state is State.SILENT
     script.q = script.q + 0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
@@ -840,8 +839,8 @@ def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
 
 def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
     loop, arm = held()
-    loop.stop('somebody else receives', Cause.WRONG_RECEIVER)
-    loop.stop('the model has changed', Cause.MODEL_CHANGED)
+    loop.stop('somebody else receives', Stop.TO_ZERO)
+    loop.stop('the model has changed', Stop.FINAL)
     for k in range(600):
         if k == 300:
             loop.reset()

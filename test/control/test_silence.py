@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import BrakingController
-from franka_dynamics.control.feedforward import Cause, Feedforward, State, StateLimits
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
@@ -235,7 +235,7 @@ def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     for k in range(3000):
         held.step(HOME, STILL, 1e-3 * k)
     assert held.state is State.RUNNING
-    held.stop('test', Cause.TOLD_TO_HOLD)
+    held.stop('test', Stop.HOLD)
     for k in range(3000, 5000):
         held.step(HOME, STILL, 1e-3 * k)
     assert held.state is State.HOLDING

@@ -7,7 +7,7 @@ from hypothesis.stateful import initialize, precondition, rule, RuleBasedStateMa
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Cause, Feedforward, State, StateLimits
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
 
@@ -152,7 +152,7 @@ class HostileWorld(RuleBasedStateMachine):
         except StartRefusedError:
             pass
 
-    @rule(then=st.sampled_from([Cause.STOPPED, Cause.TOLD_TO_HOLD, Cause.WRONG_RECEIVER]))
+    @rule(then=st.sampled_from([Stop.LET_GO, Stop.HOLD, Stop.TO_ZERO]))
     def stop(self, then):
         self.core.stop('hostile', then)
 

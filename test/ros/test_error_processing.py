@@ -15,7 +15,7 @@ from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.control.feedforward import Cause, State
+from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
@@ -165,7 +165,7 @@ def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states
     found, commanding, monkeypatch
 ):
     node = commanding()
-    node.controller.stop('something touches the arm', Cause.TOLD_TO_HOLD)
+    node.controller.stop('something touches the arm', Stop.HOLD)
     assert node.controller.state is State.BRAKING and node.controller.faulty
     monkeypatch.setattr(node.receivers, 'check_sequence_number', lambda _: 'there is another')
     state = JointState(name=node.controller.names, position=FER.home, velocity=[0.0] * 7)

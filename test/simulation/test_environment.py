@@ -7,7 +7,7 @@ from ctypes.util import find_library
 import numpy as np
 import pytest
 
-from franka_dynamics.control.feedforward import Cause
+from franka_dynamics.control.feedforward import Stop
 from franka_dynamics.errors import JointVectorError
 
 from ..agreement import refuses
@@ -94,7 +94,7 @@ def test_actions_at_the_corners_of_the_box_are_survived_and_wrong_ones_refused()
     with refuses(JointVectorError, 'degrees'):
         environment.step(np.degrees(environment.unwrapped.arm.home))
     # An arm that its controller stops ends the episode.
-    environment.unwrapped.controller.stop('a test', Cause.TOLD_TO_HOLD)
+    environment.unwrapped.controller.stop('a test', Stop.HOLD)
     *_, terminated, truncated, info = environment.step(environment.unwrapped.arm.home)
     assert truncated and not terminated and 'a test' in info['stopped']
 
