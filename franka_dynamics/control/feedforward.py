@@ -491,12 +491,6 @@ class Feedforward:
             too_often = self.states.record_loss(now)
             if too_often:
                 problem = Cause.STATES_LOST_OFTEN.ending(too_often + problem.why)
-            if (
-                self.unseen.stop is None
-                and self.states.q is not None
-                and self.unseen.q is not None
-            ):
-                self.unseen.begin_stop(self.acting, self.unseen.q, self.states.dq, now)
             self._end(problem)
         elif self.ending is not None and self.ending.latched and problem.latched:
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)
