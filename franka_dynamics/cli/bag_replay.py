@@ -68,9 +68,6 @@ def run(
     best = result.fits[0]
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)
-    if learn is not None:
-        write_text(learn, report.guard_parameters(result.guard, recording.source))
-        say(f"this arm's bounds: {learn}; give them to the node by --params-file")
     if json:
         write_json(json, report.replay_as_data(result))
     if external is not None:
@@ -85,6 +82,9 @@ def run(
         path, title = output / 'torques.png', f'{Path(recording.source).name} on {best.arm.name}'
         report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
         say(f'plot: {path}')
+    if learn is not None:
+        write_text(learn, report.guard_parameters(result.guard, recording.source))
+        say(f"this arm's bounds: {learn}; give them to the node by --params-file")
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1

@@ -16,6 +16,7 @@ from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import RecordingError
 from ..typing import Array
 
 # Ratio of a learnt bound to the largest residual of a recording without contact. Hours of
@@ -25,6 +26,10 @@ LEARNING_MARGIN_RATIO = 1.5
 # start of the recording.
 _OBSERVER_SETTLING_TIME_S = 0.2
 _PROGRESS_STATE_COUNT = 500
+NOT_JUDGED = (
+    f'The guard is not judged: it starts anew after each gap of more than {MAX_GAP_S:g} s between '
+    'states, which come too slowly here; record the topic at its full rate.'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +40,14 @@ class DisturbanceReplay:
     `residual` is the largest magnitude of measured torque minus model [N m], `share` the ratio of
     `residual` to the joint's default bound, shape (n,) each. `watched` is the time during which
     residuals were counted [s], `stopped` when the core would have stopped the arm, counted from
-    the first state [s]; NaN if never.
+    the first state [s]; NaN if never. `judged` is whether residuals were counted at most states.
     """
 
     share: Array
     residual: Array
     watched: float
     stopped: float
+    judged: bool
 
 
 def replay_disturbances(
@@ -81,7 +87,8 @@ def replay_disturbances(
     total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_STEP_S) * over)
     held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_DISTURBANCE_TIME_S
     stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
-    return DisturbanceReplay(largest / bound, largest, float(elapsed[settled].sum()), stopped)
+    watched, judged = float(elapsed[settled].sum()), bool(settled.mean() > 0.5)
+    return DisturbanceReplay(largest / bound, largest, watched, stopped, judged)
 
 
 def learn_joint_factors(replay: DisturbanceReplay) -> tuple[float, ...]:
@@ -90,8 +97,10 @@ def learn_joint_factors(replay: DisturbanceReplay) -> tuple[float, ...]:
 
     Each joint's bound becomes LEARNING_MARGIN_RATIO times its largest residual, but never lower
     than the default: a short recording can show that a bound is too low, not that a bound is too
-    high.
+    high. Raises RecordingError if the replay is not `judged`.
     """
+    if not replay.judged:
+        raise RecordingError(NOT_JUDGED)
     factors = np.maximum(1.0, LEARNING_MARGIN_RATIO * replay.share)
     # Factors are rounded up, so that a factor in a parameter file is never too low.
     return tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist())

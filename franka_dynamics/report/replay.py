@@ -16,6 +16,7 @@ from ..control.disturbance_replay import (
     DisturbanceReplay,
     learn_joint_factors,
     LEARNING_MARGIN_RATIO,
+    NOT_JUDGED,
 )
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
@@ -27,7 +28,6 @@ from ..recordings.replay import hand_name, ReplayFit
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay, for `json_text`."""
     recording, motion, fits = result.recording, result.motion, result.fits
-    figures = ('share', 'residual', 'watched', 'stopped')
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -47,7 +47,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'verdict': result.verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,
-        'guard': {name: getattr(result.guard, name) for name in figures},
+        'guard': vars(result.guard),
     }
 
 
@@ -181,6 +181,8 @@ def plot_torques(
 
 def guard_sentence(guard: DisturbanceReplay, joint_names: Sequence[str]) -> str:
     """Return a sentence: the guard's largest residuals, whether it would have stopped the arm."""
+    if not guard.judged:
+        return NOT_JUDGED
     shares = ', '.join(
         f'{name} {share:.0%}' for name, share in zip(joint_names, guard.share.tolist())
     )

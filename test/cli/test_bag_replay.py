@@ -237,6 +237,14 @@ def test_bounds_are_learnt_into_a_parameter_file(simulate, tmp_path, write, answ
     assert guard['joint_factors'][:3] == [1.0, 1.0, 1.0]
 
 
+def test_the_guard_is_not_judged_nor_learnt_from_states_at_15_hz(simulate, tmp_path, write, told):
+    bag, file = write(simulate(FER, rate=15.0, friction=FER.friction)), tmp_path / 'guard.yaml'
+    status, said, data = told(f'{QUICK} --learn', file, bag)
+    assert status == 2 and not file.exists() and not data['guard']['judged']
+    assert 'would not have stopped' not in said
+    assert told(QUICK, bag)[0] == 0
+
+
 def test_a_short_recording_is_compared_but_not_judged(fer_recording, write, told):
     _, said, data = told(QUICK, write(fer_recording.part(fer_recording.time < 8.0)))
     assert data['verdict'] is None and 'motion to be judged' in said
