@@ -25,9 +25,8 @@ from ..typing import Array
 
 FIELDS = ('position', 'velocity', 'effort')
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
-# Late messages are put in order if they come at most this long after newer ones [ns]. On a machine
-# with three times as many busy processes as cores, messages at 1 kHz came up to 11 ms late.
-MAX_STAMP_DELAY_NS = 100_000_000
+# Late messages may be as old as this before the first that came in time [ns].
+_MAX_BEFORE_FIRST_NS = 100_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -180,15 +179,14 @@ class _Messages:
         self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
         self._expected = joint_names
         self._later = (
-            "use the recorder's clock with --stamps received, unless simulated time was recorded"
+            "the clock was set back: use the recorder's with --stamps received or, if simulated "
+            'time was recorded, record again without setting it back'
             if stamps == HEADER_STAMP
             else 'the bag was put together from several; replay them one by one'
         )
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
         self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
         self._passed_over = 0  # number of messages without any of the arm's joints
-        # Stamps of the recorder's clock have the order of the messages.
-        self._wait_ns = MAX_STAMP_DELAY_NS if stamps == HEADER_STAMP else 0
         self.seen = 0
 
     def add(self, stamp_ns: int, message: Any) -> None:
@@ -271,16 +269,16 @@ class _Messages:
     def _put_in_order(self) -> int:
         """Put late messages where their stamps belong, if those places are empty; count them."""
         stamps = np.array([row[1] for row in self._rows])
-        behind = np.maximum.accumulate(stamps) - stamps
-        order = np.argsort(stamps, kind='stable')
-        late = (behind > 0)[order]
-        if not late.any() or behind.max() > self._wait_ns:
-            return 0
-        gaps = np.diff(stamps[order], prepend=-np.inf, append=np.inf)
-        # After a clock that was set back, messages come between others, as near as half a period.
-        if np.minimum(gaps[:-1], gaps[1:])[late].min() <= 0.5 * np.median(gaps):
-            return 0
-        self._rows = [self._rows[k] for k in order]
+        late = stamps < np.maximum.accumulate(stamps)
+        if late.any():
+            in_time, order = stamps[~late], np.argsort(stamps, kind='stable')
+            place = np.searchsorted(in_time, stamps[late])
+            gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_NS)
+            # After a clock that was set back, messages come where others were one period apart.
+            needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
+            if (gaps[place] < needed[place]).any():
+                return 0
+            self._rows = [self._rows[k] for k in order]
         return int(late.sum())
 
 
