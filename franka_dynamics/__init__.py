@@ -68,7 +68,11 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .mesh.mesh import mesh_inertia as mesh_inertia
     from .mesh.mesh import TriangleMesh as TriangleMesh
     from .mesh.mesh_file import load_mesh as load_mesh
+    from .recordings.log_import import import_log as import_log
+    from .recordings.log_import import recording_from_arrays as recording_from_arrays
+    from .recordings.options import ColumnMap as ColumnMap
     from .recordings.recording import read_recording as read_recording
+    from .recordings.recording import write_recording as write_recording
     from .urdf.importer import import_urdf as import_urdf
     from .validation.compare_files import compare as compare
     from .validation.crosscheck import compare_formulations as compare_formulations

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+import shlex
 
 import numpy as np
 
@@ -219,9 +220,10 @@ def canonical_arm_name(arm: str | Path) -> str:
 def _arm_path(arm: str | Path) -> Path:
     text = 'The text' if is_urdf_text(arm) else str(arm)
     if is_urdf(arm):
+        file = 'FILE' if is_urdf_text(arm) else shlex.quote(text)
         raise DescriptionError(
             f'{text} is a URDF, and an arm file is needed here; write one with '
-            f'"franka-dynamics arm import {text} --output arm.yaml".'
+            f'"franka-dynamics arm import {file} --output arm.yaml".'
         )
     own, names, name = Path(text).expanduser(), available_arms(), canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'

@@ -10,6 +10,7 @@ from functools import wraps
 import math
 from pathlib import Path
 import re
+import shlex
 import sys
 from typing import Any, TYPE_CHECKING
 
@@ -234,7 +235,7 @@ class ArmChoice:
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
-                f'"franka-dynamics arm import {self.arm} --output arm.yaml".'
+                f'"franka-dynamics arm import {shlex.quote(self.arm)} --output arm.yaml".'
             )
         payload, choice = self.read_payload(), self
         if self.repair:

@@ -61,6 +61,12 @@ class LogColumns:
             If a column does not exist, or the text does not select `count` equally long columns.
 
         """
+        zeroth = columns.replace('{}', '0')
+        if zeroth != columns and zeroth in self.arrays:
+            raise RecordingError(
+                f'{self.source}: {what} {columns!r} begins at 1, and there is a column {zeroth}; '
+                f'begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
+            )
         found = []
         for name in _expanded(columns, count):
             array = self._named(name)
@@ -280,11 +286,13 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         remarks.append(f'the last row, number {len(table)}, breaks off and was left out')
         table, numbers, wrong = (one.iloc[:-1] for one in (table, numbers, wrong))
         matrices = {column: found[:-1] for column, found in matrices.items()}
-    for row, column in np.argwhere((wrong & (table != '')).to_numpy())[:1].tolist():
+    bad = np.argwhere((wrong & (table != '')).to_numpy())
+    for row, column in bad[:1].tolist():
         cell = table.iloc[row, column]
         comma = ' (a decimal comma must be a point)' if ',' in cell else ''
         raise RecordingError(
-            f'{file}, row {row + 1}, column {column + 1}: {cell[:40]!r} is not a number{comma}.'
+            f'{file}, row {row + 1}, column {column + 1}: {cell[:40]!r} is not a number{comma}'
+            f'{f", as in {len(bad)} cells" if len(bad) > 1 else ""}.'
         )
     above = lines[: lines.index(content[0])]
     if not names and above:

@@ -90,9 +90,8 @@ def recording_from_arrays(
     if period > _MAX_PLAUSIBLE_PERIOD_S:
         remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
-    rows = [f'row {number}' for number in range(1, len(found) + 1)]
     later = 'drop repeated rows, or give the rate instead of the stamp column'
-    require_valid_rows(found, source, rows, later)
+    require_valid_rows(found, source, (), later)
     return found
 
 
@@ -115,7 +114,7 @@ def _suggested(log: LogColumns) -> str:
     """Return advice on options if columns have the usual names: q1, q2, ..., dq1, ..., tau1."""
     found = []
     for what, stems in _COMMON_NAMES.items():
-        usual = (name for stem in stems for name in (f'{stem}1', f'{stem}_1', f'{stem}0'))
+        usual = (f'{stem}{end}' for stem in stems for end in ('0', '_0', '1', '_1'))
         first = next((name for name in usual if name in log.arrays), '')
         if first:
             pattern = f'{first[:-1]}{{{"0" if first.endswith("0") else ""}}}'
@@ -148,35 +147,29 @@ def import_log(
     log = whole.episode(columns.episode)
     n = len(joint_names)
     require_columns(log, vars(columns))
-    q = log.choose(columns.position, n, 'position') * POSITION_UNITS[columns.position_unit]
-    effort = log.choose(columns.effort, n, 'effort') * effort_scales(columns.effort_scale, n)
-    dq = (
-        None
-        if columns.velocity == DERIVED_VELOCITY
-        else log.choose(columns.velocity, n, 'velocity') * VELOCITY_UNITS[columns.velocity_unit]
-    )
-    stamp = None if columns.stamp is None else _stamp_column(log, columns)
+    named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}
+    given = {k: log.choose(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}
+    given['position'] *= POSITION_UNITS[columns.position_unit]
+    given['effort'] *= effort_scales(columns.effort_scale, n)
+    if 'velocity' in given:
+        given['velocity'] *= VELOCITY_UNITS[columns.velocity_unit]
+    if columns.stamp is not None:
+        given = {'stamp': _stamp_column(log, columns), **given}
     remarks = list(log.remarks)
-    parts = {'stamp': stamp, 'position': q, 'velocity': dq, 'effort': effort}
-    given = {name: part for name, part in parts.items() if part is not None}
     if len({len(part) for part in given.values()}) == 1:
-        incomplete = _incomplete(given, log.source, joint_names, columns)
-        if incomplete.any():
-            remarks.append(f'{incomplete.sum()} incomplete rows of {len(q)} were left out')
-        kept = ~incomplete
+        kept = ~_incomplete(given, log.source, joint_names, columns)
+        if not kept.all():
+            remarks.append(f'{(~kept).sum()} incomplete rows of {len(kept)} were left out')
         number = columns.episode if log is whole else None  # else chosen by column or group
-        kept[kept] = _episode_rows(
-            None if stamp is None else stamp[kept], int(kept.sum()), number, log.source
-        )
-        q, effort = q[kept], effort[kept]
-        dq = None if dq is None else dq[kept]
-        stamp = None if stamp is None else stamp[kept]
+        stamp = given['stamp'][kept] if 'stamp' in given else None
+        kept[kept] = _episode_rows(stamp, int(kept.sum()), number, log.source)
+        given = {name: part[kept] for name, part in given.items()}
     recording = recording_from_arrays(
-        q,
-        dq,
-        effort,
+        given['position'],
+        given.get('velocity'),
+        given['effort'],
         joint_names=joint_names,
-        stamp=stamp,
+        stamp=given.get('stamp'),
         rate=columns.rate,
         source=log.source,
         topic=topic,

@@ -242,6 +242,7 @@ class _Messages:
 
         late = self._put_in_order()
         numbers, stamp_ns, states = zip(*self._rows)
+        stamps = np.array(stamp_ns, dtype=np.int64)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
         remarks = []
         if late:
@@ -254,14 +255,8 @@ class _Messages:
                 f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
                 "arm's joints and were passed over"
             )
-        found = Recording(
-            self._bag,
-            self._topic,
-            self._expected,
-            np.array(stamp_ns, dtype=np.int64),
-            *(q, dq, effort),
-            tuple(remarks),
-        )
+        named = self._bag, self._topic, self._expected
+        found = Recording(*named, stamps, q, dq, effort, tuple(remarks))
         rows = [f'message {number}' for number in numbers]
         require_valid_rows(found, self._where, rows, self._later)
         return found
@@ -288,11 +283,10 @@ def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, joint = bad[0]
-            place = rows[row] if rows else f'row {row + 1}'
             raise RecordingError(
-                f'{where}, {place}: {field} of {recording.joint_names[joint]} is '
-                f'{values[row, joint]}; every value of the arm must be a finite number. Cut the '
-                'recording before it, or mend what wrote it.'
+                f'{where}, {_first_of(rows, np.unique(bad[:, 0]))}: {field} of '
+                f'{recording.joint_names[joint]} is {values[row, joint]}; every value of the arm '
+                'must be a finite number. Cut the recording before it, or mend what wrote it.'
             )
 
 
@@ -301,7 +295,8 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], la
     Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
 
     The error message names the recording by `where`, a row by its name in `rows` ('message 1',
-    ...), joint and value; `later` is the advice for stamps that do not increase.
+    ..., by default 'row 1', ...), joint and value; `later` is the advice for stamps that do not
+    increase.
     """
     require_finite(recording, where, rows)
     if len(recording) < 2:
@@ -311,9 +306,16 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], la
         row = int(stopped[0])
         before, after = recording.stamp_ns[row : row + 2]
         raise RecordingError(
-            f'{where}, {rows[row + 1]}: the stamp {_seconds(after)} does not come after '
-            f'{_seconds(before)} of {rows[row]}, so the motion cannot be ordered in time; {later}.'
+            f'{where}, {_first_of(rows, stopped + 1)}: the stamp {_seconds(after)} does not come '
+            f'after {_seconds(before)} of {_first_of(rows, [row])}, so the motion cannot be '
+            f'ordered in time; {later}.'
         )
+
+
+def _first_of(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
+    """Return the name of the first of some rows; of several also their number and the last."""
+    first, last = (names[row] if names else f'row {row + 1}' for row in (rows[0], rows[-1]))
+    return first if len(rows) == 1 else f'{first} (of {len(rows)} such, the last is {last})'
 
 
 def require_effort(recording: Recording) -> None:

@@ -33,7 +33,7 @@ _CAUSES = {
     'weightless': 'Efforts leave gravity out, as those of many drivers. Record a topic with '
     'measured torques.',
     'gravity': 'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
-    '{0:.2f} {1:.2f} {2:.2f} gives the direction found.',
+    '{0:.2f},{1:.2f},{2:.2f} gives the direction found.',
     'load': 'About {kg:.1f} kg were {done} the flange{when}. Cut the recording there, and '
     'identify with one of its parts; say what hangs on the flange with --payload or --hand.',
     'contact': 'Something touched the arm about {0:.0f} s after the beginning of {where}. Cut '
@@ -97,7 +97,9 @@ def _open(found: MassAmbiguity, names: Sequence[str], *, asks: bool) -> list[str
         'with a known mass on the flange settles it (identify payload must find it).'
     )
     hidden = [
-        f'the effort of {names[joint]} may be {max(least, 0.0):.2f} to {most:.2f} times its torque'
+        f'the {"effort" if kind == "gain" else "zero"} of {names[joint]} is not known'
+        if (least <= 0.0 if kind == 'gain' else most - least > np.pi)
+        else f'the effort of {names[joint]} may be {least:.2f} to {most:.2f} times its torque'
         if kind == 'gain'
         else f'the zero of {names[joint]} may be off by {least:.2f} to {most:.2f} rad'
         for kind, joint, least, most in found.hidden

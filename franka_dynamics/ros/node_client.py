@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 import math
+import shlex
 from typing import Any
 import uuid
 
@@ -83,7 +84,8 @@ class NodeClient(TopicListener):
         if found[0].read_only:
             raise SettingsError(
                 f'{parameter} is read when {self.name} starts, and then fixed: end the node, and '
-                f'start it with -p {parameter}:={text} after --ros-args or in a parameter file.'
+                f'start it with -p {shlex.quote(f"{parameter}:={text}")} after --ros-args, or in '
+                'a parameter file.'
             )
         try:
             value = yaml.safe_load(text)

@@ -70,8 +70,8 @@ def urdf_text(
     Returns
     -------
     str
-        The XML of the URDF, with the viscous and Coulomb friction of `joint_friction`. A comment
-        lists the arm's rotor inertias, which URDF cannot hold, and what is left out of friction.
+        The XML of the URDF, with the viscous and Coulomb friction of the arm. Comments list
+        its rotor inertias, which URDF cannot hold, and what is left out of friction.
 
     Raises
     ------
@@ -92,8 +92,9 @@ def urdf_text(
             ElementTree.Comment(f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} ')
         )
     # The base's link lies in the space frame {S}; its shapes and inertia are given in frame {0}.
-    friction = joint_friction(description.friction, description.n)
-    _say_left_out(robot, description.friction)
+    friction, left_out = _simulated_friction(description.friction, description.n)
+    if left_out:
+        robot.append(ElementTree.Comment(left_out))
     parent, pose, standing = names.base, np.asarray(description.base), description.base_link
     _add_link(robot, root)
     _add_joint(robot, f'{parent}_joint', root, parent, np.eye(4))
@@ -199,35 +200,23 @@ def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Arr
     return element
 
 
-def joint_friction(friction: Friction | None, n: int) -> Sequence[tuple[float, float] | None]:
+def _simulated_friction(
+    friction: Friction | None, n: int
+) -> tuple[Sequence[tuple[float, float] | None], str]:
     """
-    Return each joint's viscous and Coulomb friction that URDF and MJCF can hold, or None.
+    Return what URDF and MJCF can hold of a friction model, and a comment on what they cannot.
 
-    Viscous [N m s/rad or N s/m], and Coulomb with all Maxwell-slip elements slipping [N m or N],
-    none of them below zero. None where there is no friction, or one of another model.
+    Per joint that is viscous [N m s/rad or N s/m], and Coulomb with all Maxwell-slip elements
+    slipping [N m or N]; None without friction, or with a model of another kind.
     """
     if not isinstance(friction, LinearFriction):
-        return [None] * n
-    coulomb = friction.coulomb + friction.slip.sum(axis=0)
-    return list(zip(np.maximum(friction.viscous, 0.0), np.maximum(coulomb, 0.0)))
-
-
-def _say_left_out(root: Element, friction: Friction | None) -> None:
-    """Add a comment on what `joint_friction` leaves out of a friction model, if anything."""
-    if friction is None:
-        return
-    kind = type(friction).__name__
-    parts: dict[str, Any] = {f'{kind}, neither viscous nor Coulomb friction': True}
-    if isinstance(friction, LinearFriction):
-        negative = (friction.viscous < 0.0) | (friction.coulomb + friction.slip.sum(axis=0) < 0.0)
-        parts = {
-            f'offsets of efforts [N m]: {number_text(*friction.offset)}': friction.offset.any(),
-            'presliding, as slip elements count as Coulomb friction': friction.slip.any(),
-            f'negative friction of joints {np.flatnonzero(negative) + 1}': negative.any(),
-        }
-    said = '; '.join(part for part, present in parts.items() if present)
-    if said:
-        root.append(ElementTree.Comment(f' Left out: {said} '))
+        other = '' if friction is None else f' Left out: {type(friction).__name__} '
+        return [None] * n, other
+    held = list(zip(friction.viscous, friction.coulomb + friction.slip.sum(axis=0)))
+    if not (friction.offset.any() or friction.slip.any()):
+        return held, ''
+    offsets = number_text(*friction.offset)
+    return held, f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} '
 
 
 def _bounded(joint: Joint) -> bool:
@@ -268,8 +257,8 @@ def mjcf_text(
     ideal : bool
         Whether the joints have neither friction nor armature, so that M, C and g of MuJoCo are
         those of the models. Otherwise they have the arm's `simulated_armature`, and the viscous
-        and Coulomb part (see `joint_friction`) of its `friction`, else of its
-        `simulated_friction`. A comment says what is left out of friction.
+        and Coulomb part of its `friction`, else of its `simulated_friction`. A comment
+        says what is left out of friction.
 
     Returns
     -------
@@ -286,15 +275,14 @@ def mjcf_text(
     _require_movable(description)
     names, shapes = link_names(description.joint_names), shapes or {}
     root = Element('mujoco', model=description.name)
-    friction = joint_friction(None, description.n)
-    if not ideal:
-        known = description.friction
-        if not isinstance(known, LinearFriction) and description.simulated_friction is not None:
-            known = description.simulated_friction
-        friction = joint_friction(known, description.n)
-        _say_left_out(root, known)
-        if description.simulated_armature is not None:
-            description = description.with_armature()
+    known = None if ideal else description.friction
+    if not (ideal or isinstance(known, LinearFriction)):
+        known = description.simulated_friction or known
+    friction, left_out = _simulated_friction(known, description.n)
+    if left_out:
+        root.append(ElementTree.Comment(left_out))
+    if not ideal and description.simulated_armature is not None:
+        description = description.with_armature()
     # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
     add(root, 'compiler', angle='radian', eulerseq='XYZ')
     add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')

@@ -3,6 +3,8 @@
 """`bag import` and `bag replay` from their options to files and exit status."""
 
 from dataclasses import replace
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -40,6 +42,18 @@ def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
     assert status == 0 and '301 messages in 3.00 s' in out and 'warning' not in out
     assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 301
     assert answered('bag replay --arm fer --no-plots --require 0.1', tmp_path / 'log')[0] == 0
+
+
+@pytest.mark.parametrize(('first', 'gap'), [(0, ''), (1, '_')])
+def test_the_columns_that_are_suggested_read_the_log(log, first, gap, answered, refused, tmp_path):
+    header, rows = log.read_text().split('\n', 1)
+    for joint in range(1, 8):
+        header = re.sub(rf'([a-z]){joint}\b', rf'\g<1>{gap}#{joint - 1 + first}', header)
+    log.write_text(f'{header.replace("#", "")}\n{rows}')
+    said = refused('bag', 'import', log)
+    words = shlex.split(said.partition(' Try ')[2].rstrip('. \n'))
+    assert answered('bag import --arm fer', log, *words)[0] == 0
+    assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 301
 
 
 def options_of(columns):

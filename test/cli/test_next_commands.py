@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The next command that a command prints is run as it was printed, and reads the same."""
 
+import ast
 from dataclasses import replace
 from pathlib import Path
+import re
 import shlex
 
 import click
@@ -133,3 +135,40 @@ def test_what_record_prints_has_the_load_that_a_running_node_has(run, loaded, mo
     status, said = run('bag', 'record', '--output', 'bag')
     assert status == 0 and LOAD in said
     fits(run, said)
+
+
+def test_a_direction_of_gravity_is_printed_as_it_is_given(run, simulate):
+    # Given an arm that was mounted with a tilt of 0.4 rad about x.
+    mounted = np.eye(4)
+    mounted[1:3, 1:3] = [[np.cos(0.4), -np.sin(0.4)], [np.sin(0.4), np.cos(0.4)]]
+    turned = simulate(replace(FR3, base=mounted), duration=20.0, rate=100.0, noise=0.05)
+    write_recording(turned, Path('bag'))
+    words = 'bag replay bag --arm fr3 --hand none --no-plots'.split()
+    said = run(*words)[1]
+    advised = re.search(r'--gravity \S+', said)
+    assert advised, said
+    status, said = run(*words, *shlex.split(advised[0]))
+    assert status == 0 and advised[0] in said
+
+
+def options(one):
+    """Yield the options of a command and of the commands below it."""
+    for param in one.params:
+        yield from [*param.opts, *param.secondary_opts]
+    for below in getattr(one, 'commands', {}).values():
+        yield from options(below)
+
+
+OF_OTHER_PROGRAMS = {
+    *('--ros-args', '--param', '--params-file', '--once', '--help', '--version'),
+    *('--param-file', '--controller-manager-timeout', '--cap-add'),
+}
+
+
+def test_every_option_that_a_sentence_names_exists():
+    known, package = {*options(command), *OF_OTHER_PROGRAMS}, Path(main.__code__.co_filename)
+    for path in package.parents[1].rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named = set(re.findall(r'(?<![\w-])--[a-z][a-z-]*', node.value))
+                assert named <= known, f'{path.name}:{node.lineno}'

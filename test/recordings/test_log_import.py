@@ -250,6 +250,8 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
         ('csv', TWO, NAMED, ('row 2', 'stamp 0.0')),
         ('csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, ('row 2', 'stamp is nan')),
         ('csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, ('row 2', 'position of fer_joint1')),
+        ('csv', lines(*['0.0' + GOOD[3:]] * 8), NAMED, ('row 2', 'of 7', 'row 8')),
+        ('npz', {'q0': TIME, 'q7': TIME}, replace(NAMED, position='q{}'), ("'q{0}'",)),
         ('csv', TWO, replace(NAMED, position='p{}'), ("'p1' for position", 't, q1, q2')),
         ('csv', f'{GOOD}\n', NAMED, ('22 columns without names', '--position 2-8')),
         ('csv', TWO, replace(NUMBERED, position='2-7'), ("'2-7'", '6 columns')),
