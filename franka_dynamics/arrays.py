@@ -16,6 +16,8 @@ from .errors import JointVectorError, shortened
 from .typing import Array
 
 _MAX_SHOWN_CHARACTERS = 200
+# NumPy would take '40' for 40, and 1 + 2j for 1.
+_NO_REAL_NUMBERS = {'S': 'text', 'U': 'text', 'c': 'complex'}
 Shape = tuple[int | EllipsisType | None, ...]
 
 
@@ -104,8 +106,7 @@ def as_array(
 
     try:
         values = np.asarray(given)
-        # NumPy would take '40' for 40, and 1 + 2j for 1.
-        kind = {'S': 'text', 'U': 'text', 'c': 'complex'}.get(values.dtype.kind, '')
+        kind = _NO_REAL_NUMBERS.get(values.dtype.kind, '')
         array = np.array(0.0 if kind else values, dtype=float, order='C')
     except (TypeError, ValueError, OverflowError):
         raise wrong('') from None
@@ -172,7 +173,10 @@ def joint_values(
 
     """
     try:
-        vector, n = np.asarray(values, dtype=float), len(joints)
+        given, n = np.asarray(values), len(joints)
+        if given.dtype.kind in _NO_REAL_NUMBERS:
+            raise TypeError(f'it is {_NO_REAL_NUMBERS[given.dtype.kind]}')
+        vector = np.asarray(given, dtype=float)
     except (TypeError, ValueError) as error:
         raise JointVectorError(
             f'{name} cannot be read as numbers ({shortened(str(error))}); give one number per '

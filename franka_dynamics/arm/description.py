@@ -272,7 +272,7 @@ class ArmDescription(ArmFields):
         page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`; lower is
         minus the same with q - q_min. Without `velocity_offset` the bounds do not depend on q.
         """
-        position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
+        position, velocity = self._positions(q), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
         def bound(room: Array) -> Array:
@@ -293,9 +293,13 @@ class ArmDescription(ArmFields):
         """
         return joint_values(values, name, self.joint_names, self.name, stack=False)
 
+    def _positions(self, q: ArrayLike) -> Array:
+        """Return positions (..., n), also ones that are not finite, or raise JointVectorError."""
+        return joint_values(q, 'q', self.joint_names, self.name, finite=False)
+
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
         """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
-        positions = np.asarray(q, dtype=float)
+        positions = self._positions(q)
         transforms = []
         for i, joint in enumerate(self.joints):
             revolute = joint.kind is JointKind.REVOLUTE

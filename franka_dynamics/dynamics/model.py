@@ -144,15 +144,28 @@ def frame_index(frame: int | str, robot: HasJoints) -> int:
         If `frame` is neither 1..n + 1, 'flange', nor the name of a joint or a link.
 
     """
+    try:
+        return frame_indices(robot)[frame]
+    except (KeyError, TypeError):
+        raise no_frame_error(frame, robot) from None
+
+
+def frame_indices(robot: HasJoints) -> dict[int | str, int]:
+    """Return what a frame may be called, with its index in the result of `frames`."""
     n = robot.n
-    if isinstance(frame, (int, np.integer)) and 1 <= frame <= n + 1:
-        return int(frame) - 1
     links = link_names(robot.joint_names)
-    named = {name: i for i, name in enumerate((*links.moving, links.flange))}
-    named |= {name: i for i, name in enumerate(robot.joint_names)} | {FLANGE: n}
-    if isinstance(frame, str) and frame in named:
-        return named[frame]
-    raise FrameError(
+    return (
+        {i + 1: i for i in range(n + 1)}
+        | {name: i for i, name in enumerate((*links.moving, links.flange))}
+        | {name: i for i, name in enumerate(robot.joint_names)}
+        | {FLANGE: n}
+    )
+
+
+def no_frame_error(frame: object, robot: HasJoints) -> FrameError:
+    """Return the exception to raise for a frame that an arm does not have."""
+    n, named = robot.n, [one for one in frame_indices(robot) if isinstance(one, str)]
+    return FrameError(
         f'There is no frame {shortened(repr(frame))}: frames are 1..{n} (joints) and {n + 1} or '
         f'{FLANGE!r}, or have the names of joints and links: {listed(sorted(named))}.'
     )

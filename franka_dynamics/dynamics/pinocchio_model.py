@@ -7,21 +7,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import functools
 import inspect
+import math
 from pathlib import Path
 import threading
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 import pinocchio as pin
 
 from .model import (
     broadcast_states,
     FLANGE,
-    frame_index,
+    frame_indices,
     GRAVITY,
     gravity_vector,
     MIN_FREE_INERTIA_RATIO,
+    no_frame_error,
+    REFERENCE_FRAMES,
     require_centers_of_mass,
     require_reference_frame,
     singular_mass_matrix_error,
@@ -29,12 +32,13 @@ from .model import (
     total_mass,
 )
 from .regressor import chosen_columns, LINK_PARAMETERS
-from ..arm import ArmDescription, JointKind, LinkInertia
+from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..arm_io import as_description
 from ..typing import Array
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
 PINOCCHIO_PARAMETER_ORDER = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
+_REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in REFERENCE_FRAMES}
 _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.JointModelPZ}
 
 
@@ -84,62 +88,85 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     return model
 
 
-_Arguments = ParamSpec('_Arguments')
-_VECTOR_ARGUMENTS = ('q', 'dq', 'ddq', 'tau', 'wrench')
-
-
-def _each_state(
-    method: Callable[Concatenate[PinocchioModel, _Arguments], Array],
-) -> Callable[Concatenate[PinocchioModel, _Arguments], Array]:
+def _keeps_joints_apart(description: ArmDescription, model: pin.Model) -> bool:
     """
-    Extend a method for one state of finite float arrays to all that can be read as states.
+    Return whether the links' own inertias keep M from being singular at any position.
 
-    Stacks are broadcast, and Pinocchio is called for each state; a state with a value that is not
-    finite gives NaN.
+    If links are physical, the inertia that joint j moves while the later joints are free is at
+    least that of link j alone about its axis, and M_jj at most that of all links, as far from any
+    axis as the arm is long.
     """
-    parameters = inspect.signature(method)
-    # An argument's place after self, and its length if that is not the number of joints.
-    vectors = [
-        (place, 6 if name == 'wrench' else None)
-        for place, name in enumerate(list(parameters.parameters)[1:])
-        if name in _VECTOR_ARGUMENTS
+    own = [
+        float(inertia.matrix()[at, at]) + joint.rotor_inertia
+        for inertia, joint in zip(list(model.inertias)[1:], description.joints)
+        for at in (5 if joint.kind is JointKind.REVOLUTE else 2,)
     ]
-
-    @functools.wraps(method)
-    def checked_method(
-        self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
-    ) -> Array:
-        # Fast path for control loops at 1 kHz: arrays of one state, given by place.
-        if not kwargs:
-            for place, length in vectors[: len(args)]:
-                if not _is_state(args[place], length or self.description.n):
-                    break
-            else:
-                return method(self, *args, **kwargs)
-        return _over_stack(method, self, parameters.bind(self, *args, **kwargs))
-
-    return checked_method
-
-
-def _is_state(value: object, length: int) -> bool:
-    return (
-        type(value) is np.ndarray
-        and value.shape == (length,)
-        and value.dtype == np.float64
-        and bool(np.isfinite(value).all())
+    lengths = [np.linalg.norm(one.translation) for one in model.jointPlacements]
+    largest = sum(
+        np.linalg.norm(body.matrix()) * (1.0 + sum(lengths)) ** 2 for body in model.inertias
+    ) + max(model.armature)
+    slides = any(joint.kind is JointKind.PRISMATIC for joint in description.joints)
+    return bool(
+        not description.inconsistencies()
+        and not slides
+        and min(own) > MIN_FREE_INERTIA_RATIO * largest
     )
 
 
+_Arguments = ParamSpec('_Arguments')
+_Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
+_FLOAT = np.dtype(float)
+
+
+def _each_state(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+    """
+    Extend a method for one state of finite float arrays to all that can be read as states.
+
+    `vectors` names the method's first arguments, which are states. Stacks are broadcast, and
+    Pinocchio is called for each state; a state with a value that is not finite gives NaN.
+    """
+
+    def extended(method: _Method[_Arguments]) -> _Method[_Arguments]:
+        parameters = inspect.signature(method)
+
+        @functools.wraps(method)
+        def checked_method(
+            self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
+        ) -> Array:
+            # Fast path for control loops at 1 kHz: arrays of one state, given by place.
+            if not kwargs:
+                shapes = self._shapes
+                for value, name in zip(args, vectors):
+                    if (
+                        type(value) is not np.ndarray
+                        or value.shape != shapes[name]
+                        or value.dtype is not _FLOAT
+                        # A sum is finite only if all its terms are.
+                        or not math.isfinite(sum(value.tolist()))
+                    ):
+                        break
+                else:
+                    return method(self, *args, **kwargs)
+            return _over_stack(method, vectors, self, parameters.bind(self, *args, **kwargs))
+
+        return checked_method
+
+    return extended
+
+
 def _over_stack(
-    method: Callable[..., Array], model: PinocchioModel, given: inspect.BoundArguments
+    method: Callable[..., Array],
+    vectors: Sequence[str],
+    model: PinocchioModel,
+    given: inspect.BoundArguments,
 ) -> Array:
-    """Return a method's results for arguments of shape (..., n), broadcast to one stack."""
-    vectors = {name: value for name, value in given.arguments.items() if name in _VECTOR_ARGUMENTS}
+    """Return a method's results for states of shape (..., n), broadcast to one stack."""
+    states = {name: value for name, value in given.arguments.items() if name in vectors}
     others = {
         name: value for name, value in given.arguments.items() if name not in (*vectors, 'self')
     }
-    stacks = broadcast_states(model.description, finite=False, **vectors)
-    named = dict(zip(vectors, stacks))  # the wrench, which may be None and left out, is last
+    stacks = broadcast_states(model.description, finite=False, **states)
+    named = dict(zip(states, stacks))  # the wrench, which may be None and left out, is last
     shape = stacks[0].shape[:-1]
     finite = np.all([np.isfinite(stack).all(axis=-1) for stack in stacks], axis=0)
     results = {
@@ -156,6 +183,13 @@ def _over_stack(
     for at, result in results.items():
         out[at] = result
     return out
+
+
+class _WorkSpace(threading.local):
+    """Pinocchio's work space of one model; each thread has its own, because calls overwrite it."""
+
+    def __init__(self, model: pin.Model) -> None:
+        self.data = model.createData()
 
 
 class PinocchioModel:
@@ -179,20 +213,24 @@ class PinocchioModel:
         self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
     ) -> None:
         description = self.description = as_description(description)
+        n = description.n
         self.model = build_pinocchio(description)
         self.model.gravity.linear = gravity_vector(gravity)
-        self._own = threading.local()
-        self._frame_ids = [self.model.getFrameId(str(i + 1)) for i in range(description.n)]
+        self._weightless = self.model.copy()
+        self._weightless.gravity = pin.Motion.Zero()
+        self._own = _WorkSpace(self.model)
+        self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
+        self._frame_ids = [self.model.getFrameId(str(i + 1)) for i in range(n)]
         self._frame_ids.append(self.model.getFrameId(FLANGE))
+        self._named_ids = {
+            name: self._frame_ids[at] for name, at in frame_indices(description).items()
+        }
+        self._may_be_singular = not _keeps_joints_apart(description, self.model)
 
     @property
     def data(self) -> pin.Data:
         """Pinocchio's work space; each thread has its own, because calls overwrite it."""
-        try:
-            return self._own.data
-        except AttributeError:
-            self._own.data = self.model.createData()
-            return self._own.data
+        return self._own.data
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the work spaces of threads."""
@@ -200,9 +238,9 @@ class PinocchioModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state."""
-        vars(self).update(state, _own=threading.local())
+        vars(self).update(state, _own=_WorkSpace(state['model']))
 
-    @_each_state
+    @_each_state('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         pin.framesForwardKinematics(self.model, self.data, q)
@@ -212,7 +250,7 @@ class PinocchioModel:
         """Return the pose of the flange in {S}, shape (4, 4)."""
         return self.frames(q)[..., -1, :, :]
 
-    @_each_state
+    @_each_state('q')
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
@@ -221,49 +259,52 @@ class PinocchioModel:
 
         `frame` is 1..n, n + 1 or 'flange', or the name of a joint or a link ('fr3_link8').
         """
-        place = self._frame_ids[frame_index(frame, self.description)]
-        reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
-        jacobian = pin.computeFrameJacobian(self.model, self.data, q, place, reference)
+        try:
+            place, reference = self._named_ids[frame], _REFERENCE_FRAMES[reference_frame]
+        except (KeyError, TypeError):
+            require_reference_frame(reference_frame)
+            raise no_frame_error(frame, self.description) from None
+        jacobian = pin.computeFrameJacobian(self.model, self._own.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
-        return jacobian.reshape(6, self.description.n).copy()
+        return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
-    @_each_state
+    @_each_state('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
-        upper = np.triu(pin.crba(self.model, self.data, q))
-        return upper + np.triu(upper, 1).T
+        return pin.crba(self.model, self._own.data, q)
 
-    @_each_state
+    @_each_state('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
-        return pin.computeCoriolisMatrix(self.model, self.data, q, dq).copy()
+        return pin.computeCoriolisMatrix(self.model, self._own.data, q, dq).copy()
 
-    @_each_state
+    @_each_state('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
-        return self.nonlinear_effects(q, dq) - self.gravity(q)
+        # Without gravity, not as a difference, of which a slow motion would leave no digit.
+        return pin.nonLinearEffects(self._weightless, self._own.data, q, dq)
 
-    @_each_state
+    @_each_state('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.model, self.data, q).copy()
+        return pin.computeGeneralizedGravity(self.model, self._own.data, q)
 
-    @_each_state
+    @_each_state('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
-        return pin.nonLinearEffects(self.model, self.data, q, dq).copy()
+        return pin.nonLinearEffects(self.model, self._own.data, q, dq)
 
-    @_each_state
+    @_each_state('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
         if wrench is None:
-            return pin.rnea(self.model, self.data, q, dq, ddq).copy()
+            return pin.rnea(self.model, self._own.data, q, dq, ddq)
         forces = self._forces(q, wrench)
-        return pin.rnea(self.model, self.data, q, dq, ddq, forces).copy()
+        return pin.rnea(self.model, self._own.data, q, dq, ddq, forces)
 
-    @_each_state
+    @_each_state('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
@@ -277,13 +318,13 @@ class PinocchioModel:
 
         """
         given = () if wrench is None else (self._forces(q, wrench),)
-        accelerations = pin.aba(self.model, self.data, q, dq, tau, *given).copy()
-        # Reciprocals of the inertias that joints move while the later joints are free.
-        reciprocals = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-        if not np.isfinite(accelerations).all() or MIN_FREE_INERTIA_RATIO * max(reciprocals) > min(
-            reciprocals
-        ):
-            raise singular_mass_matrix_error()
+        accelerations = pin.aba(self.model, self._own.data, q, dq, tau, *given)
+        if self._may_be_singular:
+            # Reciprocals of the inertias that joints move while the later joints are free.
+            found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
+            singular = MIN_FREE_INERTIA_RATIO * max(found) > min(found)
+            if singular or not np.isfinite(accelerations).all():
+                raise singular_mass_matrix_error()
         return accelerations
 
     def inverse_dynamics_derivatives(
@@ -297,13 +338,11 @@ class PinocchioModel:
         slopes = self._derivatives(q, dq, ddq)
         return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_each_state
+    @_each_state('q', 'dq', 'ddq')
     def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        by_q, by_dq, upper = pin.computeRNEADerivatives(self.model, self.data, q, dq, ddq)
-        n = self.description.n
+        slopes = pin.computeRNEADerivatives(self.model, self._own.data, q, dq, ddq)
         # For n = 1 Pinocchio's Python bindings return vectors.
-        by_ddq = np.triu(upper.reshape(n, n))
-        return np.stack((by_q.reshape(n, n), by_dq.reshape(n, n), by_ddq + np.triu(by_ddq, 1).T))
+        return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(
         self,
@@ -329,14 +368,22 @@ class PinocchioModel:
         whole = self._regressor(q, dq, ddq)
         return whole if chosen is None else whole[..., list(chosen)]
 
-    @_each_state
+    @_each_state('q', 'dq', 'ddq')
     def _regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         n = self.description.n
-        whole = pin.computeJointTorqueRegressor(self.model, self.data, q, dq, ddq)
+        whole = pin.computeJointTorqueRegressor(self.model, self._own.data, q, dq, ddq)
+        if self.description.convention is Convention.MODIFIED:  # in which B is the identity
+            return whole.reshape(n, -1).take(self._link_columns, axis=1)
         links = np.einsum(
             'ika,kab->ikb', whole.reshape(n, n, LINK_PARAMETERS), self._to_joint_frames
         )
         return links.reshape(n, LINK_PARAMETERS * n)
+
+    @functools.cached_property
+    def _link_columns(self) -> NDArray[np.intp]:
+        """Pinocchio's columns in the order of the links' parameters, (10 n,)."""
+        columns = np.arange(LINK_PARAMETERS * self.description.n).reshape(-1, LINK_PARAMETERS)
+        return columns[:, np.argsort(PINOCCHIO_PARAMETER_ORDER)].ravel()
 
     @functools.cached_property
     def _to_joint_frames(self) -> Array:
@@ -351,23 +398,23 @@ class PinocchioModel:
             ]
         )
 
-    @_each_state
+    @_each_state('q')
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         total_mass(self.description)
         return pin.centerOfMass(self.model, self.data, q).copy()
 
-    @_each_state
+    @_each_state('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
         return np.asarray(pin.computeKineticEnergy(self.model, self.data, q, dq))
 
-    @_each_state
+    @_each_state('q')
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, q))
 
-    @_each_state
+    @_each_state('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         pin.forwardKinematics(self.model, self.data, q, dq)
@@ -379,7 +426,7 @@ class PinocchioModel:
             ]
         )
 
-    @_each_state
+    @_each_state('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)

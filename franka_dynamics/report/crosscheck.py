@@ -32,7 +32,7 @@ def crosscheck_as_data(result: CrosscheckResult) -> dict[str, Any]:
         'tolerance': result.tolerance,
         'warnings': arm.inconsistencies(),
         'urdf': [one._asdict() for one in result.urdf],
-        'difference': 'largest |a - b| / max(1, largest |b| of the state), b the reference',
+        'difference': 'largest |a - b| / largest |b|, b the reference',
         'consistency': [
             {
                 'joint': joint,
@@ -80,8 +80,7 @@ def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
     """Return two tables: differences from the reference formulation, and unphysical links."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
-        f'largest difference from {result.reference}, relative to max(1, largest |value| of '
-        'the state)',
+        f'largest difference from {result.reference}, relative to the largest value',
         ['quantity', *(Header(name, form='.1e') for name in result.formulations)],
         [
             [

@@ -38,8 +38,8 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
     'exponentials': ExponentialsModel,
 }
 # Largest allowed difference of an arm without far DH frames (`CrosscheckResult.tolerance`),
-# relative to the quantity's largest entry at that state (at least 1): five times the largest
-# difference at 20 states of each of 1,000 random arms (1.9e-13).
+# scaled as in `CrosscheckResult`: 26 times the largest difference at 20 states of each of 1,000
+# random arms (3.8e-14).
 MAX_RELATIVE_DIFFERENCE = 1e-12
 
 
@@ -70,6 +70,7 @@ QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
+_SLOW = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
 # The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
 _OF_THE_NODE = tuple(
     one
@@ -83,8 +84,11 @@ class CrosscheckResult:
     """
     Differences of other formulations of one arm from a reference formulation.
 
-    A difference is the largest |a - b| / max(1, largest |b| at that state) of all entries and
-    states, with b by the reference formulation; NaN if a or b is NaN anywhere. Forward dynamics is
+    A difference is the largest |a - b| of all entries and states, relative to the arm's largest
+    torque M ddq + C dq + g there (a Coriolis matrix: this torque by the largest velocity), or, for
+    what is no torque, to the largest |b|, with b by the reference formulation; NaN if a or b is
+    NaN anywhere. C dq is also computed at velocities that are 2^-20 times as large, and compared
+    after division by 2^-40, so that a loss of digits in slow motion is seen. Forward dynamics is
     evaluated at the torques of the reference's inverse dynamics and compared as M ddq, because at
     a wrist joint with an inertia of 1e-4 kg m^2 rounding errors of a torque cause large
     accelerations.
@@ -250,10 +254,14 @@ def _compare(
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     states = sample_states(description, count, seed)
     reference, *others = (FORMULATIONS[name](description, gravity) for name in names)
+    torque, fastest = (
+        float(np.abs(values).max()) for values in (reference.inverse_dynamics(*states), states.dq)
+    )
+    sizes = {'N m': torque, 'N m s': torque / fastest}
     differences = {}
     for quantity in quantities:
         expected = _rows(reference, quantity, states, reference)
-        size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
+        size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0
         differences[quantity.name] = {
             name: float(
                 (np.abs(_rows(model, quantity, states, reference) - expected) / size).max()
@@ -279,7 +287,11 @@ def _rows(
     """
     if quantity.name == 'forward_dynamics':
         states = states._replace(ddq=reference_model.inverse_dynamics(*states))
-    values = np.asarray(getattr(model, quantity.name)(*states[: quantity.inputs]))
+    method = getattr(model, quantity.name)
+    values = np.asarray(method(*states[: quantity.inputs]))
+    if quantity.name == 'coriolis':
+        slow = method(states.q, _SLOW * states.dq) / _SLOW**2
+        values = np.stack((values, slow), axis=1)
     if quantity.name == 'forward_dynamics':
         values = np.einsum('sij,sj->si', reference_model.mass_matrix(states.q), values)
     return values.reshape(len(states.q), -1)

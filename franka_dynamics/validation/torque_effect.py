@@ -17,7 +17,7 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.sampling import sample_states
 from ..typing import Array
 
-# Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to max(1, largest |tau|), are
+# Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.
 MAX_TORQUE_ROUNDING_RATIO = 1e-11
 _STATES = 200
@@ -43,7 +43,7 @@ class JointEffect:
             return 'none in any motion'
         return (
             f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
-            'the joint vector'
+            f'the joint vector, at {_STATES} random states within the limits'
         )
 
 
@@ -103,7 +103,7 @@ class TorqueProbe:
         self._joints, self._gravity = first.joint_names, gravity_vector(gravity)
         self._states = sample_states(first, _STATES)
         self._torques = self._torque(first)
-        self._floor = MAX_TORQUE_ROUNDING_RATIO * max(1.0, float(np.abs(self._torques).max()))
+        self._floor = MAX_TORQUE_ROUNDING_RATIO * float(np.abs(self._torques).max())
 
     def effect(self, other: ArmDescription) -> JointEffect:
         """Return how far the torques of another arm are from the first arm's."""

@@ -109,6 +109,10 @@ FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
             (given, np.zeros(7), ['q', 'numbers', 'fer_joint1, fer_'])
             for given in (['a'] * 7, [None, 'b'], [[0.0] * 7, [0.0]], {})
         ),
+        *(
+            (given, np.zeros(7), ['q', kind, 'fer_joint1, fer_'])
+            for given, kind in ((np.zeros(7) + 1e-30j, 'complex'), (['0.1'] * 7, 'text'))
+        ),
         *((None, dq, ['q ']) for dq in (None, np.zeros(7))),
         (np.zeros(7), None, ['dq ']),
     ],
