@@ -35,7 +35,7 @@ from timing import busy_seconds, machine
 
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.compiled import available_threads
+from franka_dynamics.batch.kernel import available_threads
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import JointStates, sample_states
 from franka_dynamics.simulation.mujoco_model import build_mujoco

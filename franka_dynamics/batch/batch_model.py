@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .compiled import available_threads, compile_equations, Function
 from .generated_model import GeneratedModel
+from .kernel import available_threads, Kernel
 from ..arm import ArmDescription
 from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
@@ -82,10 +82,11 @@ class BatchModel(GeneratedModel):
             )
         super().__init__(description, gravity)
         self.threads = available_threads() if threads is None else threads
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes to pickle: all but the functions, which cannot be pickled."""
-        return {**self.__dict__, '_functions': {}}
+        """Return the attributes to pickle: all but the kernels, which cannot be pickled."""
+        return {**self.__dict__, '_kernels': {}}
 
     def evaluate(
         self,
@@ -100,39 +101,36 @@ class BatchModel(GeneratedModel):
         With `derivatives` return its first derivatives by all of its inputs: one more axis, at the
         end, with n derivatives for each array in `given`.
         """
-        q = given[0]
-        if type(q) is np.ndarray and q.ndim == 2:  # arrays (N, n) skip the conversion of inputs
-            found = self._functions.get((quantity, q.dtype, columns, derivatives))
-            if found is not None and _alike(given, q.shape, q.dtype, self.description.n):
-                return self._filled(found, given, q.shape[:1], q.dtype)
+        arrays, lead = self._plain(given) or self._converted(quantity, given)
+        key = quantity, arrays[0].dtype, columns, derivatives
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = _kernel(self.description, self._gravity, *key)
+        found = kernel(arrays, self.threads)
+        return found if len(lead) == 1 else found.reshape(*lead, *found.shape[1:])
+
+    def _plain(self, given: Sequence[Any]) -> tuple[Sequence[Any], tuple[int, ...]] | None:
+        """Return arrays (N, n) that a kernel takes as they are, and (N,); None for others."""
+        first = given[0]
+        if type(first) is not np.ndarray or first.dtype not in (_DOUBLE, _SINGLE):
+            return None
+        shape, dtype = first.shape, first.dtype
+        if len(shape) != 2 or shape[1] != self.description.n:
+            return None
+        for array in given[1:]:
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype is not dtype:
+                return None
+        return given, shape[:1]
+
+    def _converted(
+        self, quantity: Quantity, given: Sequence[Any]
+    ) -> tuple[Sequence[Any], tuple[int, ...]]:
+        """Return other arguments as arrays (N, n) of one type, and their leading axes."""
         listed, lead = self._states(quantity, given)
         dtype = _SINGLE if all(array.dtype == _SINGLE for array in listed) else _DOUBLE
         n = self.description.n
-        arrays = [
-            np.broadcast_to(array, (*lead, n)).reshape(-1, n).astype(dtype, copy=False)
-            for array in listed
-        ]
-        key = (quantity, dtype, columns, derivatives)
-        if key not in self._functions:
-            self._functions[key] = _function(self.description, self._gravity, *key)
-        return self._filled(self._functions[key], arrays, lead, dtype)
-
-    _run = evaluate
-
-    def _filled(
-        self,
-        found: tuple[Function, tuple[int, ...]],
-        arrays: Sequence[Any],
-        lead: tuple[int, ...],
-        dtype: Any,
-    ) -> Array:
-        """Return a new array of `dtype` with leading axes `lead`, filled by a function."""
-        function, shape = found
-        out = np.empty(lead + shape, dtype)
-        if out.size:
-            rows = out if len(lead) == 1 else out.reshape(len(arrays[0]), *shape)
-            function(arrays, rows, self.threads)
-        return out
+        alike = [np.broadcast_to(array, (*lead, n)).reshape(-1, n) for array in listed]
+        return [array.astype(dtype, copy=False) for array in alike], lead
 
     def _read(self, values: Any) -> Any:
         if isinstance(values, np.ma.MaskedArray):
@@ -141,25 +139,16 @@ class BatchModel(GeneratedModel):
 
 
 @functools.lru_cache(maxsize=128)
-def _function(
+def _kernel(
     description: ArmDescription | BodyTree,
     gravity: tuple[float, ...],
     quantity: Quantity,
     dtype: Any,
     columns: tuple[int, ...] | None,
     derivatives: bool,
-) -> tuple[Function, tuple[int, ...]]:
-    """Return the function that computes a quantity, and the shape of one state's result."""
+) -> Kernel:
+    """Return the kernel of a quantity, the same for models of the same arm."""
     equations = customised_equations(
         description, quantity, gravity, columns=columns, derivatives=derivatives
     )
-    return compile_equations(equations, dtype), equations.shape
-
-
-def _alike(given: Sequence[Any], shape: tuple[int, ...], dtype: Any, n: int) -> bool:
-    if shape[1] != n:
-        return False
-    for array in given:
-        if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
-            return False
-    return True
+    return Kernel(equations, dtype)

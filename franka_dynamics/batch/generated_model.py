@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..errors import FrameError, JointVectorError
 
 class GeneratedModel(ABC):
     """
-    Base class of models of generated equations: the methods of `fd.Model`; subclasses give `_run`.
+    Base class of models of generated equations: the methods of `fd.Model`, made of `evaluate`.
 
     Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
     state with a value that is not finite gives NaN in this state's result alone. `xp` is the
@@ -39,12 +39,9 @@ class GeneratedModel(ABC):
             description if isinstance(description, BodyTree) else as_description(description)
         )
         self._gravity = tuple(gravity_vector(gravity).tolist())
-        # The functions that were called, by quantity and options: torch.compile cannot trace the
-        # code generator.
-        self._functions: dict[tuple[Any, ...], tuple[Callable[..., None], tuple[int, ...]]] = {}
 
     @abstractmethod
-    def _run(
+    def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
         """Return a quantity for given arrays, as an array of the same library."""
@@ -81,34 +78,34 @@ class GeneratedModel(ABC):
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
-        torque = self._run(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
+        torque = self.evaluate(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
         return torque if wrench is None else torque - self._wrench_torque(q, wrench)
 
     def forward_dynamics(self, q: Any, dq: Any, tau: Any, wrench: Any = None) -> Any:
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         if wrench is not None:
             tau = self.xp.asarray(tau) + self._wrench_torque(q, wrench)
-        return self._run(Quantity.FORWARD_DYNAMICS, q, dq, tau)
+        return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)
 
     def nonlinear_effects(self, q: Any, dq: Any) -> Any:
         """Return Coriolis plus gravity torques C dq + g, shape (..., n) [N m]."""
-        return self._run(Quantity.NONLINEAR_EFFECTS, q, dq)
+        return self.evaluate(Quantity.NONLINEAR_EFFECTS, q, dq)
 
     def coriolis(self, q: Any, dq: Any) -> Any:
         """Return Coriolis torques C dq, shape (..., n) [N m]."""
-        return self._run(Quantity.CORIOLIS, q, dq)
+        return self.evaluate(Quantity.CORIOLIS, q, dq)
 
     def gravity(self, q: Any) -> Any:
         """Return gravity torques g, shape (..., n) [N m]."""
-        return self._run(Quantity.GRAVITY, q)
+        return self.evaluate(Quantity.GRAVITY, q)
 
     def mass_matrix(self, q: Any) -> Any:
         """Return mass matrices M, rotors included, shape (..., n, n) [kg m^2]."""
-        return self._run(Quantity.MASS_MATRIX, q)
+        return self.evaluate(Quantity.MASS_MATRIX, q)
 
     def coriolis_matrix(self, q: Any, dq: Any) -> Any:
         """Return Coriolis matrices C (Christoffel; dM/dt = C + C^T), (..., n, n) [N m s/rad]."""
-        return self._run(Quantity.CORIOLIS_MATRIX, q, dq)
+        return self.evaluate(Quantity.CORIOLIS_MATRIX, q, dq)
 
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
@@ -122,7 +119,7 @@ class GeneratedModel(ABC):
         The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
         views of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.
         """
-        derivatives = self._run(Quantity.DERIVATIVES, q, dq, ddq)
+        derivatives = self.evaluate(Quantity.DERIVATIVES, q, dq, ddq)
         return TorqueDerivatives(*(derivatives[..., k, :, :] for k in range(3)))
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
@@ -143,11 +140,11 @@ class GeneratedModel(ABC):
 
         """
         chosen = chosen_columns(columns, LINK_PARAMETERS * self.description.n)
-        return self._run(Quantity.REGRESSOR, q, dq, ddq, columns=chosen)
+        return self.evaluate(Quantity.REGRESSOR, q, dq, ddq, columns=chosen)
 
     def flange_pose(self, q: Any) -> Any:
         """Return the flange's poses in the space frame, shape (..., 4, 4)."""
-        return self._run(Quantity.FLANGE_POSE, q)
+        return self.evaluate(Quantity.FLANGE_POSE, q)
 
     def jacobian(
         self, q: Any, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
@@ -171,7 +168,7 @@ class GeneratedModel(ABC):
                 "generated equations have the flange's in LOCAL_WORLD_ALIGNED; franka_dynamics."
                 'Model has every frame.'
             )
-        return self._run(Quantity.JACOBIAN, q)
+        return self.evaluate(Quantity.JACOBIAN, q)
 
     def _wrench_torque(self, q: Any, wrench: Any) -> Any:
         """Return J^T w, shape (..., n)."""

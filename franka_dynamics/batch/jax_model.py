@@ -43,9 +43,10 @@ class JaxModel(KernelModel):
 
     xp = jnp
 
-    def _run(
+    def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
+        """Return a quantity, computed by the kernels of `BatchModel`, which JAX calls."""
         found, lead = self._states(quantity, arrays)
         if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
             found = [array.astype(jnp.result_type(float)) for array in found]

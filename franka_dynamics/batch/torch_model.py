@@ -45,9 +45,10 @@ class TorchModel(KernelModel):
             raise TypeError(f'{kind}; give a tensor of floating-point numbers, as of .double().')
         return values
 
-    def _run(
+    def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
+        """Return a quantity: on a CPU by the kernels of `BatchModel`, else by `traced`."""
         tensors, _ = self._states(quantity, arrays)
         if len({tensor.device for tensor in tensors}) > 1:
             listed = ', '.join(f'{tensor.device}' for tensor in tensors)
@@ -55,7 +56,7 @@ class TorchModel(KernelModel):
         if tensors[0].device.type == 'cpu':
             evaluate = functools.partial(self._model.evaluate, quantity, columns=columns)
             return _KernelFunction.apply(evaluate, False, *torch.broadcast_tensors(*tensors))
-        return self.traced._run(quantity, *arrays, columns=columns)
+        return self.traced.evaluate(quantity, *arrays, columns=columns)
 
 
 def _as_array(tensor: Any) -> np.ndarray:

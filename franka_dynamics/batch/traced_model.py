@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +61,13 @@ class TracedModel(GeneratedModel):
             )
         super().__init__(description, gravity)
         self.xp = xp
+        # Functions that were called, because torch.compile cannot trace the code generator.
+        self._functions: dict[tuple[Any, ...], tuple[Callable[..., None], tuple[int, ...]]] = {}
 
-    def _run(
+    def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
+        """Return a quantity, computed by operations of `xp` on one array per joint and input."""
         key = quantity, columns
         if key not in self._functions:
             equations = customised_equations(

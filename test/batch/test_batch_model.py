@@ -8,6 +8,7 @@ import inspect
 from pathlib import Path
 import pickle
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -21,9 +22,9 @@ from franka_dynamics.arm import (
     LinkInertia,
     load,
 )
-from franka_dynamics.batch import batch_model, compiled
+from franka_dynamics.batch import batch_model, kernel
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.compiled import MIN_STATES_PER_THREAD
+from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
 from franka_dynamics.batch.traced_model import KernelModel, TracedModel
 from franka_dynamics.codegen.equations import customised_equations, function_signature, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -51,16 +52,16 @@ ARMS = {
 
 
 # As machine code, but without it; kept as long, because making it takes most of the time.
-_columns = functools.lru_cache(batch_model._function.__wrapped__)
+_columns = functools.lru_cache(batch_model._kernel.__wrapped__)
 
 
 @pytest.fixture(params=['compiled', 'columns'])
 def engine(request, monkeypatch):
     """Run each test with machine code, and again as if llvmlite were not installed."""
     if request.param == 'columns':
-        monkeypatch.setattr(compiled, 'llvm', None)
-        monkeypatch.setattr(batch_model, '_function', _columns)
-    elif compiled.llvm is None:
+        monkeypatch.setattr(kernel, 'llvm', None)
+        monkeypatch.setattr(batch_model, '_kernel', _columns)
+    elif kernel.llvm is None:
         pytest.skip('the [batch] extra is not installed')
 
 
@@ -314,20 +315,16 @@ def test_a_frame_that_batches_do_not_have_is_refused_by_name(fer, frame):
         fer.jacobian(ROWS, frame)
 
 
-def test_machine_code_that_no_model_uses_is_given_back(monkeypatch):
+def test_machine_code_that_no_model_uses_is_given_back():
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
-    batch_model._function.cache_clear()  # of the models of earlier tests
-    gc.collect()
-    description = load('rpr')
-    before = len(compiled.loaded_by_text)
-    model = BatchModel(description, (0.0, 0.0, -1.0))
+    model = BatchModel(load('rpr'), (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
-    assert len(compiled.loaded_by_text) == before + 1
-    batch_model._function.cache_clear()
+    (code,) = (weakref.ref(one._fill) for one in model._kernels.values())
+    batch_model._kernel.cache_clear()
     assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
     del model
     gc.collect()
-    assert len(compiled.loaded_by_text) == before
+    assert code() is None
 
 
 def methods(engine):

@@ -1,0 +1,159 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Equations of one quantity, evaluated at many states: by LLVM's machine code, or by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+import functools
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from ..codegen.emit import python_callable
+from ..codegen.equations import Equations
+from ..codegen.vector_ir import vector_ir
+from ..typing import Array
+
+try:
+    import cffi
+    import llvmlite
+    import llvmlite.binding as llvm
+except ImportError:
+    llvm = None
+else:
+    if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
+        llvm = None  # too old: its LLVM is from before opaque pointers
+
+MIN_STATES_PER_THREAD = 4000
+_STATES_PER_BLOCK = 4096  # states that NumPy works on at a time, so that they stay in the caches
+
+# Computes the results of inputs (N, n) each into an output (N, *shape).
+_Fill = Callable[[Sequence[np.ndarray], np.ndarray], None]
+
+
+class Kernel:
+    """
+    A function from arrays of states to one quantity of each state.
+
+    It is compiled where llvmlite and cffi are installed, and else runs in NumPy on one thread. Its
+    machine code takes memory as long as the kernel exists.
+    """
+
+    def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
+        self._shape, self._dtype = equations.shape, dtype
+        self._fill = _numpy_code(equations) if llvm is None else _MachineCode(equations, dtype)
+
+    def __call__(self, arrays: Sequence[np.ndarray], threads: int) -> Array:
+        """
+        Return the quantity at N states, a new array (N, *shape).
+
+        `arrays` are the inputs, (N, n) each, of the kernel's type, float32 or float64. At most
+        one thread is used for every 4,000 states. A state with a value that is not finite gives
+        NaN in its own result alone.
+        """
+        states = len(arrays[0])
+        out = np.empty((states, *self._shape), self._dtype)
+        pieces = 1 if llvm is None else min(threads, states // MIN_STATES_PER_THREAD)
+        if pieces < 2:
+            if out.size:
+                self._fill(arrays, out)
+            return out
+        size = -(-states // pieces)
+
+        def fill(start: int) -> None:
+            part = slice(start, start + size)
+            self._fill([array[part] for array in arrays], out[part])
+
+        others = [_executor().submit(fill, start) for start in range(size, states, size)]
+        fill(0)
+        for other in others:
+            other.result()
+        return out
+
+
+def available_threads() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@functools.cache
+def _executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(available_threads(), 'franka_dynamics batch')
+
+
+if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent's threads
+    os.register_at_fork(after_in_child=_executor.cache_clear)
+
+
+def _numpy_code(equations: Equations) -> _Fill:
+    """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
+    function, shape = python_callable(equations, np.sin, np.cos), equations.shape
+
+    def fill(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
+        with np.errstate(all='ignore'):
+            for start in range(0, len(out), _STATES_PER_BLOCK):
+                part = slice(start, start + _STATES_PER_BLOCK)
+                columns = [np.ascontiguousarray(array[part].T) for array in arrays]
+                found = np.empty((*shape, len(out[part])), out.dtype)
+                function(*columns, found)
+                found += 0.0 * sum(array.sum(axis=0) for array in columns)
+                out[part] = np.moveaxis(found, -1, 0)
+
+    return fill
+
+
+class _MachineCode:
+    """Equations as machine code by LLVM, a state in each lane of a vector."""
+
+    def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
+        lanes = _vector_bits() // (8 * dtype.itemsize)
+        self._library, address = _compiled(vector_ir(equations, lanes, single=dtype == np.float32))
+        inputs = len(equations.arrays)
+        # Pointers, the bytes from one state to the next, and the number of states.
+        kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)
+        self._steps = [dtype.itemsize * equations.n] * inputs
+        self._steps.append(dtype.itemsize * math.prod(equations.shape))
+        ffi = cffi.FFI()
+        self._run = ffi.cast(f'void(*)({", ".join(kinds)})', address)
+        self._place = ffi.from_buffer
+
+    def __call__(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
+        try:
+            places = [self._place('char[]', array) for array in arrays]
+        except (BufferError, ValueError):  # not C-contiguous
+            places = [self._place('char[]', np.array(array, order='C')) for array in arrays]
+        places.append(self._place('char[]', out))
+        self._run(*places, *self._steps, len(out))
+
+
+def _vector_bits() -> int:
+    """Return the width of this processor's vector registers [bit]: 512, 256 or 128."""
+    features = llvm.get_host_cpu_features()
+    if features.get('avx512vl'):
+        return 512
+    return 256 if features.get('avx2') else 128
+
+
+def _compiled(text: str) -> tuple[Any, int]:
+    """Return a library of LLVM assembly, while which exists its code does, and `run`'s address."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=2,
+        codemodel='jitdefault',
+        jit=True,
+    )
+    module = llvm.parse_assembly(text)
+    module.triple = machine.triple
+    builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module))
+    jit = llvm.create_lljit_compiler()
+    library = builder.export_symbol('run').link(jit, 'equations')
+    return (jit, library), library['run']
