@@ -9,7 +9,7 @@ Diagnostics each second and after changes, the status on ~/status, and reports o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import math
 import re
 import time
@@ -95,6 +95,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         super().__init__(node)
         self._states, self._topic = state_topic, command_topic
         self.refused = ''  # why the last reference was refused
+        self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._events = node.create_publisher(
             DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
@@ -131,7 +132,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         """
         controller, now = self._controller, time.monotonic()
         while controller.reference.events:
-            self._report_reference(controller.reference.events.popleft())
+            event = controller.reference.events.popleft()
+            self._report_reference(event)
+            self.on_reference_event(event)
         status = self.present()
         waits = status.state is State.SILENT and controller.enabled
         seen = status.state, status.faulty, waits

@@ -33,6 +33,7 @@ from .messages import (
     QOS_OVERRIDES,
     STATE_QOS,
 )
+from .motion_goals import MotionGoals
 from .node_process import NodeEntities, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import check_changes, declare, NamesUnknownParameters, values
@@ -102,6 +103,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         self._topic = self.resolve_topic_name('joint_states')
         self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.commands.topic_name)
         RequestHandler(self, self._diagnostics)
+        self._goals = MotionGoals(self, self._diagnostics)
         self.receivers = ReceiverCheck(self, self.commands)
         self.create_subscription(
             JointState,
@@ -236,9 +238,11 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         """Trigger the shutdown transition unless it has already run."""
         if not self._finalized:
             self.trigger_shutdown()
+            self._goals.deliver()
 
     def destroy_node(self) -> None:
-        """Destroy the node and its lifecycle state machine."""
+        """Destroy the node, its action and its lifecycle state machine."""
+        self._goals.destroy()
         super().destroy_node()
         destroy_state_machine(self)
 
@@ -264,6 +268,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self.receivers.close()
         self._diagnostics.report()
+        self._goals.poll()
 
     # The control thread ------------------------------------------------------------------------
 
@@ -356,6 +361,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
             self._terms.refresh()
             self._look_at_receivers()
         self._diagnostics.report()
+        self._goals.poll()
         return _REFRESH_PERIOD_S if self.active else _IDLE_PERIOD_S
 
     def _look_at_receivers(self) -> None:

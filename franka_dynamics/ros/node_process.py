@@ -217,8 +217,8 @@ def _serve(node: Any, stop: StopRequest) -> None:
                 # The entity was destroyed after its event was queued. rclpy's other executors
                 # ignore InvalidHandle, too.
                 node.get_logger().debug(f'what was to be served is gone: {error}')
-    if stop.requested:
-        node.shut_down()
+        if stop.requested:
+            node.shut_down()
 
 
 def start_error_sentence(error: Exception) -> str:

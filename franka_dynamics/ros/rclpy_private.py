@@ -80,6 +80,17 @@ def take_waiting_messages(node: Any, note_arrival: Callable[[int], None]) -> boo
     return True
 
 
+def begin_goal(goal: Any) -> None:
+    """
+    Tell an action's clients that a goal is executed.
+
+    rclpy says so only of a goal whose callback runs. Such a coroutine keeps an EventsExecutor busy
+    until the goal ends; without it a goal counts as accepted until then.
+    """
+    if not USE_ONLY_PUBLIC_RCLPY:
+        goal._update_state(_rclpy.GoalEvent.EXECUTE)
+
+
 def destroy_state_machine(node: Any) -> None:
     """
     Destroy a lifecycle node's state machine, after the node.

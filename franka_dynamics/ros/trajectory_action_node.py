@@ -25,23 +25,23 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointStateReader, motion_message, parse_trajectory, STATE_QOS
+from .follow_joint_trajectory import ACTION, action_type, parse_goal
+from .messages import JointStateReader, motion_message, STATE_QOS
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, NamesUnknownParameters, values
 from ..control.control_law import ControlLaw
+from ..control.request import TrajectoryRequest
 from ..control.trajectory import Trajectory
 from ..control.trajectory_goal import goal_with_efforts
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
-    MissingDependencyError,
     ReferenceRefusedError,
 )
 from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
-ACTION = '~/follow_joint_trajectory'
 _SPIN_TIMEOUT_S = 0.1  # longest time between two looks of a waiting goal [s]
 _RESULT_DELIVERY_S = 0.5  # time to send the results of goals before the process ends [s]
 
@@ -63,14 +63,7 @@ class TrajectoryActionNode(NamesUnknownParameters, Node):
         self._description.require_physical('commanding torques')
         # This ControlLaw is made only to refuse wrong parameters at the start.
         ControlLaw(self._description, settings_from(parameters))
-        try:
-            from control_msgs.action import FollowJointTrajectory
-        except ImportError as error:
-            raise MissingDependencyError(
-                'control_msgs is not installed, whose FollowJointTrajectory this node serves; '
-                'install it by apt install ros-$ROS_DISTRO-control-msgs.'
-            ) from error
-        self._type = FollowJointTrajectory
+        self._type = action_type()
         self._wait = parameters['wait']
         self._controller_action = parameters['controller_action']
         self._followed: Trajectory | None = None  # the motion that the controller follows
@@ -127,7 +120,7 @@ class TrajectoryActionNode(NamesUnknownParameters, Node):
                     'joint_trajectory_controller, or set controller_action.'
                 )
             await _Turn()
-        motion, goal.trajectory = self._filled(goal.trajectory, *await self._state())
+        motion, goal.trajectory = self._filled(parse_goal(goal), *await self._state())
 
         def pass_feedback(message: Any) -> None:
             if handle.is_active:
@@ -171,10 +164,9 @@ class TrajectoryActionNode(NamesUnknownParameters, Node):
         return future.result()
 
     def _filled(
-        self, trajectory: JointTrajectory, stamp: float, q: Array
+        self, request: TrajectoryRequest, stamp: float, q: Array
     ) -> tuple[Trajectory, JointTrajectory]:
         """Return the motion of a goal, and its trajectory with torques."""
-        request = parse_trajectory(trajectory)
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )

@@ -7,11 +7,11 @@ from rclpy.action import ActionClient
 
 
 class GoalClient:
-    """Sends goals to the action node; `until` waits as Probe.until does."""
+    """Sends goals to a node's action; `until` waits as Probe.until does."""
 
-    def __init__(self, probe, until) -> None:
+    def __init__(self, probe, until, node='trajectory_action') -> None:
         self._until, self.feedback = until, []
-        name = 'trajectory_action/follow_joint_trajectory'
+        name = f'{node}/follow_joint_trajectory'
         self._action = ActionClient(probe, FollowJointTrajectory, name)
         probe.until(self._action.server_is_ready, 'the action')
 

@@ -1,0 +1,165 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The feedforward node's own action, with a simulated arm and goals as MoveIt 2 sends them."""
+
+import signal
+
+import pytest
+
+pytest.importorskip('control_msgs', reason='control_msgs is not installed')
+
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+import numpy as np
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.ros.messages import trajectory_message
+
+from .conftest import FER
+from .goals import GoalClient
+
+NAMES = list(FER.joint_names)
+NODE = '/feedforward'
+AWAY = FER.home + 0.2
+Result = FollowJointTrajectory.Result
+SUCCEEDED, CANCELED, ABORTED = (
+    GoalStatus.STATUS_SUCCEEDED,
+    GoalStatus.STATUS_CANCELED,
+    GoalStatus.STATUS_ABORTED,
+)
+
+
+def goal(end=AWAY, duration=1.0, names=NAMES, start=FER.home, path=(), at_end=(), wait=0.0):
+    """Return a goal as MoveIt's time parameterization makes it: from time zero, rest to rest."""
+    share = np.linspace(0.0, 1.0, 11)[:, None]
+    way = 10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5
+    slope = (30.0 * share**2 - 60.0 * share**3 + 30.0 * share**4) / duration
+    bend = (60.0 * share - 180.0 * share**2 + 120.0 * share**3) / duration**2
+    rows = start + way * (end - start), slope * (end - start), bend * (end - start)
+    return FollowJointTrajectory.Goal(
+        trajectory=trajectory_message(names, duration * share[:, 0], *rows),
+        path_tolerance=[JointTolerance(name=name, **bounds) for name, bounds in path],
+        goal_tolerance=[JointTolerance(name=name, **bounds) for name, bounds in at_end],
+        goal_time_tolerance=Duration(sec=int(wait)),
+    )
+
+
+class World:
+    """A simulated arm that the node holds, and a client of the node's action."""
+
+    def __init__(self, probe, start_arm, start_node, **parameters):
+        self.probe = probe
+        self.states = probe.collect(JointState, 'joint_states')
+        start_arm()
+        self.node = start_node(target='mujoco', **parameters)
+        self.client = GoalClient(probe, probe.until, 'feedforward')
+        probe.until_status(NODE, state='running')
+
+    def end_of(self, message):
+        return self.client.end(self.client.send(message))
+
+    @property
+    def error(self):
+        return np.abs(np.array(self.states[-1].position) - AWAY).max()
+
+
+@pytest.fixture
+def make_world(probe, start_arm, start_node):
+    return lambda **parameters: World(probe, start_arm, start_node, **parameters)
+
+
+def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world):
+    world = make_world(default_gains=True)
+    send, end, client = world.client.send, world.client.end, world.client
+    assert world.end_of(goal()) == (SUCCEEDED, Result.SUCCESSFUL, '')
+    assert world.error < 1e-3
+    feedback = client.feedback[-1].feedback
+    assert list(feedback.joint_names) == NAMES and feedback.header.stamp.sec > 0
+    desired, actual = (np.array(one.positions) for one in (feedback.desired, feedback.actual))
+    np.testing.assert_allclose(feedback.error.positions, desired - actual, rtol=0, atol=1e-12)
+    assert 0.0 < feedback.desired.time_from_start.sec + feedback.desired.time_from_start.nanosec
+    # Where start and goal are equal MoveIt sends one point, at time zero.
+    here = FollowJointTrajectory.Goal(trajectory=trajectory_message(NAMES, [0.0], [AWAY]))
+    assert world.end_of(here)[:2] == (SUCCEEDED, Result.SUCCESSFUL)
+    # What is refused says why, and disturbs nobody.
+    long = client.followed(goal(FER.home, 20.0, start=AWAY))
+    stale = goal(FER.home, start=AWAY)
+    stale.trajectory.header.stamp.sec = 1
+    beyond = goal(FER.home + 3.0, start=AWAY)
+    for bad, code, words in (
+        (stale, Result.OLD_HEADER_TIMESTAMP, ' ago'),
+        (beyond, Result.INVALID_GOAL, 'its limits there are'),
+        (FollowJointTrajectory.Goal(), Result.INVALID_GOAL, 'joint_names'),
+        (goal(names=['a', *NAMES[1:]], start=AWAY), Result.INVALID_JOINTS, 'must name each'),
+        (goal(path=[('a', {})]), Result.INVALID_JOINTS, "'a', which is no joint"),
+        (goal(path=[(NAMES[0], {'acceleration': 1.0})]), Result.INVALID_GOAL, 'acceleration'),
+    ):
+        status, found, said = world.end_of(bad)
+        assert (status, found, words in said, len(said) < 600) == (ABORTED, code, True, True), said
+    # A newer goal takes its place, then a reference of the topic takes that one's.
+    second = client.followed(goal(FER.home, 20.0, start=AWAY))
+    status, code, said = end(long)
+    assert (status, code, 'took its place' in said) == (ABORTED, Result.INVALID_GOAL, True)
+    references = world.probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
+    world.probe.until(references.get_subscription_count, 'a listener')
+    references.publish(goal(FER.home, 20.0, start=AWAY).trajectory)
+    assert end(second)[::2] == (ABORTED, said)
+    third = send(goal(FER.home, 20.0, start=AWAY))
+    client.cancel(third)
+    assert end(third)[0] == CANCELED
+    # The arm rests where it was braked, and goes on from there.
+    here = np.array(world.states[-1].position)
+    assert world.end_of(goal(start=here)) == (SUCCEEDED, Result.SUCCESSFUL, '')
+
+
+def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
+    world = make_world()  # without gains the arm drifts by what the torques lack
+    strict = [(NAMES[3], {'velocity': 1e-9})]
+    status, code, said = world.end_of(goal(path=strict))
+    assert (status, code) == (ABORTED, Result.PATH_TOLERANCE_VIOLATED)
+    assert NAMES[3] in said and 'rad/s' in said and '1e-09' in said
+    count = len(world.states)
+    world.probe.until(
+        lambda: len(world.states) > count and np.abs(world.states[-1].velocity).max() < 1e-3,
+        'the arm at rest',
+    )
+    assert world.error > 0.1  # it did not go on
+    here = np.array(world.states[-1].position)
+    missed = goal(start=here, at_end=[(NAMES[0], {'position': 1e-12})], wait=1.0)
+    status, code, said = world.end_of(missed)
+    assert (status, code) == (ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
+    assert NAMES[0] in said and '1 s after its end' in said
+    here = np.array(world.states[-1].position)
+    # -1 takes a tolerance away.
+    erased = goal(FER.home, start=here, path=[(NAMES[3], {'velocity': -1.0})])
+    assert world.end_of(erased)[0] == SUCCEEDED
+
+
+@pytest.mark.parametrize('way', ['deactivate', 'fault', 'signal'])
+def test_a_goal_ends_with_what_ends_the_torques(way, make_world):
+    world = make_world(default_gains=True)
+    handle = world.client.followed(goal(duration=20.0))
+    words = {'deactivate': 'deactivated', 'signal': 'shut down', 'fault': 'second node'}[way]
+    if way == 'deactivate':
+        assert world.probe.client.change_state('deactivate') == 'inactive'
+    elif way == 'signal':
+        world.node.send(signal.SIGINT)
+    else:
+        second = world.probe.create_publisher(JointState, 'joint_states', 1)
+
+        def fails():
+            second.publish(world.states[-1])
+            return 'fault: ' in world.node.text
+
+        world.probe.until(fails, 'a fault')
+    status, code, said = world.client.end(handle)
+    assert (status, code) == (ABORTED, Result.INVALID_GOAL)
+    assert words in said, said
+    if way == 'deactivate':
+        status, _, said = world.end_of(goal())
+        assert (status, 'Nothing would follow' in said) == (ABORTED, True)
+    if way == 'signal':
+        world.node.wait()
