@@ -22,7 +22,7 @@ EXTRAS = {
     'sim': ['mujoco>=3.2'],
     'gym': ['gymnasium>=1.0', 'mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
-    'view': ['matplotlib', 'viser>=1.0.27', 'rosbags>=0.11', 'scipy'],
+    'view': ['matplotlib', 'pin>=3.8', 'viser>=1.0.27', 'rosbags>=0.11', 'scipy'],
     'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'cvxpy>=1.5', 'clarabel>=0.9'],
     'identify': ['rosbags>=0.11', 'scipy', 'matplotlib', 'cvxpy>=1.5', 'clarabel>=0.9'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],

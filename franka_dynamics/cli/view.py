@@ -10,10 +10,11 @@ from ._command import forbid_with, require_with
 from ._console import ProgressBar, say
 from ._options import ArmChoice, BagReader
 from ._signals import catch_end_signals
+from ..arm.arm_file import is_urdf
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import prepare
 from ..urdf.document import parse_urdf, read_urdf
-from ..view.meshes import urdf_meshes
+from ..view.meshes import MeshesError, urdf_meshes
 from ..view.window import play, Playback, Window
 
 
@@ -38,11 +39,16 @@ def run(
         require_with('a BAG', *of_bags)
         from ..ros.live_view import watch  # without ROS this fails before anything starts
     description = arm.load()
-    meshes = None
-    if urdf is not None:
-        text = read_urdf(Path(urdf))
-        parse_urdf(text, urdf)  # names the file, as the reader of meshes does not
-        meshes = urdf_meshes(text, description.joint_names)
+    file, meshes = urdf or (arm.arm if is_urdf(arm.arm) else None), None
+    if file is not None:
+        text = read_urdf(Path(file))
+        parse_urdf(text, file)  # names the file, as the reader of meshes does not
+        try:
+            meshes = urdf_meshes(text, description.joint_names)
+        except MeshesError as error:
+            if urdf is not None:
+                raise
+            say(f'simple shapes are shown: {error}', 'note')
     if bag:
         with ProgressBar() as bar:
             motion = prepare(reader.read(bag, description, bar), signal)
@@ -56,5 +62,5 @@ def run(
                 play(window, playback, go_on)
             else:
                 topic = reader.topic or 'joint_states'
-                watch(window, description, topic, node, go_on, show_urdf_meshes=urdf is None)
+                watch(window, description, topic, node, go_on, show_urdf_meshes=meshes is None)
     return 0

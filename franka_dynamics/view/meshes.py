@@ -4,22 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import os
 from pathlib import Path
 import re
 from typing import Any
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..errors import FrankaDynamicsError
 from ..typing import Array
-from ..urdf.writer import urdf_text
+from ..urdf.writer import add, urdf_text
 
 _MAX_CHARACTERS = 300  # characters of a library's error message
 _PACKAGE = re.compile(r'package://([^/"\']+)/')
@@ -30,42 +30,45 @@ class MeshesError(FrankaDynamicsError):
 
 
 @dataclass(frozen=True, eq=False)
-class LinkMesh:
-    """
-    A triangle mesh with vertices (N, 3) [m] and faces (M, 3), fixed to a joint of the URDF.
-
-    `parent` is Pinocchio's number of this joint, `pose` (4, 4) the mesh's pose in its frame.
-    `joint`, from 1, is the arm's joint whose torque colours the mesh; a mesh with `joint` 0, such
-    as the base's, keeps its colour.
-    """
-
-    joint: int
-    parent: int
-    pose: Array
-    vertices: Array
-    faces: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """An arm's meshes; `frames` maps positions (n,) to the poses of the URDF's joint frames."""
+    """
+    What Pinocchio shows of an arm: `model` and `visual`, its models of joints and of geometry.
 
-    meshes: tuple[LinkMesh, ...]
-    frames: Callable[[Array], Sequence[Array]]
+    `rows` are the arm's joints in a velocity of `model`. `joints` has a number for each object of
+    `visual`: that of the arm's joint, from 1, whose torque colours the object, or 0 for an object
+    that keeps its colour, such as the base.
+    """
 
-    def poses(self, q: Array) -> list[Array]:
-        """Return each mesh's pose (4, 4) in the URDF's root link."""
-        frames = self.frames(q)
-        return [frames[mesh.parent] @ mesh.pose for mesh in self.meshes]
+    model: Any
+    visual: Any
+    rows: Sequence[int]
+    joints: Sequence[int]
+
+    def configuration(self, q: Array) -> Array:
+        """Return Pinocchio's configuration at positions q (n,), other joints at zero."""
+        import pinocchio as pin
+
+        # A continuous joint's configuration is its cosine and sine, so q is added as a motion.
+        motion = np.zeros(self.model.nv)
+        motion[self.rows] = q
+        return np.asarray(pin.integrate(self.model, pin.neutral(self.model), motion))
 
 
-def shape_meshes(arm: ArmDescription) -> ArmMeshes:
-    """Return the simple shapes in the URDF that this package generates for an arm."""
-    shapes = load_shapes(arm.name)
-    if shapes and arm.hand not in (NO_HAND, ''):
+def arm_meshes(arm: ArmDescription) -> ArmMeshes:
+    """Return a Franka arm's meshes where franka_description is installed, else simple shapes."""
+    folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', package_folders()
+    installed = any((share / folder).is_dir() for share in shares)
+    shapes = {} if installed else load_shapes(arm.name)
+    if load_shapes(arm.name) and arm.hand not in (NO_HAND, ''):
         hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes())
         shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
-    return _meshes(urdf_text(arm, shapes=shapes), arm.joint_names, [])
+    robot = ElementTree.fromstring(urdf_text(arm, shapes=shapes))
+    for link in robot.iter('link') if installed else ():
+        number = re.search(r'link[0-7]$', str(link.get('name')))
+        if number:
+            geometry = add(add(link, 'visual'), 'geometry')
+            add(geometry, 'mesh', filename=f'package://{folder}/visual/{number[0]}.dae')
+    return _meshes(ElementTree.tostring(robot, encoding='unicode'), arm.joint_names, shares)
 
 
 def urdf_meshes(
@@ -87,7 +90,7 @@ def urdf_meshes(
                 'source the workspace that has it.'
             )
     found = _meshes(text, joint_names, places)
-    if not found.meshes:
+    if not found.joints:
         raise MeshesError('the URDF has no mesh.')
     return found
 
@@ -108,25 +111,13 @@ def _meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path]) -> A
     numbers = [model.getJointId(name) for name in joint_names]
     rows = [model.joints[number].idx_v for number in numbers]
     joint_of = {number: i for i, number in enumerate(numbers, 1)}
-    meshes = tuple(
-        LinkMesh(
-            joint_of.get(item.parentJoint, 0),
-            item.parentJoint,
-            item.placement.homogeneous,
-            *_triangles(item.geometry),
-        )
-        for item in visual.geometryObjects
-    )
-    data = model.createData()
-
-    def frames(q: Array) -> list[Array]:
-        # A continuous joint's configuration is its cosine and sine, so q is added as a motion.
-        motion = np.zeros(model.nv)
-        motion[rows] = q
-        pin.forwardKinematics(model, data, pin.integrate(model, pin.neutral(model), motion))
-        return [pose.homogeneous for pose in data.oMi]
-
-    return ArmMeshes(meshes, frames)
+    for item in visual.geometryObjects:
+        if hasattr(item.geometry, 'num_tris'):
+            # As triangles without a file: the viewer would keep the colours of a .dae file.
+            item.geometry.buildConvexRepresentation(False)
+            item.geometry, item.meshPath = item.geometry.convex, ''
+    joints = [joint_of.get(item.parentJoint, 0) for item in visual.geometryObjects]
+    return ArmMeshes(model, visual, rows, joints)
 
 
 def package_folders() -> list[Path]:
@@ -134,23 +125,6 @@ def package_folders() -> list[Path]:
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     shares = [Path(prefix, 'share') for prefix in prefixes if prefix]
     return [folder for folder in shares if folder.is_dir()]
-
-
-def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
-    """Return vertices and faces of one of coal's meshes, boxes, cylinders or spheres."""
-    from trimesh import creation
-
-    if hasattr(geometry, 'num_tris'):
-        triangles = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
-        faces = np.array([[corners[k] for k in range(3)] for corners in triangles], dtype=np.int64)
-        return np.array(geometry.vertices(), dtype=float), faces.reshape(-1, 3)
-    if hasattr(geometry, 'halfSide'):
-        mesh = creation.box(2.0 * geometry.halfSide)
-    elif hasattr(geometry, 'halfLength'):
-        mesh = creation.cylinder(radius=geometry.radius, height=2.0 * geometry.halfLength)
-    else:
-        mesh = creation.icosphere(radius=geometry.radius)
-    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
 
 
 def _short(error: Exception) -> str:

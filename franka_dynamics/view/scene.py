@@ -1,6 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws an arm in three dimensions: links, frames, centres of mass, external torques."""
+"""
+Draws an arm in three dimensions: links, frames, centres of mass, external torques.
+
+Links are drawn by Pinocchio's ViserVisualizer. It has no colour that changes, no DH frames in the
+standard convention, and neither centres of mass nor arrows of torques: these are drawn here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .meshes import ArmMeshes, shape_meshes
+from .meshes import arm_meshes, ArmMeshes
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..report.table import Cell, Header, Mark, Table
@@ -128,8 +133,7 @@ class ArmScene:
             for i in range(description.n + 2)
         ]
         _place(self._frames[0], np.asarray(description.base))
-        self._meshes, self._handles = shape_meshes(description), list[Any]()
-        self.show_meshes(self._meshes)
+        self.show_meshes(arm_meshes(description))
         for i, link in enumerate(description.links, 1):
             server.scene.add_icosphere(
                 f'/arm/{i}/center',
@@ -156,11 +160,7 @@ class ArmScene:
             _place(frame, pose)
         self._colour(state)
         self._draw_arrows(state)
-        self._place_meshes(state.q)
-
-    def _place_meshes(self, q: Array) -> None:
-        for handle, pose in zip(self._handles, self._meshes.poses(q)):
-            _place(handle, pose)
+        self._links.display(self._meshes.configuration(state.q))
 
     def _draw_arrows(self, state: ViewState) -> None:
         """Draw arrows along the joints' axes for external torques above MIN_DRAWN_TORQUE_NM."""
@@ -176,28 +176,29 @@ class ArmScene:
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of those shown before, coloured by their joints' torques."""
-        for handle in self._handles:
-            handle.remove()
+        from pinocchio import GeometryModel
+        from pinocchio.visualize import ViserVisualizer
+
+        self._server.scene.remove_by_name('/links')
         self._meshes = meshes
-        self._handles = [
-            self._server.scene.add_mesh_simple(
-                f'/links/{k}',
-                mesh.vertices.astype(np.float32),
-                mesh.faces.astype(np.uint32),
-                color=colour_of(0.0) if mesh.joint else _BASE_COLOUR,
-                opacity=_OPACITY,
-                flat_shading=False,
-            )
-            for k, mesh in enumerate(meshes.meshes)
+        self._links = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual)
+        self._links.initViewer(viewer=self._server)
+        colour = [*(value / 255.0 for value in _BASE_COLOUR), _OPACITY]
+        self._links.loadViewerModel('links', visual_color=colour)
+        self.link_handles = [
+            self._links.frames[f'links/visual/{item.name}']
+            for item in meshes.visual.geometryObjects
         ]
-        self._place_meshes(np.zeros(self._description.n))
+        state = ViewState(0.0, np.zeros(self._description.n))
+        self._colour(state)
+        self._links.display(meshes.configuration(state.q))
 
     def _colour(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
         shares = share_of_limit(state, self._description)
-        for mesh, handle in zip(self._meshes.meshes, self._handles):
-            if mesh.joint:
-                colour = colour_of(0.0 if shares is None else float(shares[mesh.joint - 1]))
+        for joint, handle in zip(self._meshes.joints, self.link_handles):
+            if joint:
+                colour = colour_of(0.0 if shares is None else float(shares[joint - 1]))
                 if tuple(handle.color) != colour:
                     handle.color = colour
 

@@ -24,7 +24,7 @@ from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.view.meshes import MeshesError, shape_meshes, urdf_meshes
+from franka_dynamics.view.meshes import MeshesError, urdf_meshes
 from franka_dynamics.view.scene import (
     colour_of,
     Column,
@@ -43,6 +43,18 @@ TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0))
 HELD = load('fer', hand='franka_hand')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
 VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
+
+# A triangle.
+DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><up_axis>Z_UP</up_axis></asset><library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="f" count="9">0 0 0 0.1 0 0 0 0.2 0</float_array>
+<technique_common><accessor source="#f" count="3" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="1">
+<input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p></triangles></mesh></geometry>
+</library_geometries><library_visual_scenes><visual_scene id="s"><node>
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
 
 
 @pytest.fixture(scope='module')
@@ -81,6 +93,28 @@ def pose_of(handle):
     return pose
 
 
+def drawn(arm, q, meshes=None):
+    """Return the joint, the pose (4, 4) and the size [m] of each object that the page shows."""
+    with Window(arm, port=0) as window:
+        if meshes is not None:
+            window.show_meshes(meshes)
+        window.show(ViewState(0.0, q))
+        scene = window._scene
+        return [
+            (joint, pose_of(one), size_of(one))
+            for joint, one in zip(scene._meshes.joints, scene.link_handles, strict=True)
+        ]
+
+
+def size_of(handle):
+    """Return the extent along each axis of a box, ball or mesh."""
+    if hasattr(handle, 'dimensions'):
+        return np.array(handle.dimensions)
+    if hasattr(handle, 'radius'):
+        return np.full(3, 2.0 * handle.radius)
+    return np.ptp(handle.vertices, axis=0)
+
+
 def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
     page.show(ViewState(0.0, Q))
     drawn, frames = page.server.scene, [TURNED.base, *PinocchioModel(TURNED).frames(Q)]
@@ -109,7 +143,6 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
 
 @pytest.mark.parametrize('arm', [TURNED, HELD, load('rpr')])
 def test_shapes_are_drawn_in_their_size_at_their_links(arm):
-    drawn = shape_meshes(arm)
     q = np.linspace(-0.3, 0.4, arm.n)
     frames = [arm.base, *NewtonEulerModel(arm).frames(q)]
     placed = [
@@ -122,25 +155,39 @@ def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     parts = [
         (joint, pose, part) for joint, pose, shape in placed for part in shape.urdf_primitives()
     ]
-    assert len(drawn.meshes) == len(parts) > 0
-    for mesh, pose, (joint, frame, shape) in zip(drawn.meshes, drawn.poses(q), parts):
-        assert mesh.joint == joint
+    found = drawn(arm, q)
+    assert len(found) == len(parts) > 0
+    for (joint, pose, extent), (expected, frame, shape) in zip(found, parts):
+        assert joint == expected
         np.testing.assert_allclose(pose, frame @ shape.pose, rtol=0.0, atol=1e-9)
         radius, length = (*shape.size, 2.0 * shape.size[0])[:2]
         size = shape.size if shape.kind is ShapeKind.BOX else (2 * radius, 2 * radius, length)
         # Polygons in place of circles: less than 1 % smaller, and never larger.
-        np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), size, rtol=0.01, atol=0.0)
+        np.testing.assert_allclose(extent, size, rtol=0.01, atol=0.0)
 
 
 # Pinocchio's configuration of a continuous joint has two numbers, cosine and sine.
 @pytest.mark.parametrize('kind', ['revolute', 'continuous'])
 def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
     text = urdf_with_meshes().replace('"revolute"', f'"{kind}"')
-    found = urdf_meshes(text, FER.joint_names, [packages])
-    assert [mesh.joint for mesh in found.meshes] == list(range(8))
-    frames = PinocchioModel(FER).frames(Q)[: FER.n]
-    np.testing.assert_allclose(found.poses(Q)[1:], frames, rtol=0.0, atol=1e-9)
-    np.testing.assert_allclose(np.ptp(found.meshes[3].vertices, axis=0), (0.1, 0.08, 0.06))
+    joints, poses, sizes = zip(*drawn(FER, Q, urdf_meshes(text, FER.joint_names, [packages])))
+    assert joints == tuple(range(8))
+    frames = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
+    np.testing.assert_allclose(poses, frames, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(sizes, [(0.1, 0.08, 0.06)] * 8, rtol=1e-6)
+
+
+def test_a_franka_arm_has_its_meshes_where_franka_description_is_installed(packages, monkeypatch):
+    folder = packages / 'share/franka_description/meshes/robot_arms/fer/visual'
+    folder.mkdir(parents=True)
+    for i in range(8):
+        (folder / f'link{i}.dae').write_text(DAE)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{packages}')
+    joints, poses, sizes = zip(*drawn(FER, Q))
+    assert joints == tuple(range(8))
+    frames = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
+    np.testing.assert_allclose(poses, frames, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(sizes, [(0.1, 0.2, 0.0)] * 8, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -165,10 +212,7 @@ def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
         window.show(
             ViewState(0.0, Q, {Column.COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)})
         )
-        links = [window.server.scene.get_handle_by_name(f'/links/{i}') for i in range(8)]
-        assert window.server.scene.get_handle_by_name('/links/8') is None
-        poses = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
-        np.testing.assert_allclose([pose_of(one) for one in links], poses, rtol=0.0, atol=1e-9)
+        links = window._scene.link_handles
         base, *colours = (tuple(link.color) for link in links)
         blue, orange, red = (colour_of(share) for share in (0.0, 0.8, 1.0))
         assert len({base, blue, orange, red}) == 4
