@@ -67,7 +67,8 @@ help:
 	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
-	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder;'
+	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder; one that'
+	@echo 'is there keeps its Python, and is updated (make clean removes it);'
 	@echo 'TEST_ARGS are for pytest, DEMO_ARGS for franka-dynamics demo.'
 
 setup: $(VENV)/ready
@@ -75,16 +76,17 @@ setup: $(VENV)/ready
 REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
 
 # $(call MAKE_VENV,FOLDER): an environment with uv, or a sentence about what the system lacks, said
-# before anything is downloaded. Pinocchio's wheel needs libgomp.
+# before anything is downloaded. One that works is updated, and never removed. Pinocchio's wheel
+# needs libgomp.
 define MAKE_VENV
 @test -n "$(PYTHON)" || { echo 'Python 3.11 to 3.14 with its venv module is needed \
 (Debian and Ubuntu: apt install python3-venv); or name one: make PYTHON=/path/to/python' >&2; \
 exit 2; }
 @$(CLEAN) $(PYTHON) -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null || { \
 echo 'The library libgomp.so.1 is needed (Debian and Ubuntu: apt install libgomp1).' >&2; exit 2; }
-@echo 'Setting up $(1) with $(PYTHON) ...'
-@$(CLEAN) $(PYTHON) -m venv --clear $(1)
-@$(if $(PIP_ONLY),:,$(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check uv || { \
+@if $(CLEAN) $(1)/bin/python -m pip --version >/dev/null 2>&1; then echo 'Updating $(1) ...'; \
+else echo 'Setting up $(1) with $(PYTHON) ...'; $(CLEAN) $(PYTHON) -m venv --clear $(1); fi
+@$(if $(PIP_ONLY),:,$(CLEAN) $(1)/bin/uv --version >/dev/null 2>&1 || $(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check uv || { \
 if $(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check --retries 0 --no-deps \
 --dry-run --ignore-installed PyYAML 2>/dev/null; \
 then echo 'uv cannot be installed here; make PIP_ONLY=1 does without it.' >&2; \

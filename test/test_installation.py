@@ -147,6 +147,30 @@ def test_package_xml_declares_what_the_nodes_import_and_launch_files_start(packa
     assert not heavy & declared and {'robot_state_publisher', 'xacro'} <= declared
 
 
+def make(*words, **environment):
+    """Run make, unaffected by a `make PYTHON=... test` that runs this test."""
+    made = ('PYTHON', 'MAKEFLAGS', 'MAKEOVERRIDES')
+    kept = {name: value for name, value in os.environ.items() if name not in made}
+    command, given = ['make', *words], {**kept, **environment}
+    return subprocess.run(command, cwd=SOURCE, env=given, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize('works', [True, False])
+def test_an_environment_that_works_is_updated_and_never_removed(tmp_path, works):
+    # Given programs that write down how they are called, in an environment made before.
+    programs, calls = tmp_path / 'venv' / 'bin', tmp_path / 'calls'
+    programs.mkdir(parents=True)
+    for path, status in ((programs / 'python', int(not works)), (tmp_path / 'python3', 0)):
+        path.write_text(f'#!/bin/sh\necho "{path.name} $*" >> {calls}\nexit {status}\n')
+        path.chmod(0o755)
+    shutil.copy(tmp_path / 'python3', programs / 'uv')
+    ready, python = tmp_path / 'venv' / 'demo-ready', tmp_path / 'python3'
+    done = make(f'{ready}', f'VENV={tmp_path / "venv"}', f'PYTHON={python}')
+    assert done.returncode == 0 and ready.exists(), done.stderr
+    said = calls.read_text()
+    assert ('venv --clear' in said) != works and 'pip install --python' in said
+
+
 @pytest.mark.parametrize(
     ('lacks', 'package'), [('ensurepip', 'python3-venv'), ('libgomp.so.1', 'libgomp1')]
 )
@@ -161,16 +185,7 @@ def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, la
         )
         one.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ['PATH']])
-    # `make PYTHON=... test` hands its PYTHON on in these.
-    made = ('PYTHON', 'MAKEFLAGS', 'MAKEOVERRIDES')
-    kept = {name: value for name, value in os.environ.items() if name not in made}
-    done = subprocess.run(
-        ['make', 'demo', f'VENV={tmp_path / "venv"}'],
-        cwd=SOURCE,
-        env={**kept, 'PATH': path},
-        capture_output=True,
-        text=True,
-    )
+    done = make('demo', f'VENV={tmp_path / "venv"}', PATH=path)
     assert done.returncode == 2
     assert f'apt install {package}' in done.stderr
     assert not (tmp_path / 'venv').exists()
