@@ -14,7 +14,7 @@ import numpy as np
 from .bodies import Body, InertiaReferencePoint, Pose
 from .consistency import repaired
 from .description import ArmDescription, ArmFields
-from .hand_file import available_hands, hand_file_path, is_file_name, load_hand
+from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
 from .plausibility import implausible_effort_limits
 from .typed_file import FieldError, Positive, prepend_keys, read_typed
@@ -174,7 +174,7 @@ def load(
         raise DescriptionError(f'{path}: {error}') from error
     for question in implausible_effort_limits(description).values():
         raise DescriptionError(f'{path}: {question} Leave the limit out where none is known.')
-    description = with_hand(description, hand)
+    description = with_hand(_with_hand_frames(description), hand)
     if repair is None or not description.inconsistencies():
         return description
     if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
@@ -195,11 +195,22 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
         return description
     if description.hand != NO_HAND:
         listed = load_hand(description.hand)
+        names = {frame.name for frame in hand_frames(description.hand)}
+        kept = tuple(one for one in description.fixed_frames if one.name not in names)
         description = description.with_payload(LinkInertia.zero() - listed, name=NO_HAND)
+        description = replace(description, fixed_frames=kept)
     if hand == NO_HAND:
         return replace(description, carried=0.0)
     body = load_hand(hand)
-    return replace(description.with_payload(body, name=hand), carried=body.mass)
+    loaded = replace(description.with_payload(body, name=hand), carried=body.mass)
+    return _with_hand_frames(loaded)
+
+
+def _with_hand_frames(description: ArmDescription) -> ArmDescription:
+    """Return an arm with the frames of its hand, unless it has frames of these names."""
+    names = {frame.name for frame in description.fixed_frames}
+    added = tuple(one for one in hand_frames(description.hand) if one.name not in names)
+    return replace(description, fixed_frames=(*description.fixed_frames, *added))
 
 
 def is_urdf(arm: object) -> bool:

@@ -22,6 +22,7 @@ from .typed_file import (
     TaggedUnion,
     Vector,
 )
+from ..arrays import ComparedByValue
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
@@ -170,6 +171,19 @@ class Pose:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class FixedFrame(Pose, ComparedByValue):
+    """
+    A named frame that is fixed to the arm: a tool centre, a camera, a link of a URDF.
+
+    Its pose is in the DH frame of joint `joint`, counted from 1, or in the flange frame if that
+    is None.
+    """
+
+    name: str
+    joint: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class HandBody(Body, Pose):
     """A body of a hand, at its pose in the flange frame."""
 
@@ -183,11 +197,17 @@ class HandFile:
     name: str
     source: str
     bodies: tuple[HandBody, ...]
+    frames: tuple[FixedFrame, ...] = ()
     notes: str = ''
     hand: LinkInertia = field(init=False)
 
     def __post_init__(self) -> None:
         """Set `hand` to the sum of the bodies; raise FieldError if no real body has this sum."""
+        for i, frame in enumerate(self.frames):
+            if frame.joint is not None:
+                raise FieldError(
+                    'is of no use here: frames of a hand are on the flange', 'frames', i, 'joint'
+                )
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
             with prepend_keys('bodies', i):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .bodies import FixedFrame
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
@@ -107,6 +108,7 @@ class ArmFields(ComparedByValue):
     friction: Friction | None = None
     simulated_friction: Friction | None = None
     simulated_armature: NotNegatives | None = None
+    fixed_frames: tuple[FixedFrame, ...] = field(default=(), metadata={'key': 'frames'})
 
     def shared_fields(self) -> dict[str, Any]:
         """Return the shared fields' values by name."""
@@ -178,12 +180,16 @@ class ArmDescription(ArmFields):
         contains it, unlike a joint's `rotor_inertia`: a Franka arm's torque sensors sit behind
         the drives, and its controller takes most of the drives' inertia away.
 
+    fixed_frames : tuple of FixedFrame
+        Frames by name that are fixed to the arm: links of the hand and its tool centre, and the
+        links of the URDF that the arm was read from.
+
     Raises
     ------
     DescriptionError
-        If the numbers of joints and links differ, the base is no rigid motion, a joint is named
-        twice, friction or armature are of another number of joints, or there is no such
-        convention.
+        If the numbers of joints and links differ, a frame is fixed to no joint of the arm, the
+        base is no rigid motion, a joint is named twice, friction or armature are of another number
+        of joints, or there is no such convention.
     JointVectorError
         If `home` does not have one finite number for each joint.
 
@@ -222,6 +228,12 @@ class ArmDescription(ArmFields):
             if names.count(name) > 1:
                 raise DescriptionError(
                     f'{self.name} has more than one joint named {name!r}; joint names must differ.'
+                )
+        for frame in self.fixed_frames:
+            if frame.joint is not None and not 1 <= frame.joint <= self.n:
+                raise DescriptionError(
+                    f'The frame {frame.name!r} of {self.name} is fixed to joint {frame.joint}; '
+                    f'joints are 1..{self.n}, and without one it is fixed to the flange.'
                 )
         try:
             rigid_transform(self.base)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .bodies import HandFile
+from .bodies import FixedFrame, HandFile
 from .inertia import LinkInertia
 from .payload import MAX_PAYLOAD_KG, read_desk_file
 from .typed_file import read_typed
@@ -69,13 +69,23 @@ def load_hand(name: str) -> LinkInertia:
         )
     if path.suffix == '.json':
         return read_desk_file(path)
-    hand = read_typed(path, HandFile, 'a hand file starts with name, source, bodies').hand
+    hand = _read_hand(path).hand
     if hand.mass > MAX_PAYLOAD_KG:
         raise DescriptionError(
             f'{path}: its bodies have {hand.mass:g} kg together, and no arm carries more than '
             f'{MAX_PAYLOAD_KG:g}. Are these grams?'
         )
     return hand
+
+
+def hand_frames(name: str) -> tuple[FixedFrame, ...]:
+    """Return the frames that the file of a hand names, on the flange; none of a Desk file."""
+    path = hand_file_path(name)
+    return () if name == NO_HAND or path.suffix == '.json' else _read_hand(path).frames
+
+
+def _read_hand(path: Path) -> HandFile:
+    return read_typed(path, HandFile, 'a hand file starts with name, source, bodies')
 
 
 def is_file_name(name: str | Path) -> bool:

@@ -18,6 +18,11 @@ class LinkNames(NamedTuple):
     moving: tuple[str, ...]
     flange: str
 
+    @property
+    def prefix(self) -> str:
+        """What the names of numbered links begin with, such as 'fr3_'; '' for other names."""
+        return self.flange.rpartition('link')[0]
+
 
 def link_names(joint_names: Sequence[str]) -> LinkNames:
     """

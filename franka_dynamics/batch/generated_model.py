@@ -16,7 +16,7 @@ from ..arm_io import as_description
 from ..arrays import broadcast_state_shape
 from ..codegen.equations import function_signature, Quantity
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import FLANGE, frame_index, gravity_vector, TorqueDerivatives
+from ..dynamics.model import FLANGE, frame_place, FramePlace, gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import FrameError, JointVectorError
 
@@ -161,7 +161,7 @@ class GeneratedModel(ABC):
             If another frame or reference frame is asked for.
 
         """
-        flange = frame_index(frame, self.description) == self.description.n
+        flange = frame_place(frame, self.description) == FramePlace(self.description.n)
         if not flange or reference_frame != 'LOCAL_WORLD_ALIGNED':
             raise FrameError(
                 f'There is no Jacobian of frame {frame!r} in {reference_frame} here: models of '

@@ -30,6 +30,7 @@ def run(
     gravity: tuple[float, float, float],
     package: str | None,
     quantities: tuple[str, ...],
+    frame: str,
 ) -> int:
     """Print operation counts and, with --output, write the file; or write a package."""
     require_each_once(quantities)
@@ -44,7 +45,9 @@ def run(
         say_each(description.inconsistencies(), 'warning')
     kinds = [Quantity(name) for name in quantities]
     listed = [
-        customised_equations(description, kind, gravity, parameters=ParameterMode(parameters))
+        customised_equations(
+            description, kind, gravity, parameters=ParameterMode(parameters), frame=frame
+        )
         for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
@@ -60,7 +63,7 @@ def run(
 def _write_package(arm: ArmChoice, name: str, output: Path | None) -> int:
     """Write an ament_cmake package with the arm's equations; return exit status 0."""
     why = '--package, which writes C++ with parameters and gravity at run time'
-    forbid_with(why, 'language', 'parameters', 'gravity', 'quantities')
+    forbid_with(why, 'language', 'parameters', 'gravity', 'quantities', 'frame')
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
     description, folder = arm.load(), output / name

@@ -171,6 +171,7 @@ def payload_from_mesh(**options: Any) -> int:
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
+@option('--frame', 'whose pose and Jacobian: a joint, link or hand_tcp', default='flange')
 @shared.arm_options
 def codegen(**options: Any) -> int:
     """

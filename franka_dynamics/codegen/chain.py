@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 from .expression import Graph, Number
 from ..arm import ArmDescription
 from ..arm.inertia import TENSOR_ORDER
-from ..dynamics.body_tree import as_tree, BASE, BodyTree
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.body_tree import BASE, BodyTree
+from ..dynamics.model import FLANGE, GRAVITY, gravity_vector
 from ..dynamics.tree_frames import frames_along_z, with_axes_along_z
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
 
@@ -130,7 +130,10 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 
 def build_chain(
-    description: ArmDescription | BodyTree, gravity: ArrayLike | None, graph: Graph | None = None
+    description: ArmDescription | BodyTree,
+    gravity: ArrayLike | None,
+    graph: Graph | None = None,
+    frame: int | str = FLANGE,
 ) -> GeneratorChain:
     """
     Return the chain of an arm or of a tree of bodies.
@@ -145,9 +148,15 @@ def build_chain(
     graph : Graph, optional
         Graph in which the inertial parameters become symbols, about the origins of the
         description's own frames. Without a graph they are the description's numbers.
+    frame : int or str
+        Frame of an arm that is the tip; a tree has its tool.
 
     """
-    own = as_tree(description)
+    own = (
+        description
+        if isinstance(description, BodyTree)
+        else BodyTree.from_description(description, frame)
+    )
     tree, moves = with_axes_along_z(own), frames_along_z(own)
     reach = float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0))
     joints: list[GeneratorJoint] = []

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .equations import Equations, Quantity
 from .program import Program
 from ..arm import ArmDescription
+from ..dynamics.model import FLANGE
 from ..errors import OutputError
 
 
@@ -162,8 +163,8 @@ _MEANING = {
     Quantity.CORIOLIS_MATRIX: 'C = C(q, dq) of Christoffel symbols: dM/dt = C + C^T',
     Quantity.FORWARD_DYNAMICS: 'ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), by L D L^T',
     Quantity.REGRESSOR: 'H with tau = H X without rotors, X the ten parameters of every link',
-    Quantity.FLANGE_POSE: 'T = pose of the flange in the space frame',
-    Quantity.JACOBIAN: "J with (v, omega) = J dq at the flange's origin, in space axes",
+    Quantity.FLANGE_POSE: 'T = pose of {tip} in the space frame',
+    Quantity.JACOBIAN: 'J with (v, omega) = J dq at the origin of {tip}, in space axes',
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
 a acceleration of a frame's origin (aP: in the axes of the frame before), f and n force and
@@ -320,9 +321,10 @@ def identifier(name: str) -> str:
 def summary(equations: Equations) -> str:
     """Return the meaning of a quantity and its number of operations."""
     multiplications, additions = operation_count(equations.program)
+    tip = 'the flange' if equations.frame == FLANGE else f'frame {equations.frame}'
     return (
-        f'{_MEANING[equations.quantity]}: {multiplications} multiplications, {additions} '
-        'additions.'
+        f'{_MEANING[equations.quantity].format(tip=tip)}: {multiplications} multiplications, '
+        f'{additions} additions.'
     )
 
 

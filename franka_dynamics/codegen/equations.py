@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import FLANGE, GRAVITY, gravity_vector
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import as_enum, InertiaError, SettingsError
 
@@ -64,7 +64,8 @@ class Equations:
 
     `outputs` are expressions of `graph` in the elements of the input `arrays`; `shape` is the
     output array's. `parameters` names the parameters that are set at run time; if there are any,
-    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used.
+    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose, Jacobian
+    and wrench are those of `frame`.
     """
 
     description: ArmDescription | BodyTree
@@ -75,6 +76,7 @@ class Equations:
     arrays: tuple[str, ...]
     shape: tuple[int, ...]
     parameters: tuple[str, ...]
+    frame: int | str = FLANGE
 
     @property
     def n(self) -> int:
@@ -89,8 +91,9 @@ class Equations:
     @functools.cached_property
     def program(self) -> Program:
         """The equations as statements."""
+        name = self.quantity.value
         return write_program(
-            self.quantity.value,
+            name if self.frame == FLANGE else name.replace('flange', 'frame'),
             self.graph,
             self.outputs,
             self.arrays,
@@ -110,6 +113,7 @@ def customised_equations(
     classical: bool = False,
     columns: Sequence[int] | None = None,
     derivatives: bool = False,
+    frame: int | str = FLANGE,
 ) -> Equations:
     """
     Return the customised equations of an arm or tree, which `emit.c_header` writes as C code.
@@ -139,6 +143,9 @@ def customised_equations(
     derivatives : bool
         Whether to return the derivatives of the quantity by all inputs (but the wrench) instead
         of the quantity. The output then has one more axis, with the derivatives by q first.
+    frame : int or str
+        Frame of an arm to which pose, Jacobian and wrench belong in place of the flange, as
+        `Model.jacobian` takes it. A tree has its tool.
 
     Returns
     -------
@@ -150,6 +157,8 @@ def customised_equations(
     SettingsError
         If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
         parameters at run time, or another quantity than inverse dynamics a wrench.
+    FrameError
+        If an arm has no such frame.
     BaseParameterError
         If a column of a regressor does not exist or is named twice.
     InertiaError
@@ -174,7 +183,7 @@ def customised_equations(
 
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
-    chain = build_chain(description, None if at_run_time else gravity, symbols)
+    chain = build_chain(description, None if at_run_time else gravity, symbols, frame)
     outputs = outputs_of(
         quantity,
         graph,
@@ -201,6 +210,7 @@ def customised_equations(
         arrays,
         shape,
         run_time_parameter_names(description.n) if at_run_time else (),
+        frame,
     )
 
 

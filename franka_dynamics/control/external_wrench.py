@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arrays import as_array
-from ..dynamics.model import FLANGE, frame_index
+from ..dynamics.model import FLANGE, frame_place
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError, shortened
 from ..typing import Array
@@ -97,7 +97,7 @@ class WrenchEstimator:
         self, model: PinocchioModel, frame: int | str = FLANGE, offset: ArrayLike | None = None
     ) -> None:
         self.model, self._frame = model, frame
-        self._frame_index = frame_index(frame, model.description)
+        frame_place(frame, model.description)  # raises FrameError
         given = np.zeros(3) if offset is None else offset
         self._offset = as_array(given, (3,), 'tool_center', SettingsError)
         if np.abs(self._offset).max() > _MAX_TOOL_DISTANCE_M:
@@ -114,7 +114,7 @@ class WrenchEstimator:
         jacobian = self.model.jacobian(q, self._frame)
         if not self._offset.any():
             return jacobian
-        arm = self.model.frames(q)[self._frame_index][:3, :3] @ self._offset
+        arm = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:

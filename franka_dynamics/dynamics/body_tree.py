@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .model import joint_stack
+from .model import FLANGE, frame_place, joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
 from ..arm_io import as_description
@@ -103,13 +103,18 @@ class BodyTree(ComparedByValue):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_description(cls, description: ArmDescription | str | Path) -> BodyTree:
+    def from_description(
+        cls, description: ArmDescription | str | Path, frame: int | str = FLANGE
+    ) -> BodyTree:
         """
         Return a serial arm, or the arm of a name or file, as a tree.
 
-        Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange.
+        Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange, or
+        another `frame` of the arm (FrameError if it has none of that name).
         """
         description = as_description(description)
+        number, offset = frame_place(frame, description)
+        behind = description.flange_transform() if number == description.n else np.eye(4)
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]
         return cls(
@@ -118,7 +123,8 @@ class BodyTree(ComparedByValue):
             twists=joint_twists(description),
             inertias=description.links,
             rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
-            tool=description.flange_transform(),
+            tool_body=min(number, description.n - 1),
+            tool=behind if offset is None else behind @ offset,
             names=description.joint_names,
         )
 

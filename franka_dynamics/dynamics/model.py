@@ -5,8 +5,9 @@ Conventions, argument checks and the base class of the models of a serial arm's 
 
 The rigid-body dynamics are tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w. All quantities are in
 SI units and joint order; for a prismatic joint read N for N m and m for rad. Frames are numbered
-1..n (the DH frame of each joint) and n + 1 (the flange), or named: 'flange', a joint's name or the
-name of a link in the arm's URDF ('fr3_link8'); poses are in the space frame {S}. Twists are
+1..n (the DH frame of each joint) and n + 1 (the flange), or named: 'flange', a joint's name, the
+name of a link ('fr3_link8'), or of a frame that is fixed to the arm ('fr3_hand_tcp', a link of its
+URDF); poses are in the space frame {S}. Twists are
 (v, omega), wrenches (force, moment). `wrench` w is the force and moment that the surroundings
 exert on the flange, about the flange's origin, in the axes of {S}. Busellato 2023, section 3, has
 h_e = -w, the wrench that the arm exerts on its surroundings. Energies and the centre of mass leave
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arm.hand_file import available_hands, hand_frames
 from ..arm.link_names import link_names
 from ..arm_io import as_description
 from ..arrays import as_array, broadcast_leading, joint_values
@@ -83,6 +85,12 @@ class DynamicsFormulation(ABC):
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
 
+    def frame_pose(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+        """Return a frame's pose in {S}, shape (..., 4, 4); `frame` is as in `jacobian`."""
+        at, offset = frame_place(frame, self.description)
+        pose = self.frames(q)[..., at, :, :]
+        return pose if offset is None else pose @ offset
+
     @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), shape (..., n, n) [kg m^2], symmetric, with rotor inertias."""
@@ -134,40 +142,70 @@ def gravity_vector(gravity: ArrayLike) -> Array:
     return as_array(gravity, (3,), words, JointVectorError)
 
 
-def frame_index(frame: int | str, robot: HasJoints) -> int:
+class FramePlace(NamedTuple):
     """
-    Return a frame's index in the result of `frames`: 0..n - 1 for the joints, n for the flange.
+    Where a frame is: its `number` in the result of `frames`, and its `offset` from that frame.
+
+    Numbers are 0..n - 1 for the joints and n for the flange; `offset`, shape (4, 4), is None for
+    these frames themselves.
+    """
+
+    number: int
+    offset: Array | None = None
+
+
+def frame_place(frame: int | str, robot: HasJoints) -> FramePlace:
+    """
+    Return where a frame is.
 
     Raises
     ------
     FrameError
-        If `frame` is neither 1..n + 1, 'flange', nor the name of a joint or a link.
+        If `frame` is neither 1..n + 1, 'flange', nor the name of a joint, a link or a fixed frame.
 
     """
     try:
-        return frame_indices(robot)[frame]
+        return frame_places(robot)[frame]
     except (KeyError, TypeError):
         raise no_frame_error(frame, robot) from None
 
 
-def frame_indices(robot: HasJoints) -> dict[int | str, int]:
-    """Return what a frame may be called, with its index in the result of `frames`."""
-    n = robot.n
-    links = link_names(robot.joint_names)
+def frame_places(robot: HasJoints) -> dict[int | str, FramePlace]:
+    """
+    Return the places of all frames by what they may be called.
+
+    An arm's fixed frames are found by their own names, also with the prefix of its links, such as
+    'hand_tcp' and 'fr3_hand_tcp'.
+    """
+    n, links = robot.n, link_names(robot.joint_names)
+    fixed = {
+        name: FramePlace(n if one.joint is None else one.joint - 1, one.matrix())
+        for one in getattr(robot, 'fixed_frames', ())  # a tree has none
+        for name in (links.prefix + one.name, one.name)
+    }
+    own = (
+        (FLANGE, n),
+        *((i + 1, i) for i in range(n + 1)),
+        *((name, i) for i, name in enumerate(robot.joint_names)),
+    )
     return (
-        {i + 1: i for i in range(n + 1)}
-        | {name: i for i, name in enumerate((*links.moving, links.flange))}
-        | {name: i for i, name in enumerate(robot.joint_names)}
-        | {FLANGE: n}
+        {name: FramePlace(i) for i, name in enumerate((*links.moving, links.flange))}
+        | fixed
+        | {name: FramePlace(i) for name, i in own}
     )
 
 
 def no_frame_error(frame: object, robot: HasJoints) -> FrameError:
     """Return the exception to raise for a frame that an arm does not have."""
-    n, named = robot.n, [one for one in frame_indices(robot) if isinstance(one, str)]
+    n, named = robot.n, [one for one in frame_places(robot) if isinstance(one, str)]
+    bare = str(frame).removeprefix(link_names(robot.joint_names).prefix)
+    owners = [
+        hand for hand in available_hands() if bare in (one.name for one in hand_frames(hand))
+    ]
+    fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
     return FrameError(
         f'There is no frame {shortened(repr(frame))}: frames are 1..{n} (joints) and {n + 1} or '
-        f'{FLANGE!r}, or have the names of joints and links: {listed(sorted(named))}.'
+        f'{FLANGE!r}, or have the names of joints and links: {listed(sorted(named))}.{fix}'
     )
 
 

@@ -23,7 +23,7 @@ from .model import (
     broadcast_states,
     DynamicsFormulation,
     FLANGE,
-    frame_index,
+    frame_place,
     joint_stack,
     require_reference_frame,
     symmetrized,
@@ -219,9 +219,9 @@ class NewtonEulerModel(DynamicsFormulation):
         """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n)."""
         n = self.description.n
         reference = require_reference_frame(reference_frame)
-        target = frame_index(frame, self.description)
-        poses = self.frames(q)
-        point = poses[..., target, :3, 3]
+        target = frame_place(frame, self.description).number
+        poses, pose = self.frames(q), self.frame_pose(q, frame)
+        point = pose[..., :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))
         # The axis of joint i is z of frame i (modified) or of frame i-1 (standard).
         carriers = poses
@@ -237,7 +237,7 @@ class NewtonEulerModel(DynamicsFormulation):
             else:
                 jacobian[..., :3, i] = axis
         if reference == 'LOCAL':
-            back = np.swapaxes(poses[..., target, :3, :3], -1, -2)
+            back = np.swapaxes(pose[..., :3, :3], -1, -2)
             jacobian[..., :3, :] = back @ jacobian[..., :3, :]
             jacobian[..., 3:, :] = back @ jacobian[..., 3:, :]
         return jacobian

@@ -19,7 +19,7 @@ import pinocchio as pin
 from .model import (
     broadcast_states,
     FLANGE,
-    frame_indices,
+    frame_places,
     GRAVITY,
     gravity_vector,
     MIN_FREE_INERTIA_RATIO,
@@ -53,6 +53,8 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     """
     Return a Pinocchio model with one frame per DH frame ('1', ..., 'n') and one 'flange'.
 
+    It also has the arm's fixed frames, by their names.
+
     Raises
     ------
     InertiaError
@@ -84,6 +86,15 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
         pending = offset
     flange = pending * pin.SE3(description.flange_transform())
     model.addFrame(pin.Frame(FLANGE, parent, 0, flange, pin.FrameType.OP_FRAME))
+    for name, (at, offset) in frame_places(description).items():
+        if offset is not None:
+            carrier = model.frames[
+                model.getFrameId(FLANGE if at == description.n else str(at + 1))
+            ]
+            pose = carrier.placement * pin.SE3(offset)
+            model.addFrame(
+                pin.Frame(str(name), carrier.parentJoint, 0, pose, pin.FrameType.OP_FRAME)
+            )
     model.armature = np.array([joint.rotor_inertia for joint in description.joints])
     return model
 
@@ -223,7 +234,8 @@ class PinocchioModel:
         self._frame_ids = [self.model.getFrameId(str(i + 1)) for i in range(n)]
         self._frame_ids.append(self.model.getFrameId(FLANGE))
         self._named_ids = {
-            name: self._frame_ids[at] for name, at in frame_indices(description).items()
+            name: self._frame_ids[at] if offset is None else self.model.getFrameId(str(name))
+            for name, (at, offset) in frame_places(description).items()
         }
         self._may_be_singular = not _keeps_joints_apart(description, self.model)
 
@@ -246,9 +258,21 @@ class PinocchioModel:
         pin.framesForwardKinematics(self.model, self.data, q)
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
+    @_each_state('q')
+    def frame_pose(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+        """Return the pose of a frame in {S}, shape (4, 4); `frame` is as in `jacobian`."""
+        pin.framesForwardKinematics(self.model, self._own.data, q)
+        return self._own.data.oMf[self._frame_id(frame)].homogeneous
+
     def flange_pose(self, q: ArrayLike) -> Array:
         """Return the pose of the flange in {S}, shape (4, 4)."""
-        return self.frames(q)[..., -1, :, :]
+        return self.frame_pose(q)
+
+    def _frame_id(self, frame: int | str) -> int:
+        try:
+            return self._named_ids[frame]
+        except (KeyError, TypeError):
+            raise no_frame_error(frame, self.description) from None
 
     @_each_state('q')
     def jacobian(
@@ -257,13 +281,14 @@ class PinocchioModel:
         """
         Return the (6, n) Jacobian of a frame's twist: v [m/rad; 1 if prismatic], omega [1].
 
-        `frame` is 1..n, n + 1 or 'flange', or the name of a joint or a link ('fr3_link8').
+        `frame` is 1..n, n + 1 or 'flange', or the name of a joint, a link ('fr3_link8') or a
+        frame that is fixed to the arm ('fr3_hand_tcp').
         """
         try:
-            place, reference = self._named_ids[frame], _REFERENCE_FRAMES[reference_frame]
+            reference = _REFERENCE_FRAMES[reference_frame]
         except (KeyError, TypeError):
             require_reference_frame(reference_frame)
-            raise no_frame_error(frame, self.description) from None
+        place = self._frame_id(frame)
         jacobian = pin.computeFrameJacobian(self.model, self._own.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]

@@ -25,7 +25,7 @@ from .model import (
     broadcast_states,
     DynamicsFormulation,
     FLANGE,
-    frame_index,
+    frame_place,
     GRAVITY,
     joint_stack,
     require_centers_of_mass,
@@ -114,13 +114,13 @@ class ExponentialsModel(DynamicsFormulation):
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """Return the Jacobian of frame 1..n or the flange, (..., 6, n), rows (v, omega)."""
-        target = frame_index(frame, self.description)
+        target = frame_place(frame, self.description).number
         reference = require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
         jacobian[..., target + 1 :] = 0.0
         if reference == 'WORLD':
             return jacobian
-        pose = self.frames(q)[..., target, :, :]
+        pose = self.frame_pose(q, frame)
         if reference == 'LOCAL':
             return adjoint_inverse(pose) @ jacobian
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian

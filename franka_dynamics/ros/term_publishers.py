@@ -25,7 +25,7 @@ from .messages import float64_array, PUBLISHER_QOS
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
-from ..dynamics.model import FLANGE, frame_index
+from ..dynamics.model import FLANGE
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import shortened
 from ..typing import Array
@@ -88,7 +88,6 @@ class TermPublishers:
         self._controller, self.frame = controller, frame
         self._estimator = WrenchEstimator(self.model, frame)
         names = list(controller.description.joint_names)
-        self._frame_index = frame_index(frame, controller.description)
         self._base_frame = base_frame_id(names[0])
         rows = {'joint': names, **_ROWS}
         self._labels = {
@@ -147,7 +146,7 @@ class TermPublishers:
 
     def pose(self, q: Array) -> Array:
         """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""
-        return pin.SE3ToXYZQUAT(pin.SE3(self.model.frames(q)[self._frame_index]))
+        return pin.SE3ToXYZQUAT(pin.SE3(self.model.frame_pose(q, self.frame)))
 
     def external_torque(self) -> Array | None:
         """

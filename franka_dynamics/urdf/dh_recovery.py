@@ -20,11 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .serial_chain import SerialChain
+from ..arm.bodies import FixedFrame
 from ..arm.denavit_hartenberg import Convention, DHRow
 from ..arm.description import ArmDescription, Joint, JointLimits
 from ..arm.dh_conversion import from_modified_rows, modified_rows
 from ..arm.urdf_provenance import UrdfProvenance
-from ..spatial import inverse_transform, JointKind, snapped
+from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped
 from ..typing import Array
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
@@ -166,11 +167,26 @@ def description_from_chain(
             tuple(chain.held.items()),
         ),
     )
-    placed = zip(arm.links, poses, arm.frames(np.zeros(arm.n)))
+    frames = arm.frames(np.zeros(arm.n))
+    placed = zip(arm.links, poses, frames)
     return replace(
         arm,
         links=tuple(one.expressed_in(inverse_transform(to) @ at) for one, at, to in placed),
+        fixed_frames=tuple(
+            _fixed_frame(name, i + 1, inverse_transform(frames[i]) @ chain.poses[name])
+            for i, link in enumerate(links)
+            for name in chain.fixed[link]
+        ),
     )
+
+
+def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
+    """Return a URDF's link as a frame at its pose in a joint's frame, without rounding errors."""
+    xyz, rpy = (
+        np.round(values, _LENGTH_DIGITS) + 0.0
+        for values in (pose[:3, 3], rpy_from_rotation(pose[:3, :3]))
+    )
+    return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
 def _frame_on(line: JointAxis, near: Array) -> Array:

@@ -31,23 +31,32 @@ class SerialChain:
     A serial arm as a URDF describes it.
 
     `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
-    the arm's joints at zero, shape (4, 4). `bodies` lists the links with mass or inertia: under
-    the name of a link that a joint of the arm moves, this link and the links that are fixed to it;
-    under the name of the root link, the links that do not move. `tools` are the last joint's link
-    and links fixed to it. `held` are the positions [rad or m] of other moving joints that the arm
-    carries (a finger) or stands on (a lift). `notes` are sentences about tolerated deviations from
-    the format, doubtful limits and joints that are left out, `torque_notes` about what changes
-    torques: a tilted mount, held joints and missing masses.
+    the arm's joints at zero, shape (4, 4). `fixed` lists, under the name of a link that a joint of
+    the arm moves, this link and the links that are fixed to it; under the name of the root link,
+    the links that do not move. `bodies` are those of them with mass or inertia. `tools` are the
+    last joint's link and links fixed to it. `held` are the positions [rad or m] of other moving
+    joints that the arm carries (a finger) or stands on (a lift). `notes` are sentences about
+    tolerated deviations from the format, doubtful limits and joints that are left out,
+    `torque_notes` about what changes torques: a tilted mount, held joints and missing masses.
     """
 
     document: UrdfDocument
     joints: tuple[UrdfJoint, ...]
     poses: dict[str, Array]
-    bodies: dict[str, tuple[str, ...]]
+    fixed: dict[str, tuple[str, ...]]
     tools: tuple[str, ...]
     held: dict[str, float]
     notes: tuple[str, ...]
     torque_notes: tuple[str, ...]
+
+    @property
+    def bodies(self) -> dict[str, tuple[str, ...]]:
+        """The links of `fixed` that have mass or inertia."""
+        links = self.document.links
+        return {
+            name: tuple(one for one in with_it if links[one].has_inertia)
+            for name, with_it in self.fixed.items()
+        }
 
     @property
     def mount(self) -> Array:
@@ -114,12 +123,8 @@ def read_chain(
             carrier[joint.child] = ''
         elif joint.kind == 'fixed' and joint.parent in tools:
             tools.append(joint.child)
-    bodies = {
-        link: tuple(
-            name
-            for name, body in document.links.items()
-            if carrier[name] == link and body.has_inertia
-        )
+    fixed = {
+        link: tuple(name for name in document.links if carrier[name] == link)
         for link in (root, *(joint.child for joint in arm))
     }
     notes, torque_notes = list(document.notes), _mount_note(document, arm[0].parent, poses)
@@ -132,7 +137,11 @@ def read_chain(
             f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold, '
             'held_joints); the bodies they carry count as part of the arm or of its base.'
         )
-    massless = [joint.child for joint in arm if not bodies[joint.child]]
+    massless = [
+        joint.child
+        for joint in arm
+        if not any(document.links[name].has_inertia for name in fixed[joint.child])
+    ]
     links = ', '.join(map(repr, massless))
     if len(massless) == len(arm):
         torque_notes.append(
@@ -150,7 +159,7 @@ def read_chain(
         document,
         tuple(arm),
         poses,
-        bodies,
+        fixed,
         tuple(tools),
         positions,
         tuple(notes),

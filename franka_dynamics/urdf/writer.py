@@ -16,7 +16,7 @@ the ideal arm is asked for: then MuJoCo computes the rigid-body dynamics of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import math
 from typing import Any
 import xml.etree.ElementTree as ElementTree
@@ -116,10 +116,27 @@ def urdf_text(
     flange, pose = names.flange, pose @ description.flange_transform()
     _add_joint(robot, f'{flange}_joint', parent, flange, pose)
     _add_link(robot, flange)
+    for name, at, place in _further_frames(description):
+        carrier, behind = (
+            (flange, np.eye(4)) if at is None else (names.moving[at], placements[at][1])
+        )
+        _add_joint(robot, f'{name}_joint', carrier, name, behind @ place)
+        _add_link(robot, name)
     if tool is not None:
         _add_joint(robot, f'{tool[0]}_joint', flange, tool[0], np.eye(4))
         _add_link(robot, *tool, tool_shapes)
     return xml_text(robot)
+
+
+def _further_frames(description: ArmDescription) -> Iterator[tuple[str, int | None, Array]]:
+    """Yield name, joint (from 0; None: the flange) and pose of frames that are no link already."""
+    names = link_names(description.joint_names)
+    known = {names.base, *names.moving, names.flange}
+    for frame in description.fixed_frames:
+        name = frame.name if frame.name.startswith(names.prefix) else names.prefix + frame.name
+        if name not in known:
+            known.add(name)
+            yield name, None if frame.joint is None else frame.joint - 1, frame.matrix()
 
 
 def xml_text(robot: Element) -> str:
@@ -294,6 +311,10 @@ def mjcf_text(
         parent = add(parent, 'body', name=name, **_placement(pose @ before @ behind))
         _add_mjcf_joint(parent, joint, behind, rubbing)
         tensor = link.inertia_at_center_of_mass
+        for site, at, place in _further_frames(description):
+            if at == i - 1 or (at is None and i == description.n):
+                place = place if at is not None else description.flange_transform() @ place
+                add(parent, 'site', name=site, **_placement(place))
         add(
             parent,
             'inertial',

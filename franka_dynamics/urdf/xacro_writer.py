@@ -146,7 +146,7 @@ def robot_text(
     """
     shapes, tool, tool_shapes = load_shapes(arm.name), None, tuple[Shape, ...]()
     if arm.hand != NO_HAND:
-        stem = link_names(arm.joint_names).flange.rpartition('link')[0]
+        stem = link_names(arm.joint_names).prefix
         tool, tool_shapes = (f'{stem}hand', load_hand(arm.hand)), load_hand_shapes()
     if kind == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
