@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Run a simulated arm under the core's command: what both benches of the core's guard share.
+Run a simulated arm under the core's command: what the benches of the core's guard share.
 
 A `Case` says what is set, what is there and what happens. Scripts are generators that are resumed
 once before each step; a channel changes joint states on their way to the core, a wiring the
-torques on their way to the arm. `simulate` runs a case, with the guard or without.
+torques on their way to the arm. `simulate` runs a case, with the guard or without. The plant of a
+row is the package's own simulation, or `other_plant.py`, an FR3 of another make.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 from typing import Any, TypeVar
 
 import numpy as np
+from other_plant import Make, OtherPlant
 
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.arm_io import load_arm
@@ -36,6 +38,8 @@ from franka_dynamics.typing import Array
 STEP_S = 1e-3
 # Names of the arms; the last one is read from a URDF with six joints, no friction and no gears.
 ARMS = ('fer', 'fr3', 'fr3v2', 'urdf')
+# The package's own simulation, and an fr3 of another make.
+PLANTS = ('own', 'other')
 _FRANKA_GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     # The simulated wrist lacks the rotors behind its gears, so it bears a smaller kd than a real
     # one.
@@ -123,14 +127,18 @@ class JointState:
     age: float | None = None
 
 
+Wiring = Callable[[Array], Array]
+
+
 @dataclass
 class Loop:
-    """Argument of a script: simulated arm, core, what the core knows, draw and present step."""
+    """Argument of a script: arm, core, what the core knows, draw, wiring and present step."""
 
-    arm: ArmSimulation
+    arm: ArmSimulation | OtherPlant
     core: Feedforward
     known: ArmDescription
     draw: int
+    wire: Wiring
     step: int = 0
     refused: str = ''  # the first refusal of `ask`
 
@@ -162,7 +170,7 @@ class Case:
     `settings` and `limits` are the core's, `plant` changes the simulated arm's. `known` is the
     core's model and `real` the simulated arm; None stands for the row's arm. In a `loop` the core
     is called every `every` milliseconds and its torque always applied; otherwise as a node calls
-    it. `deviation` and `stiction` are those of drawn plants.
+    it. `deviation` and `stiction` are those of drawn plants, and `plants` the rows' kinds.
     """
 
     name: str
@@ -171,7 +179,7 @@ class Case:
     scripts: tuple[Script, ...] = ()
     gains: Sequence[str] = ('none', 'gentle', 'firm')
     channel: Callable[[], Channel] = lambda: lambda state: state
-    wiring: Callable[[Array], Array] | None = None
+    wiring: Wiring = np.asarray
     known: ArmDescription | None = None
     real: ArmDescription | None = None
     limits: dict[str, Any] = field(default_factory=dict)
@@ -181,14 +189,20 @@ class Case:
     seconds: float = 2.2
     deviation: float = 0.1
     stiction: float = 1.0
+    plants: Sequence[str] = PLANTS
 
 
 @dataclass
 class Run:
-    """Peak speed [rad/s], way [rad] and last torque [N m], the end, and what stopped the arm."""
+    """
+    Peak speed [rad/s], way [rad], torques [N m], the end, and what stopped the arm.
+
+    `torque` is the last one, `leap` the largest change between two that were sent.
+    """
 
     peak: float = 0.0
     moved: float = 0.0
+    leap: float = 0.0
     torque: float = 0.0
     refused: bool = True
     why: str = ''
@@ -198,7 +212,7 @@ class Run:
 def simulate(
     case: Case,
     known: ArmDescription,
-    plant: tuple[ArmDescription, SimulationSettings],
+    plant: ArmSimulation | OtherPlant,
     effort: bool,
     gains: str,
     draw: int,
@@ -218,7 +232,7 @@ def simulate(
         )
     except FrankaDynamicsError as error:
         return Run(why=f'refused: {error}', stopped=f'refused: {error}')
-    loop, channel = Loop(ArmSimulation(*plant), core, known, draw), case.channel()
+    loop, channel = Loop(plant, core, known, draw, case.wiring), case.channel()
     scripts = [script(loop) for script in case.scripts]
     command, found, start = None, Run(), loop.arm.position
     for loop.step in range(round(case.seconds / STEP_S)):
@@ -245,9 +259,10 @@ def simulate(
         elif not case.loop:
             command_now = core.tick(reading.time)
         fresh = case.loop or core.sends
+        if fresh and command is not None:
+            found.leap = max(found.leap, float(np.abs(command_now - command).max()))
         command = command_now if fresh else command
-        wired = command if command is None or case.wiring is None else case.wiring(command)
-        loop.arm.step(wired, is_new=fresh)
+        loop.arm.step(None if command is None else loop.wire(command), is_new=fresh)
         found.peak = max(found.peak, float(np.abs(loop.arm.data.qvel).max()))
         found.moved = max(found.moved, float(np.abs(loop.arm.position - start).max()))
         if core.counts['stops'] or core.counts['faults'] or loop.arm.ran_away:
@@ -261,6 +276,21 @@ def simulate(
     found.refused = command is None
     found.why = '' if running else str(core.status)
     return found
+
+
+def plant_of(
+    kind: str,
+    real: ArmDescription,
+    settings: SimulationSettings,
+    case: Case,
+    draw: int,
+) -> ArmSimulation | OtherPlant:
+    """Return the simulated arm of a row: `real`, or an FR3 of another make with the same hand."""
+    if kind == 'own':
+        return ArmSimulation(real, settings)
+    hand = 'hand' in (real.hand or '')
+    make = Make(draw, case.deviation, case.stiction, hand)
+    return OtherPlant(real.home_position, settings, make)
 
 
 # What benches set, carry and send ----------------------------------------------------------------
@@ -328,13 +358,23 @@ Job, Row = TypeVar('Job'), TypeVar('Row')
 
 
 def parser_of(text: str | None, draw: int) -> argparse.ArgumentParser:
-    """Return a parser of the options of both benches."""
+    """Return a parser of the options of the benches."""
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
+    parser.add_argument('--plants', nargs='+', default=PLANTS, choices=PLANTS)
     parser.add_argument('--part', default='', help='only cases whose names contain this')
     parser.add_argument('--draw', type=int, default=draw, help='seed of arms, motion and sample')
     parser.add_argument('--sample', type=int, metavar='N', help='only N rows, drawn')
     return parser
+
+
+def keys_of(given: argparse.Namespace, case: Case) -> Iterator[tuple[str, str]]:
+    """Yield plant and arm of the rows of a case; the other plant is an fr3."""
+    for plant in given.plants:
+        for family in given.arms:
+            if plant in case.plants and given.part in case.name:
+                if plant == 'own' or family == 'fr3':
+                    yield plant, family
 
 
 def rows_of(
