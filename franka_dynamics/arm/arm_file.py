@@ -25,7 +25,7 @@ from ..resources import share_directory
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-_URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
+_URDF_ENDINGS = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
 _FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
 
 

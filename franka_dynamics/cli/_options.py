@@ -10,14 +10,13 @@ from functools import wraps
 import math
 from pathlib import Path
 import re
-import shlex
 import sys
 from typing import Any, TYPE_CHECKING
 
 import click
 
 from ._command import CommaList, flag, is_given, JointPosition, Number, option, OutputPath, STDOUT
-from ..errors import OutputError, RecordingError, SettingsError
+from ..errors import OutputError, RecordingError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
@@ -225,22 +224,17 @@ class ArmChoice:
         """
         Return the ROS parameters with which a node loads the arm.
 
-        An arm that is to be repaired is written into `folder`, because nodes repair nothing.
-        Raises SettingsError for a URDF, because nodes take arm files.
+        An arm that is to be repaired, or that of a URDF, is written into `folder` as an arm file,
+        because nodes repair nothing and take arm files.
         """
         from ..arm.arm_file import is_urdf
         from ..arm.payload import payload_array
         from ..arm_io import save
 
-        if is_urdf(self.arm):
-            raise SettingsError(
-                f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
-                f'"franka-dynamics arm import {shlex.quote(self.arm)} --output arm.yaml".'
-            )
         payload, choice = self.read_payload(), self
-        if self.repair:
-            choice = ArmChoice(str(folder / 'repaired.yaml'))
-            save(replace(self, payload=None).load(), choice.arm, source='repaired')
+        if self.repair or is_urdf(self.arm):
+            choice = ArmChoice(str(folder / 'arm.yaml'))
+            save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
         given = {
             'robot_type': choice.arm,
             'hand': choice.hand,

@@ -29,7 +29,7 @@ def arm() -> None:
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
-@option('--plot', 'draw frames, centres of mass at --q (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
+@option('--plot', 'draw frames at --q, or at home (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.arm_options
 def show(**options: Any) -> int:
     """

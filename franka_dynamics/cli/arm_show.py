@@ -56,7 +56,7 @@ def run(
         return _print_dynamics(arm, description, pose, dq, gravity, json)
     rows = inertia_rows(description, pose)
     if plot:
-        save(frames_figure(description, np.zeros(description.n) if pose is None else pose), plot)
+        save(frames_figure(description, description.home_position if pose is None else pose), plot)
     if json:
         write_json(json, as_json(description, rows, pose))
     say(arm.title(description))

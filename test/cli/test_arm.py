@@ -74,6 +74,10 @@ def test_json_holds_the_pose_and_a_picture_is_written(
 ):
     path = tmp_path / 'new' / 'frames.png'
     data = json.loads(answered(f'arm show --arm {name} --json --q {given} --plot', path)[1])
+    picture = path.read_bytes()
+    if given == 'home':  # as without --q
+        assert answered(f'arm show --arm {name} --plot', path)[0] == 0
+        assert path.read_bytes() == picture
     assert (data['q'], data['convention']) == (q, convention)
     arm, centers = load(name), [link['center_of_mass'] for link in data['links']]
     frames = NewtonEulerModel(arm).frames(q)
@@ -81,7 +85,7 @@ def test_json_holds_the_pose_and_a_picture_is_written(
         (frame @ [*link.center_of_mass, 1.0])[:3] for frame, link in zip(frames, arm.links)
     ]
     np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
-    assert path.read_bytes().startswith(b'\x89PNG')
+    assert picture.startswith(b'\x89PNG')
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ MISTAKES = [
     ('sim --real-time-factor half', ('--real-time-factor', "'half'")),
     ('arm check --gravity 0,0,inf', ('inf is not a finite number',)),
     ('arm chek', ("'chek'", "'check'", 'arm --help')),
+    ('arm show --arm robot.sdf', ('robot.sdf: is SDF',)),
     ('arm show --arm ur5', ('panda is the fer',)),
     ('arm check --arm .', ('. is a folder; give',)),
     ('arm check --hand empty.yaml', ('a hand file starts with name, source',)),
@@ -114,6 +115,7 @@ def folder(tmp_path_factory, simulate):
     folder, fer = tmp_path_factory.mktemp('here'), load('fer')
     (folder / 'robot.urdf.xacro').write_text(XACRO)
     (folder / 'fr3.urdf').write_text(urdf_text(load('fr3')))
+    (folder / 'robot.sdf').write_text('<sdf version="1.9"/>')
     (folder / 'empty.yaml').touch()
     time = np.arange(0.0, 12.0, 0.01)
     angle = 20.0 * np.sin(time)[:, None] * np.ones(7) + [0, -45, 0, -135, 0, 90, 45]

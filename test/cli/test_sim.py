@@ -4,13 +4,17 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import rclpy
 from rclpy.context import Context
 
+from franka_dynamics.arm import load
+from franka_dynamics.arm_io import write_urdf
 from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 from franka_dynamics.ros.status import Status
 from franka_dynamics.ros.topic_listener import TopicListener
@@ -86,6 +90,17 @@ def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
     assert float(simulator['lockstep_rate']) == 1000.0
     slow = started('--real-time-factor', '0.25')
     assert float(slow['simulator_node']['lockstep_rate']) == 250.0
+
+
+def test_the_nodes_of_a_urdfs_arm_get_its_arm_file(started, tmp_path):
+    arm = load('rpr')
+    write_urdf(arm, tmp_path / 'own.urdf')
+    nodes = started('--arm', str(tmp_path / 'own.urdf'), '--output', str(tmp_path / 'logs'))
+    q, dq, ddq = np.arange(0.1, 1.0, 0.1).reshape(3, 3)
+    for one in ('simulator_node', 'feedforward_node'):
+        file = load(nodes[one]['robot_type'])
+        torque, expected = (NewtonEulerModel(k).inverse_dynamics(q, dq, ddq) for k in (file, arm))
+        np.testing.assert_allclose(torque, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(('arm', 'hand'), [('fr3', 'franka_hand'), ('rpr', 'none')])
