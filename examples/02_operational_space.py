@@ -6,8 +6,9 @@ Operational-space control with M, J and the flange's pose from the feedforward n
 F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). The arm must compensate its own gravity, and the
-node's parameters `frame` and `reference_frame` must have their defaults. Ctrl-C ramps the torque
-to zero, and tracking error and torque are drawn in `operational_space.png`.
+node's parameters `frame` and `reference_frame` must have their defaults. dJ/dt dq is computed from
+the state, for the arm named by -p arm:=fer. Ctrl-C ramps the torque to zero, and tracking error
+and torque are drawn in `operational_space.png`.
 """
 
 from importlib import import_module
@@ -15,6 +16,8 @@ from importlib import import_module
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
+
+import franka_dynamics as fd
 
 # `import` refuses a module name that starts with a digit.
 shared = import_module('01_joint_impedance')
@@ -47,7 +50,7 @@ class OperationalSpace(shared.Controller):
         # torques.
         names = ('jacobian', *(('mass_matrix', 'coriolis') if self.terms else ()))
         self._desired = self.create_publisher(PoseStamped, '~/desired', 1)
-        self._last = None
+        self._model = fd.Model(self.declare_parameter('arm', 'fer').value)
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
         self.listen(topics | {name: (JointState, f'feedforward/{name}') for name in names})
 
@@ -68,19 +71,13 @@ class OperationalSpace(shared.Controller):
             mass_matrix = np.reshape(messages['mass_matrix'].effort, (len(q), len(q)))
             reaction = np.linalg.solve(mass_matrix, jacobian.T)  # M^-1 J^T
             inertia = np.linalg.inv(jacobian @ reaction)
-            force += inertia @ (a_d - self._jacobian_rate(stamp, jacobian) @ dq)
+            force += inertia @ (a_d - self._model.bias_acceleration(q, dq))
             elbow -= jacobian.T @ (inertia @ (reaction.T @ elbow))
             elbow += messages['coriolis'].effort
         else:
             elbow -= jacobian.T @ np.linalg.lstsq(jacobian.T, elbow, rcond=None)[0]
         self.send(jacobian.T @ force + elbow, stamp - begin, x_d - x)
         self._publish_desired(messages['pose'], x_d)
-
-    def _jacobian_rate(self, stamp, jacobian):
-        """Return dJ/dt by finite difference from the previous Jacobian; zero at the first call."""
-        before, last = self._last or (stamp - 1.0, jacobian)
-        self._last = (stamp, jacobian)
-        return (jacobian - last) / (stamp - before)
 
     def _publish_desired(self, pose, x_d):
         desired = PoseStamped(header=pose.header)

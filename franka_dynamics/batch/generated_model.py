@@ -16,7 +16,14 @@ from ..arm_io import as_description
 from ..arrays import broadcast_state_shape
 from ..codegen.equations import function_signature, Quantity
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import FLANGE, frame_place, FramePlace, gravity_vector, TorqueDerivatives
+from ..dynamics.model import (
+    AccelerationDerivatives,
+    FLANGE,
+    frame_place,
+    FramePlace,
+    gravity_vector,
+    TorqueDerivatives,
+)
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import FrameError, JointVectorError
 
@@ -121,6 +128,17 @@ class GeneratedModel(ABC):
         """
         derivatives = self.evaluate(Quantity.DERIVATIVES, q, dq, ddq)
         return TorqueDerivatives(*(derivatives[..., k, :, :] for k in range(3)))
+
+    def forward_dynamics_derivatives(self, q: Any, dq: Any, tau: Any) -> AccelerationDerivatives:
+        """
+        Return the derivatives of `forward_dynamics` by q, dq and tau (by tau: M^-1), (..., n, n).
+
+        Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i.
+        """
+        ddq = self.forward_dynamics(q, dq, tau)
+        by_q, by_dq, M = self.inverse_dynamics_derivatives(q, dq, ddq)
+        inverse = self.xp.linalg.inv(M)
+        return AccelerationDerivatives(-(inverse @ by_q), -(inverse @ by_dq), inverse)
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
         """

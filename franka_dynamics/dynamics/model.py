@@ -62,6 +62,14 @@ class TorqueDerivatives(NamedTuple):
     by_acceleration: Any
 
 
+class AccelerationDerivatives(NamedTuple):
+    """Derivatives of the accelerations M^-1 (tau - C dq - g), each of shape (..., n, n)."""
+
+    by_position: Any
+    by_velocity: Any
+    by_torque: Any
+
+
 class DynamicsFormulation(ABC):
     """
     Base class of formulations: derives accelerations and energies from frames and torques.
@@ -92,6 +100,12 @@ class DynamicsFormulation(ABC):
         return pose if offset is None else pose @ offset
 
     @abstractmethod
+    def jacobian(
+        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Array:
+        """Return the Jacobian of a frame, rows (v, omega), shape (..., 6, n)."""
+
+    @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), shape (..., n, n) [kg m^2], symmetric, with rotor inertias."""
 
@@ -114,6 +128,10 @@ class DynamicsFormulation(ABC):
         )
         rest = self.inverse_dynamics(q, dq, np.zeros_like(dq), *acting)
         return solve_acceleration(self.mass_matrix(q), tau - rest)
+
+    def operational_space_inertia(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+        """Return (J M^-1 J^T)^-1 of a frame, (..., 6, 6); see `operational_space_inertia`."""
+        return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
@@ -338,6 +356,29 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
     if np.any(least < MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
         raise singular_mass_matrix_error()
     return found
+
+
+def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
+    """
+    Return the inertia (J M^-1 J^T)^-1 that a force at a frame moves, for stacks, (..., 6, 6).
+
+    Rows and columns are v, then omega: kg, kg m and kg m^2 (Khatib 1987, "A unified approach for
+    motion and force control of robot manipulators").
+
+    Raises
+    ------
+    InertiaError
+        If the frame cannot move in every direction.
+
+    """
+    mobility = jacobian @ np.linalg.solve(mass, np.swapaxes(jacobian, -1, -2))
+    sizes = np.linalg.eigvalsh(mobility)
+    if np.any(sizes[..., 0] <= MIN_FREE_INERTIA_RATIO * sizes[..., -1]):
+        raise InertiaError(
+            'The frame cannot move in every direction: the posture is singular, or there are '
+            'fewer than six joints. Use J M^-1 J^T of the directions that it has.'
+        )
+    return symmetrized(np.linalg.inv(mobility))
 
 
 def singular_mass_matrix_error() -> InertiaError:

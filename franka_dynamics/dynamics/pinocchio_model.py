@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 import pinocchio as pin
 
 from .model import (
+    AccelerationDerivatives,
     broadcast_states,
     FLANGE,
     frame_places,
@@ -24,6 +25,7 @@ from .model import (
     gravity_vector,
     MIN_FREE_INERTIA_RATIO,
     no_frame_error,
+    operational_space_inertia,
     REFERENCE_FRAMES,
     require_centers_of_mass,
     require_reference_frame,
@@ -293,6 +295,20 @@ class PinocchioModel:
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
+    @_each_state('q', 'dq')
+    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE) -> Array:
+        """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
+        pin.forwardKinematics(self.model, self._own.data, q, dq, np.zeros(self.description.n))
+        place, reference = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        return pin.getFrameClassicalAcceleration(
+            self.model, self._own.data, place, reference
+        ).vector
+
+    @_each_state('q')
+    def operational_space_inertia(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+        """Return (J M^-1 J^T)^-1 of a frame, (6, 6); see `model.operational_space_inertia`."""
+        return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
+
     @_each_state('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
@@ -367,6 +383,24 @@ class PinocchioModel:
     def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         slopes = pin.computeRNEADerivatives(self.model, self._own.data, q, dq, ddq)
         # For n = 1 Pinocchio's Python bindings return vectors.
+        return np.array(slopes).reshape(3, self.description.n, self.description.n)
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike
+    ) -> AccelerationDerivatives:
+        """
+        Return the derivatives of `forward_dynamics` by q, dq and tau (by tau: M^-1), (n, n) each.
+
+        Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i. Raises InertiaError
+        if the mass matrix is singular.
+        """
+        slopes = self._acceleration_derivatives(q, dq, tau)
+        return AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+
+    @_each_state('q', 'dq', 'tau')
+    def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
+        self.forward_dynamics(q, dq, tau)  # raises InertiaError
+        slopes = pin.computeABADerivatives(self.model, self._own.data, q, dq, tau)
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(
