@@ -35,7 +35,9 @@ from franka_dynamics.arm_io import load_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent
-from franka_dynamics.identification.gram_sums import FOLDS, GramSums, gravity_axes
+from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults.gravity import gravity_axes
+from franka_dynamics.identification.gram_sums import FOLDS, GramSums
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import (
     DEFAULT_PRIOR_PRECISION,
@@ -45,7 +47,7 @@ from franka_dynamics.identification.options import (
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.solve import common_noise, equations, fit_friction
 from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.identification.verdict import Diagnosis, judge_motion
+from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
@@ -118,14 +120,15 @@ def lagging(seconds: float) -> Change:
     """Return a function that delays velocities and what follows from them by a time [s]."""
 
     def change(motion: Motion) -> Motion:
-        def later(rows: Any) -> Any:
-            flat = rows.reshape(len(rows), -1).T
-            moved = [np.interp(motion.time - seconds, motion.time, one) for one in flat]
-            return np.column_stack(moved).reshape(rows.shape)
+        def later(rows: Any, time: Any) -> Any:
+            return np.column_stack([np.interp(time - seconds, time, one) for one in rows.T])
 
-        assert motion.columns is not None
-        friction = later(motion.columns)
-        return replace(motion, dq=later(motion.dq), ddq=later(motion.ddq), columns=friction)
+        filters = tuple(
+            replace(one, piece=replace(one.piece, dq=later(one.piece.dq, one.piece.time)))
+            for one in motion.filters
+        )
+        dq, ddq = (later(rows, motion.time) for rows in (motion.dq, motion.ddq))
+        return replace(motion, dq=dq, ddq=ddq, filters=filters)
 
     return change
 
@@ -356,7 +359,7 @@ def main() -> None:
     model, down = options.torque_model(arm), np.array(arguments.gravity)
     for bag in arguments.bags:
         recording = read_recording(bag, arm.joint_names)
-        motion = prepare(recording, columns=model.friction.columns)
+        motion = prepare(recording)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
         usual = judge_motion(motion, model, arm, sets, 'log').questions
         for case in cases(arm, down):

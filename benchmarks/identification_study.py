@@ -145,7 +145,7 @@ def runs(seed: int) -> list[Motion]:
     every = [
         recorded(draw, 100 * seed + k, 1.0 + cooler * (1.0 - k / (RUNS - 1))) for k in range(RUNS)
     ]
-    return [prepare(one, columns=MODEL.friction.columns) for one in every]
+    return [prepare(one) for one in every]
 
 
 def main() -> None:

@@ -79,11 +79,7 @@ def run(
             fit.effort_scales(result.estimate.model.n),
         )
         bags_of = zip(labels_of(each := [*fitted, *left_out]), each)
-        motions = (
-            (name, one.motion(result.estimate.model, scale))
-            for name, one in bags_of
-            if name in used
-        )
+        motions = ((name, one.motion(scale)) for name, one in bags_of if name in used)
         write_text(report, pages.identification_page(result, motions, base_parameters=all))
     if json:
         write_json(json, pages.identification_as_data(result))

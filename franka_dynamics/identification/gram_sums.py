@@ -8,32 +8,28 @@ sum over samples of x x^T is all that a least-squares fit needs, whichever colum
 two recordings, or of two pieces of one, add up. A prior bounds the condition of every fit, so that
 the squared condition number of normal equations does no harm.
 
-Further columns are the faults of a recording: `verdict` fits them together with the arm. Each is
-the torque that a unit of the fault adds to the measured effort, to first order. The rigid-body
-torques in them are the starting set's.
+Further columns are the `faults` of a recording: `verdict` fits them together with the arm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
 from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
+from .faults import faults_of
+from .faults.fault import Samples
+from .torque_model import TorqueModel
 from ..arm import ArmDescription
-from ..dynamics.newton_euler import NewtonEulerModel
 from ..recordings.preprocessing import is_moving, Motion
 from ..typing import Array
 
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
-_POSITION_STEP = 1e-4  # step of central differences [rad or m]
-_LAG_STEP_S = 1e-4
 # A motion repeats if positions a period apart differ by less than _REPEAT_RATIO of the
 # positions' standard deviation, after they differed by more than _APART_RATIO of it at a
 # shorter lag. The recording of a real FER that repeats after 13.3 s has 0.002 at this lag and up
@@ -41,11 +37,6 @@ _LAG_STEP_S = 1e-4
 _REPEAT_RATIO = 0.1
 _APART_RATIO = 0.5
 _MIN_PERIOD_S = 3.0
-
-# A fault's kind, and its joints or, for a load that comes or goes, the quarter where it does.
-Fault = tuple[str, tuple[int, ...]]
-SCALE: Fault = ('gain', ())  # all efforts times a common factor
-LOAD: Fault = ('load', ())  # a load on the flange from the beginning
 
 
 def period_of(motion: Motion) -> float:
@@ -79,84 +70,11 @@ def folds(motion: Motion, period: float) -> NDArray[np.intp]:
     return np.minimum(FOLDS * part, FOLDS - 1).astype(np.intp)
 
 
-def gravity_axes(gravity: Array) -> Array:
-    """Return two horizontal vectors of gravity's magnitude, and gravity itself, (3, 3) [m/s^2]."""
-    level = np.linalg.svd(gravity[None, :])[2][1:] * np.linalg.norm(gravity)
-    return np.concatenate([level, gravity[None, :]])
-
-
-def fault_columns(model: TorqueModel) -> dict[Fault, list[int]]:
-    """Return the indices of each fault's columns among all columns of `GramSums`."""
-    n, b = model.n, len(model.base)
-    k = model.friction.term_count
-    offsets = b + model.friction.symbols.index(OFFSET_SYMBOL) + k * np.arange(n)
-    first = b + k * n
-    gravity, loads, joints = first + 4, first + 7, first + 23
-    found: dict[Fault, list[int]] = {
-        ('gain', ()): [first],
-        ('drift', ()): [first + 1],  # a common factor looks like other masses
-        ('delay', ()): [first + 2],
-        ('lag', ()): [first + 3],
-        ('gravity', ()): [*range(gravity, loads)],
-    }
-    for quarter in range(4):
-        begin = loads + 4 * quarter
-        found['load', (quarter,) if quarter else ()] = [*range(begin, begin + 4)]
-    for j, offset in enumerate(offsets.tolist()):
-        own = joints + 3 * j
-        found['gain', (j,)], found['drift', (j,)] = [own], [own, own + 1]
-        found['offset', (j,)] = [offset]
-        # An error of the first joint's zero is a turn of the base, which gravity names, one of the
-        # last joint's a turn of the last link.
-        if 0 < j < n - 1:
-            found['zero', (j,)] = [own + 2]
-    for k, pair in enumerate(combinations(range(n), 2)):
-        found['exchanged', pair] = [joints + 3 * n + k]
-    return found
-
-
-def _whole_columns(arm: ArmDescription, gravity: Array, motion: Motion) -> tuple[Array, ...]:
-    """
-    Return the starting set's rigid-body torque, and its changes by delay and lag, (N, n) each.
-
-    The changes are per second by which the efforts are late, and velocities with accelerations.
-    """
-    model = NewtonEulerModel(arm, gravity)
-    rigid = model.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-    later, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
-    for number in np.unique(motion.piece):
-        piece = motion.piece == number
-        if np.count_nonzero(piece) > 1:
-            later[piece] = -np.gradient(rigid[piece], 1.0 / motion.options.rate, axis=0)
-            jerk[piece] = np.gradient(motion.ddq[piece], 1.0 / motion.options.rate, axis=0)
-    ahead = (motion.dq + _LAG_STEP_S * motion.ddq, motion.ddq + _LAG_STEP_S * jerk)
-    lagging = (model.inverse_dynamics(motion.q, *ahead) - rigid) / _LAG_STEP_S
-    return rigid, later, lagging
-
-
-def _fault_torques(
-    model: TorqueModel, arm: ArmDescription, motion: Motion, base: Array, rigid: Array, late: Array
-) -> list[Array]:
-    """
-    Return the torques (N, n) of all faults' columns but the first four, as in `fault_columns`.
-
-    `base` (N, n, b) are the base parameters' columns, `rigid` (N, n) the rigid-body torque, and
-    `late` (N,) the time as a fraction of the recording.
-    """
-    gravity, each = model.base.gravity[0], np.eye(arm.n)
-    dynamics = NewtonEulerModel(arm, gravity)
-    drifting = rigid * (late - 0.5)[:, None]
-    load = np.moveaxis(base @ model.load_matrix(arm)[:, MASS_AND_FIRST_MOMENT], -1, 0)
-    found = [NewtonEulerModel(arm, one).gravity(motion.q) for one in gravity_axes(gravity)]
-    found += [one * (late >= quarter / 4)[:, None] for quarter in range(4) for one in load]
-    for step in each:
-        before, after = (
-            dynamics.inverse_dynamics(motion.q + turn * step, motion.dq, motion.ddq)
-            for turn in (-_POSITION_STEP, _POSITION_STEP)
-        )
-        found += [rigid * step, drifting * step, (before - after) / (2.0 * _POSITION_STEP)]
-    for i, j in combinations(range(arm.n), 2):
-        found.append((rigid[:, [j]] - rigid[:, [i]]) * (each[i] - each[j]))
+def _fault_columns(samples: Samples) -> dict[str, Array]:
+    """Return by name the torques (N, n) of all faults that are not columns of the model."""
+    found: dict[str, Array] = {}
+    for fault in faults_of(samples.model.n):
+        found.update(zip(fault.names, fault.columns(samples)))
     return found
 
 
@@ -165,16 +83,16 @@ class GramSums:
     """
     Gram matrices of regressor columns and torque over samples, for each fold and joint.
 
-    `products` (folds, n, c, c) are of the c columns: base parameters, friction parameters (all
-    joints'), the columns of `fault_columns`, and filtered torque. `samples` (folds,) are the
-    numbers of samples. `max_speed` and `max_torque` (n,) are each joint's largest filtered speed
-    [rad/s] and torque [N m].
+    `products` (folds, n, c, c) are of the c columns called `names`: base parameters, friction
+    parameters (all joints'), the columns of all faults, and last the filtered torque. `samples`
+    (folds,) are the numbers of samples. `max_torque` (n,) is each joint's largest filtered torque
+    [N m].
     """
 
     products: Array
     samples: NDArray[np.intp]
-    max_speed: Array
     max_torque: Array
+    names: tuple[str, ...]
 
     @classmethod
     def of(
@@ -191,46 +109,48 @@ class GramSums:
         `arm` is the starting set. Without a `period` the motion itself is searched for one.
         """
         part = folds(motion, period_of(motion) if period is None else period)
-        late = np.linspace(0.0, 1.0, len(motion), endpoint=False)
-        rigid, later, lagging = _whole_columns(arm, model.base.gravity[0], motion)
-        drifting = rigid * (late - 0.5)[:, None]
-        blocks = []
+        samples, friction = Samples.along(model, arm, motion), model.friction_columns(motion)
+        blocks, names = [], model.names
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
-            block = motion.part(chosen)
-            base, friction = model.regressor_blocks(block)
-            more = [rigid[chosen], drifting[chosen], later[chosen], lagging[chosen]]
-            more += _fault_torques(model, arm, block, base, rigid[chosen], late[chosen])
-            more.append(block.effort)
-            rows = np.concatenate([model.regressor(base, friction), np.stack(more, -1)], axis=-1)
+            block = samples.part(chosen)
+            columns = _fault_columns(block)
+            more = np.stack([*columns.values(), block.motion.effort], axis=-1)
+            rows = model.regressor(block.regressor, friction[chosen])
+            rows = np.concatenate([rows, more], axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
+            names = (*model.names, *columns, 'torque')
         return cls(
             reduce(add, blocks),
             np.bincount(part, minlength=FOLDS),
-            np.abs(motion.dq).max(axis=0),
             np.abs(motion.effort).max(axis=0),
+            names,
         )
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return the numbers of columns."""
+        return [self.names.index(name) for name in names]
 
     def __add__(self, other: GramSums) -> GramSums:
         """Return the sums of both sets of samples, fold by fold."""
         return GramSums(
             self.products + other.products,
             self.samples + other.samples,
-            np.maximum(self.max_speed, other.max_speed),
             np.maximum(self.max_torque, other.max_torque),
+            self.names,
         )
 
     def as_fold(self, number: int) -> GramSums:
         """Return the same sums with all samples in one fold."""
         products, samples = np.zeros_like(self.products), np.zeros_like(self.samples)
         products[number], samples[number] = self.products.sum(axis=0), self.count
-        return GramSums(products, samples, self.max_speed, self.max_torque)
+        return replace(self, products=products, samples=samples)
 
     def part(self, chosen: Sequence[int]) -> GramSums:
         """Return the sums of some folds, by their numbers."""
         folds = list(chosen)
-        return GramSums(self.products[folds], self.samples[folds], self.max_speed, self.max_torque)
+        return replace(self, products=self.products[folds], samples=self.samples[folds])
 
     @property
     def count(self) -> int:

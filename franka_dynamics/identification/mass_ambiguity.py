@@ -16,7 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gram_sums import Fault, fault_columns, GramSums, LOAD, SCALE
+from .faults import Fault, faults_of
+from .faults.gain import Gain
+from .faults.load import Load
+from .gram_sums import GramSums
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
 from .solve import equations, estimate, joint_noise, residual_weights
@@ -96,21 +99,24 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
     information[:p, :p] += rows.T @ rows
     information[:p, last - 1] += rows.T @ rows @ prior.center
-    columns = fault_columns(prior.model) | {SCALE: [last], LOAD: [*range(last + 1, last + 5)]}
+    likeness = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
 
     def fitted(*faults: Fault) -> tuple[Array, Array]:
         """Return values of faults fitted together with the arm, and their covariance."""
-        own = [*range(p), *(k for one in faults for k in columns[one])]
+        places = (likeness.get(one) or sums.places(one.names) for one in faults)
+        own = [*range(p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < p, 0.0, _WEAK))
         covariance = np.linalg.inv(information[np.ix_(own, own)] + known)
         return (covariance @ information[own, last - 1])[p:], covariance[p:, p:]
 
-    (scale, spread), (loads, spreads), (both, _) = fitted(SCALE), fitted(LOAD), fitted(SCALE, LOAD)
+    (scale, spread), (loads, spreads) = fitted(Gain()), fitted(Load())
+    both, _ = fitted(Gain(), Load())
     sides = 2.0 * np.array([-1.0, 1.0])
     hidden = []
-    for kind, joints in columns:
+    for fault in faults_of(prior.model.n):
+        kind, joints = fault.kind, fault.joints
         if kind in ('gain', 'zero') and joints:
-            value, variance = (float(one.item()) for one in fitted((kind, joints)))
+            value, variance = (float(one.item()) for one in fitted(fault))
             reach, nominal = _DEVIATIONS * variance**0.5, float(kind == 'gain')
             if reach > 0.5 * _MIN_WIDTH:
                 low, high = min(value - reach, 0.0) + nominal, max(value + reach, 0.0) + nominal

@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from .options import IdentificationOptions
-from .sources import MIN_MOTION_S
+from .summary import MIN_MOTION_S
 from .verdict import judge_motion, Verdict
 from ..arm import ArmDescription
 from ..control.disturbance_replay import DisturbanceReplay, replay_disturbances
@@ -19,8 +17,7 @@ from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import Recording
-from ..recordings.replay import equally_good, evaluate_all, friction_column, ReplayFit
-from ..typing import Array
+from ..recordings.replay import equally_good, evaluate_all, ReplayFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +53,7 @@ def evaluate_replay(
     recording = recording.scaled(options.effort_scale)
     require_units(recording, arms[0])
     model = options.torque_model(arms[0])
-    # Beside those of a friction to be fitted, the torque of the arm file's friction, which is the
-    # same for all arms.
-    of_file = friction_column(arms[0].friction)
-
-    def columns(q: Array, dq: Array) -> Array:
-        return np.concatenate([model.friction.columns(q, dq), of_file(q, dq)], axis=-1)
-
-    motion = prepare(recording, signal, columns=columns)
+    motion = prepare(recording, signal)
     fits = evaluate_all(arms, motion, gravity=options.gravity)
     states = recording.time, recording.q, recording.dq, recording.effort
     guard = replay_disturbances(fits[0].arm, *states, gravity=options.gravity, progress=progress)

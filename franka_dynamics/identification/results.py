@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
-from .sources import SourceNote
+from .summary import SourceNote
 from .torque_model import TorqueModel
 from .verdict import Verdict
 from ..arm import ArmDescription, LinkInertia

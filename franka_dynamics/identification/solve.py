@@ -21,7 +21,7 @@ from ..typing import Array
 # the model last longer.
 SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
 _MIN_EXPECTED_RATIO = 1e-9  # smallest noise, relative to expected residuals
-MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
+_MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 
 
 def residual_weights(noise: Array) -> Array:
@@ -72,8 +72,12 @@ def rms_residuals(sums: GramSums, theta: Array) -> Array:
 
 def joint_noise(sums: GramSums, theta: Array) -> Array:
     """Return each joint's noise, its rms residual or a part of its largest effort, (n,) [N m]."""
-    smallest = np.maximum(MIN_NOISE_RATIO * sums.max_torque, 1e-12)
-    return np.maximum(rms_residuals(sums, theta), smallest)
+    return np.maximum(rms_residuals(sums, theta), least_noise(sums))
+
+
+def least_noise(sums: GramSums) -> Array:
+    """Return the smallest noise of each joint, a part of its largest effort, (n,) [N m]."""
+    return np.asarray(np.maximum(_MIN_NOISE_RATIO * sums.max_torque, 1e-12))
 
 
 def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Array) -> Array:

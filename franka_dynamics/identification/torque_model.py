@@ -15,7 +15,6 @@ from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulo
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import LINK_PARAMETERS
-from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -181,26 +180,13 @@ class TorqueModel:
         """Names of all parameters, base parameters first."""
         return (*self.base.names, *self.friction.names)
 
-    def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
-        """
-        Return regressor columns of base parameters, (N, n, b), and of friction, (N, n, terms).
+    def friction_columns(self, motion: Motion) -> Array:
+        """Return the columns of friction, filtered like the torque, (N, n, terms)."""
+        return motion.filtered(self.friction.columns)
 
-        If the motion was prepared with `columns=friction.columns`, perhaps with more columns after
-        them, `prepare` computed the friction columns from the recorded samples and filtered them
-        like the torque. For another motion friction columns are computed from filtered velocities;
-        IdentificationError is raised if the model has Maxwell-slip elements, which need the
-        recorded positions.
-        """
-        friction_columns = motion.columns
-        if friction_columns is None:
-            if self.friction.reaches:
-                raise IdentificationError(
-                    'Maxwell-slip friction needs the recorded positions: prepare the recording '
-                    'with columns=model.friction.columns.'
-                )
-            friction_columns = self.friction.columns(motion.q, motion.dq)
-        columns = friction_columns[..., : self.friction.term_count]
-        return self.base.regressor(motion.q, motion.dq, motion.ddq), columns
+    def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
+        """Return columns of base parameters, (N, n, b), and of friction, (N, n, terms)."""
+        return self.base.regressor(motion.q, motion.dq, motion.ddq), self.friction_columns(motion)
 
     def load_matrix(self, arm: ArmDescription) -> Array:
         """Return the matrix from a flange load's ten parameters to base parameters, (b, 10)."""

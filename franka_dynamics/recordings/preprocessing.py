@@ -66,9 +66,10 @@ class Motion:
         The options with which the motion was prepared.
     remarks : tuple of str
         Sentences on gaps, left-out pieces and derived velocities; usually empty.
-    columns : ndarray, shape (samples, n, k), optional
-        Columns, such as friction terms, that `prepare` computed from the recorded states and
-        filtered like the torque.
+    filters : tuple of PieceFilter
+        Of each stretch without gaps what filters its further signals; `prepare` sets them.
+    row : ndarray of int, shape (samples,), optional
+        Number of the sample among all that `filters` give.
 
     """
 
@@ -81,7 +82,8 @@ class Motion:
     piece: NDArray[np.int64]
     options: SignalOptions
     remarks: tuple[str, ...] = ()
-    columns: Array | None = None
+    filters: tuple[PieceFilter, ...] = ()
+    row: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -95,21 +97,30 @@ class Motion:
         """Return one motion for each stretch without gaps."""
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
+    def filtered(self, signals: Signals) -> Array:
+        """
+        Return further signals, such as friction, filtered like the torque, (samples, n, k).
+
+        They are computed from the recorded states: friction of a filtered velocity would blur
+        reversals. Only of a motion that `prepare` did not make the filtered states count.
+        """
+        if self.row is None:
+            return signals(self.q, self.dq)
+        return np.concatenate([one.filtered(signals) for one in self.filters])[self.row]
+
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
-Columns = Callable[[Array, Array], Array]
-_ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'columns')
+Signals = Callable[[Array, Array], Array]
+_ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'row')
 
 
 def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
-    """Return a motion with each of its arrays, `columns` if it has any, replaced by another."""
+    """Return a motion with each of its arrays replaced by another."""
     names = [name for name in _ARRAYS if getattr(motion, name) is not None]
     return replace(motion, **{name: array_of(name) for name in names})
 
 
-def prepare(
-    recording: Recording, options: SignalOptions | None = None, *, columns: Columns | None = None
-) -> Motion:
+def prepare(recording: Recording, options: SignalOptions | None = None) -> Motion:
     """
     Return the evenly sampled and filtered motion of a recording.
 
@@ -125,10 +136,6 @@ def prepare(
         The recording, from a bag or from arrays.
     options : SignalOptions, optional
         Sampling rate, cut-off frequency and trim; by default Metric E's.
-    columns : callable, optional
-        Returns columns of shape (N, n, k), such as friction terms, for the recorded positions and
-        velocities, (N, n), of a piece. The columns are then filtered like the measured torque;
-        friction of a filtered velocity would blur reversals.
 
     Raises
     ------
@@ -150,11 +157,12 @@ def prepare(
             f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
             'full-rate topic.'
         )
-    remarks, motions = list(recording.remarks), []
+    remarks, motions, filters = list(recording.remarks), [], []
     pieces = list(_without_gaps(recording, late, period, chosen, remarks))
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= 2.0 * chosen.trim + _MIN_PIECE_S:
-            motions.append(_prepare_piece(piece, start, number, period, chosen, columns))
+            filters.append(PieceFilter(piece, period, chosen))
+            motions.append(filters[-1].motion(start, number))
         elif len(pieces) > 1:
             remarks.append(
                 f'the piece of {piece.duration:.2f} s at {start:.2f} s is too short '
@@ -169,7 +177,8 @@ def prepare(
     joined = _with_arrays(
         motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
     )
-    return replace(joined, remarks=tuple(remarks))
+    every = np.arange(len(joined))
+    return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row=every)
 
 
 def without_idle_effort(recording: Recording) -> Recording:
@@ -247,64 +256,61 @@ def _without_gaps(
         yield recording.part(slice(first, end)), float(time[first])
 
 
-def _prepare_piece(
-    piece: Recording,
-    start: float,
-    number: int,
-    period: float,
-    options: SignalOptions,
-    columns: Columns | None,
-) -> Motion:
-    """Resample, filter, differentiate and trim one piece, which starts at `start` [s]."""
-    # Half a millionth is added to the number of sampling periods before rounding down, because
-    # stamps are whole nanoseconds and sampling times are not.
-    count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
-    time = np.arange(count) / options.rate
-    recorded = [piece.q, piece.dq, piece.effort]
-    n = piece.q.shape[1]
-    if columns is not None:
-        recorded.append(columns(piece.q, piece.dq).reshape(len(piece), -1))
-    known_at, signals = _without_aliases(piece, recorded, period, options)
-    scipy_signal = _scipy_signal()
-    b, a = scipy_signal.butter(FILTER_ORDER, options.cutoff, fs=options.rate)
-    q, dq, effort, *rest = (
-        scipy_signal.filtfilt(b, a, _sample(known_at, values, time), axis=0) for values in signals
-    )
-    unfiltered = _sample(piece.time, piece.effort, time)
-    ddq = np.gradient(dq, 1.0 / options.rate, axis=0)
-    drop = round(options.trim * options.rate)
-    kept = slice(drop, count - drop)
-    return Motion(
-        start + time[kept],
-        q[kept],
-        dq[kept],
-        ddq[kept],
-        effort[kept],
-        unfiltered[kept],
-        np.full(count, number)[kept],
-        options,
-        columns=rest[0][kept].reshape(-1, n, rest[0].shape[1] // n) if rest else None,
-    )
+@dataclass(frozen=True, eq=False)
+class PieceFilter:
+    """Filters and resamples all signals of a piece of a recording alike; `period` is its own."""
 
+    piece: Recording
+    period: float
+    options: SignalOptions
 
-def _without_aliases(
-    piece: Recording, recorded: list[Array], period: float, options: SignalOptions
-) -> tuple[Array, list[Array]]:
-    """Return times and signals, anti-alias filtered if recorded at over 1.5 times the new rate."""
-    own_rate = 1.0 / period
-    # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
-    # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
-    if own_rate <= 1.5 * options.rate:
-        return piece.time, recorded
-    signal = _scipy_signal()
-    time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
-    sections = signal.butter(
-        _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE * options.rate / own_rate, output='sos'
-    )
-    return time, [
-        signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)
-        for values in recorded
-    ]
+    @property
+    def time(self) -> Array:
+        """Times of the samples, before the ends are dropped [s]."""
+        # Half a millionth is added to the number of sampling periods before rounding down, because
+        # stamps are whole nanoseconds and sampling times are not.
+        count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1
+        return np.arange(count) / self.options.rate
+
+    def motion(self, start: float, number: int) -> Motion:
+        """Return the motion of piece `number`, which starts at `start` [s]."""
+        of, time, rate = self.piece, self.time, self.options.rate
+        q, dq, effort = (self._low_passed(one) for one in (of.q, of.dq, of.effort))
+        unfiltered = _sample(of.time, of.effort, time)
+        arrays = (start + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
+        time, q, dq, ddq, effort, unfiltered = (self._trimmed(one) for one in arrays)
+        piece = np.full(len(time), number)
+        return Motion(time, q, dq, ddq, effort, unfiltered, piece, self.options)
+
+    def filtered(self, signals: Signals) -> Array:
+        """Return further signals of the piece, (samples, n, k), as the motion's are."""
+        values = signals(self.piece.q, self.piece.dq)
+        low = self._low_passed(values.reshape(len(values), -1))
+        return self._trimmed(low).reshape(-1, *values.shape[1:])
+
+    def _trimmed(self, values: Array) -> Array:
+        drop = round(self.options.trim * self.options.rate)
+        return values[drop : len(values) - drop]
+
+    def _low_passed(self, values: Array) -> Array:
+        """Return recorded values (N, k) at the times of the samples, filtered."""
+        signal = _scipy_signal()
+        b, a = signal.butter(FILTER_ORDER, self.options.cutoff, fs=self.options.rate)
+        known_at, values = self._without_aliases(values)
+        return np.asarray(signal.filtfilt(b, a, _sample(known_at, values, self.time), axis=0))
+
+    def _without_aliases(self, values: Array) -> tuple[Array, Array]:
+        """Return times and values, anti-alias filtered if recorded at over 1.5 times the rate."""
+        own_rate, piece = 1.0 / self.period, self.piece
+        # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
+        # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
+        if own_rate <= 1.5 * self.options.rate:
+            return piece.time, values
+        signal = _scipy_signal()
+        time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
+        edge = _ANTI_ALIASING_EDGE * self.options.rate / own_rate
+        sections = signal.butter(_ANTI_ALIASING_ORDER, edge, output='sos')
+        return time, signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)
 
 
 def _sample(known_at: Array, values: Array, time: Array) -> Array:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .preprocessing import Columns, Motion
+from .preprocessing import Motion
 from ..arm import ArmDescription, FrictionModel, JointKind
 from ..arm.friction import friction_along
 from ..arm.hand_file import NO_HAND
@@ -123,35 +123,29 @@ class ReplayFit:
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
-def friction_column(friction: FrictionModel | None) -> Columns:
+def friction_torque(friction: FrictionModel, motion: Motion) -> Array:
     """
-    Return a function that computes friction torque from recorded q and dq, (N, n, 1) [N m].
+    Return the friction torque of a motion, filtered like the effort, (N, n) [N m].
 
-    `prepare` filters it like the effort; it is zero for None. A friction model with a state needs
-    the positions before resampling.
+    A friction model with a state needs the positions before resampling.
     """
 
-    def columns(q: Array, dq: Array) -> Array:
-        torque = np.zeros_like(dq) if friction is None else friction_along(friction, q, dq)
-        return torque[..., None]
+    def torque(q: Array, dq: Array) -> Array:
+        return friction_along(friction, q, dq)[..., None]
 
-    return columns
+    return motion.filtered(torque)[..., 0]
 
 
 def evaluate(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
     """
     Compare the torques that an arm's model predicts for a motion with the measured ones.
 
-    The last column of `motion` should be that of `friction_column`, for the arm's friction;
-    without columns, friction is computed from the filtered velocities. `gravity` is in the space
-    frame [m/s^2].
+    `gravity` is in the space frame [m/s^2].
     """
     rigid = predicted_torque(arm, motion, gravity=gravity)
     predicted = rigid
     if arm.friction is not None:
-        predicted = rigid + (
-            arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., -1]
-        )
+        predicted = rigid + friction_torque(arm.friction, motion)
     residual, unit = motion.effort - predicted, TorqueErrorUnit.of(arm)
     return ReplayFit(
         arm,

@@ -9,36 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..identification.faults import Diagnosis, KINDS
 from ..identification.mass_ambiguity import MassAmbiguity
-from ..identification.verdict import Diagnosis, Verdict
-
-_NEAR_MINUS_ONE = 0.25  # a gain that is as near to -1 is a wrong sign
-# What a fault is, and what to do about it. {0} is the first of a cause's values.
-_CAUSES = {
-    'gain': '{effort} is {0:.3g} times its torque. Check its column, sign, unit and gear; {fix} '
-    'corrects it.',
-    'sign': '{effort} has the wrong sign: the torque that moves the joint is positive where it '
-    'turns the joint positively; {fix} corrects it.',
-    'drift': '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let '
-    'the arm warm up, or record in shorter pieces.',
-    'offset': '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its '
-    'column.',
-    'zero': 'The position of {joints} is off by {0:.3f} rad. Calibrate its encoder, or subtract '
-    'this from its column.',
-    'exchanged': 'The efforts of {joints} are exchanged. Exchange their columns.',
-    'delay': 'Efforts are {ms:.0f} ms {late} against positions. Record both in one message, or '
-    'move the effort columns.',
-    'lag': 'Velocities are {ms:.0f} ms {late} against positions, as behind a filter. Record raw '
-    'velocities, or import the log with --velocity derived.',
-    'weightless': 'Efforts leave gravity out, as those of many drivers. Record a topic with '
-    'measured torques.',
-    'gravity': 'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
-    '{0:.2f},{1:.2f},{2:.2f} gives the direction found.',
-    'load': 'About {kg:.1f} kg were {done} the flange{when}. Cut the recording there, and '
-    'identify with one of its parts; say what hangs on the flange with --payload or --hand.',
-    'contact': 'Something touched the arm about {0:.0f} s after the beginning of {where}. Cut '
-    'this out, or record again with nobody near.',
-}
+from ..identification.verdict import Verdict
 
 
 def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any) -> list[str]:
@@ -123,27 +96,4 @@ def headline(found: Verdict) -> str:
 
 def _sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
     """Return the sentence on a cause or question."""
-    value, kind = one.values[0], one.kind
-    if kind == 'gravity' and np.linalg.norm(one.values) < 5.0:
-        kind = 'weightless'
-    if kind == 'gain' and abs(value + 1.0) < _NEAR_MINUS_ONE:
-        kind, value = 'sign', -1.0
-    # The `joints` of a load are the quarter where it comes or goes.
-    joints = () if kind == 'load' else tuple(names[joint] for joint in one.joints)
-    factors = np.ones(len(names))
-    if kind in ('gain', 'sign'):
-        factors[list(one.joints) or slice(None)] = 1.0 / value
-    scales = np.asarray(effort_scale, dtype=float) * factors
-    shown = scales[:1] if np.ptp(scales) == 0.0 else scales
-    return _CAUSES[kind].format(
-        *one.values,
-        effort=f'The effort of {joints[0]}' if joints else 'Every effort',
-        joints=' and '.join(joints),
-        fix=f'--effort-scale {",".join(f"{scale:.3g}" for scale in shown)}',
-        ms=1e3 * abs(value),
-        late='late' if value > 0.0 else 'early',
-        kg=abs(value),
-        done='put on' if value > 0.0 else 'taken off',
-        when=f' about {one.joints[0]} quarters through' if one.joints else '',
-        where=one.where,
-    )
+    return KINDS[one.kind].sentence(one, names, np.asarray(effort_scale, dtype=float))

@@ -14,7 +14,7 @@ from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
-from franka_dynamics.recordings.replay import evaluate, friction_column
+from franka_dynamics.recordings.replay import evaluate
 
 from .six_axes import six_axes
 from ..arms import drawn_around
@@ -76,7 +76,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     assert len(data['scores'][0]['folds']) == 5
     arm = load(out)
     assert (arm.inertial_set, arm.inconsistencies()) == ('identified', ())
-    motion = prepare(fer_recording, columns=friction_column(arm.friction))
+    motion = prepare(fer_recording)
     # Ten digits are written.
     error = scores['consistent']['train']['E']
     assert evaluate(arm, motion).filtered.E == pytest.approx(error, rel=1e-8)

@@ -12,7 +12,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.sources import require_motion
+from franka_dynamics.identification.summary import require_motion
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import evaluate
@@ -26,15 +26,10 @@ FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
 
 
-def ready(recording, arm=FER, options=SLIP, **signal):
-    columns = options.torque_model(arm).friction.columns
-    return prepare(recording, SignalOptions(**signal), columns=columns)
-
-
 @pytest.fixture(scope='module')
 def prepared(fer_recording, fer_1khz_recording):
     """Return both real recordings, prepared for identification: the slow and the fast one."""
-    return {'slow': ready(fer_recording), 'fast': ready(fer_1khz_recording)}
+    return {'slow': prepare(fer_recording), 'fast': prepare(fer_1khz_recording)}
 
 
 @pytest.fixture(scope='module')
@@ -73,7 +68,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     arm = first_joints(FER, 3)
     rough = ViscousCoulombFriction(np.full(3, 1.0), np.full(3, 3.0), np.zeros(3))
     recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
-    motion = ready(recording, arm, SIMPLE)
+    motion = prepare(recording)
     result = identify([motion], arm, [arm], SIMPLE)
     replayed = judge_motion(motion, result.estimate.model, arm, [arm], 'log')
     assert replayed.mass_ambiguity.scale == pytest.approx(
@@ -86,7 +81,7 @@ def test_an_offset_is_said_once(simulate):
     arm = first_joints(FER, 3)
     recording = simulate(arm, noise=0.1)
     off = replace(recording, effort=recording.effort + 2.0 * np.eye(3)[0])
-    result = identify([ready(off, arm, SIMPLE)], arm, [arm], SIMPLE)
+    result = identify([prepare(off)], arm, [arm], SIMPLE)
     said = [line for line in details(result) if f'{arm.joint_names[0]} ' in line and 'off' in line]
     assert len(said) == 1, details(result)
     # The arm has it, too: whatever its size, it does no harm to the inertias.
@@ -109,7 +104,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     friction = ViscousCoulombFriction(0.1 * gears, gears, np.zeros(3))
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
-    result = identify([ready(log, arm, SIMPLE)], arm, [arm], SIMPLE)
+    result = identify([prepare(log)], arm, [arm], SIMPLE)
     assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
@@ -120,7 +115,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
-    both = [ready(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
+    both = [prepare(one) for one in (fer_1khz_recording, fer_recording)]
     result = identify(both, FER, [FER], SIMPLE)
     assert any('contradicts the other' in one for one in result.recordings.remarks)
     assert result.recordings.names == ('recording 1', 'recording 2')
@@ -205,12 +200,15 @@ def clipped(recording):
     ('sources', 'error', 'names'),
     [
         (lambda x: [], IdentificationError, ['no recording']),
-        (lambda x: [ready(x), ready(x, cutoff=5.0)], IdentificationError, ['signal options']),
-        (lambda x: [prepare(x)], IdentificationError, ['friction.columns']),
+        (
+            lambda x: [prepare(x), prepare(x, SignalOptions(cutoff=5.0))],
+            IdentificationError,
+            ['signal options'],
+        ),
         (lambda x: [x, x], IdentificationError, ['recording 2']),
-        (lambda x: [ready(x)] * 2, IdentificationError, ['recording 2']),
+        (lambda x: [prepare(x)] * 2, IdentificationError, ['recording 2']),
         (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
-        (lambda x: [no_number(ready(x))], RecordingError, ['recording 1', 'fer_joint4', 'nan']),
+        (lambda x: [no_number(prepare(x))], RecordingError, ['recording 1', 'fer_joint4', 'nan']),
         (lambda x: [x.part(slice(0, 57))], RecordingError, ['1.86 s', '10 s']),
         (lambda x: [still(x)], RecordingError, ['stands still', 'identify plan']),
         (lambda x: [still(x, 0.75)], RecordingError, ['6.', 's of motion']),

@@ -125,10 +125,16 @@ def test_recordings_and_options_that_fit_no_filter_are_refused(recording, option
 @pytest.mark.parametrize('rate', [30.0, 1000.0])
 def test_columns_are_filtered_like_the_torque(rate):
     recording = replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01))
-    motion = prepare(recording, columns=lambda q, dq: np.stack([np.tanh(dq / 0.01), q], axis=-1))
+    motion = prepare(recording)
+
+    def signals(q, dq):
+        return np.stack([np.tanh(dq / 0.01), q], axis=-1)
+
+    filtered = motion.filtered(signals)
     # The torque is the recorded first column, so that both are equal after any filter.
-    np.testing.assert_array_equal(motion.columns[:, :, 0], motion.effort)
-    np.testing.assert_array_equal(motion.columns[:, :, 1], motion.q)
+    np.testing.assert_array_equal(filtered[:, :, 0], motion.effort)
+    np.testing.assert_array_equal(filtered[:, :, 1], motion.q)
     # The column of the filtered velocity differs: at reversals it changes faster.
     assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
-    assert len(motion.part(slice(3, 8)).columns) == 5
+    part = motion.part(slice(3, 8)).filtered(signals)
+    np.testing.assert_array_equal(part, filtered[3:8])

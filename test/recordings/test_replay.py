@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.replay import equally_good, evaluate, evaluate_all, friction_column
+from franka_dynamics.recordings.replay import equally_good, evaluate, evaluate_all
 
 FER = load('fer')
 
@@ -65,7 +65,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
 def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(fer_recording):
     arms = [load('fer', name, hand='none') for name in ('gaz2019', 'ledezma2021')]
     arms.append(load('fer', hand='franka_hand'))
-    motion = prepare(fer_recording, columns=friction_column(FER.friction))
+    motion = prepare(fer_recording)
     fits = evaluate_all(arms, motion)
     (other,) = equally_good(fits, motion)
     assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')

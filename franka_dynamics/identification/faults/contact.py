@@ -1,17 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Detects contact: a few seconds of a recording whose residuals far exceed all others."""
-
-from __future__ import annotations
+"""Something touches the arm: for a few seconds residuals far exceed all others."""
 
 import numpy as np
 
-from .gram_sums import GramSums
-from .options import DEFAULT_PRIOR_PRECISION
-from .prior import Prior
-from .solve import estimate, MIN_NOISE_RATIO
-from ..recordings.preprocessing import Motion
-from ..typing import Array
+from .fault import Fault, Samples
+from ...recordings.preprocessing import Motion
+from ...typing import Array
 
 # [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
@@ -20,27 +15,40 @@ _MIN_SPEED = 0.02
 _MAX_CONTACT_SHARE = 0.15
 
 
-def residual_per_second(motion: Motion, sums: GramSums, prior: Prior) -> tuple[Array, Array]:
+class Contact(Fault):
+    """Its value is the start of the worst second [s]. It has no columns, but a time."""
+
+    kind, of_all = 'contact', False
+    text = (
+        'Something touched the arm about {0:.0f} s after the beginning of {where}. Cut this out, '
+        'or record again with nobody near.'
+    )
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return none: no column is like a touch."""
+        return []
+
+
+def residual_per_second(motion: Motion, residual: Array, least: Array) -> tuple[Array, Array]:
     """
     Return the start times of a motion's seconds [s] and the rms residual of moving joints in each.
 
-    Residuals are those of a fit to the motion's own sums, relative to each joint's usual one, by
-    the median. What remains after the last full second of a piece is left out.
+    Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
+    `least` (n,). What remains after the last full second of a piece is left out.
     """
-    theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     count = round(motion.options.rate)
-    pieces = list(motion.pieces())
-    each = [piece.effort - prior.model.torque(piece, theta) for piece in pieces]
-    usual = 1.48 * np.median(np.abs(np.concatenate(each)), axis=0)  # a Gaussian's deviation
-    own = np.maximum(usual, MIN_NOISE_RATIO * sums.max_torque)
+    usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
+    own = np.maximum(usual, least)
     start_times, residuals = [], []
-    for piece, residual in zip(pieces, each):
+    for number in np.unique(motion.piece):
+        piece = motion.piece == number
         # A constant offset does not count as contact, nor does the residual of a joint at rest,
         # whose static friction is unknown.
-        squares = ((residual - residual.mean(axis=0)) / own) ** 2
-        off = np.mean(np.where(np.abs(piece.dq) > _MIN_SPEED, squares, 0.0), axis=1)
+        squares = ((residual[piece] - residual[piece].mean(axis=0)) / own) ** 2
+        moving = np.abs(motion.dq[piece]) > _MIN_SPEED
+        off = np.mean(np.where(moving, squares, 0.0), axis=1)
         whole = len(off) // count * count
-        start_times.append(piece.time[:whole:count])
+        start_times.append(motion.time[piece][:whole:count])
         residuals.append(np.sqrt(off[:whole].reshape(-1, count).mean(axis=1)))
     return np.concatenate(start_times), np.concatenate(residuals)
 

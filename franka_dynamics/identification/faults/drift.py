@@ -1,0 +1,41 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The gain of a joint's effort changes with time."""
+
+from collections.abc import Mapping
+
+from .fault import Fault, Samples
+from .gain import Gain
+from ...typing import Array
+
+
+class Drift(Fault):
+    """Its values are the ratios of recorded to real effort at the beginning and the end."""
+
+    kind, of_each = 'drift', True
+    text = (
+        '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
+        'arm warm up, or record in shorter pieces.'
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of a constant gain, unless it is of all, and of its change."""
+        return (*self.simpler.names, *super().names) if self.joints else super().names
+
+    @property
+    def simpler(self) -> Fault:
+        """A constant gain."""
+        return Gain(self.joints)
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the rigid-body torque, and the same times time."""
+        drifting = at.rigid * (at.late - 0.5)[:, None]
+        if not self.joints:
+            return [drifting]  # a common factor looks like other masses
+        return [at.of(one, self.joints) for one in (at.rigid, drifting)]
+
+    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+        """Return the ratios at the beginning and the end."""
+        *constant, change = (found[name] for name in self.names)
+        return [1.0 + sum(constant) + half * change for half in (-0.5, 0.5)]

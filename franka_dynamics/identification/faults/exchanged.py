@@ -1,0 +1,32 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The efforts of two joints are exchanged."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from .fault import Fault, Samples
+from ...typing import Array
+
+
+class Exchanged(Fault):
+    """Its value is the share that is exchanged (1: all)."""
+
+    kind = 'exchanged'
+    text = 'The efforts of {joints} are exchanged. Exchange their columns.'
+
+    @classmethod
+    def every(cls, n: int) -> list[Fault]:
+        """Return that of each pair."""
+        return [cls(pair) for pair in combinations(range(n), 2)]
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the difference of the joints' torques."""
+        (i, j), each = self.joints, np.eye(at.model.n)
+        return [(at.rigid[:, [j]] - at.rigid[:, [i]]) * (each[i] - each[j])]
+
+    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the efforts are exchanged as a whole."""
+        return values[0] > 0.5

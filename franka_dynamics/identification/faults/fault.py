@@ -1,0 +1,158 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a kind of fault is, and what its columns are made of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..torque_model import MASS_AND_FIRST_MOMENT, TorqueModel
+from ...arm import ArmDescription
+from ...dynamics.newton_euler import NewtonEulerModel
+from ...recordings.preprocessing import Motion
+from ...typing import Array
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """
+    A diagnosed fault of the recordings, or a question about one.
+
+    `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
+    as the kind says. `before` and `after` are E on left-out parts without and with the fault in
+    the fit, `second` is E with the next best fault. `where` is the recording in which something
+    touched the arm.
+    """
+
+    kind: str
+    joints: tuple[int, ...]
+    values: tuple[float, ...]
+    before: float = np.nan
+    after: float = np.nan
+    second: float = np.nan
+    where: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """
+    What the columns of faults are made of: the starting set's torques along a motion.
+
+    `rigid` (N, n) are the rigid-body torques by `dynamics`, `rate` their change per second, `jerk`
+    that of the accelerations, `late` (N,) the time as a fraction of the recording, and `load`
+    (b, 4) the base parameters of a unit of mass and of first moments at the flange.
+    """
+
+    model: TorqueModel
+    arm: ArmDescription
+    dynamics: NewtonEulerModel
+    motion: Motion
+    rigid: Array
+    rate: Array
+    jerk: Array
+    late: Array
+    load: Array
+
+    @classmethod
+    def along(cls, model: TorqueModel, arm: ArmDescription, motion: Motion) -> Samples:
+        """Return those of a motion; `arm` is the starting set."""
+        dynamics = NewtonEulerModel(arm, model.base.gravity[0])
+        rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+        rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
+        for number in np.unique(motion.piece):
+            piece = motion.piece == number
+            if np.count_nonzero(piece) > 1:
+                for change, signal in ((rate, rigid), (jerk, motion.ddq)):
+                    step = 1.0 / motion.options.rate
+                    change[piece] = np.gradient(signal[piece], step, axis=0)
+        late = np.linspace(0.0, 1.0, len(motion), endpoint=False)
+        load = model.load_matrix(arm)[:, MASS_AND_FIRST_MOMENT]
+        return cls(model, arm, dynamics, motion, rigid, rate, jerk, late, load)
+
+    def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:
+        """Return only the chosen samples."""
+        arrays = {name: getattr(self, name)[chosen] for name in ('rigid', 'rate', 'jerk', 'late')}
+        return replace(self, motion=self.motion.part(chosen), **arrays)
+
+    @cached_property
+    def regressor(self) -> Array:
+        """The columns of the base parameters, (N, n, b)."""
+        motion = self.motion
+        return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
+
+    def of(self, torque: Array, joints: tuple[int, ...]) -> Array:
+        """Return torques (N, n) with those of all but some joints zero; all without a joint."""
+        return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
+
+
+@dataclass(frozen=True)
+class Fault(ABC):
+    """
+    A fault of a recording: the torques that it adds to the measured ones, and its sentence.
+
+    `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
+    `kind`; whether each joint may have the fault, or all together, or both; and a sentence `text`
+    for `str.format` (the words are those of `sentence`).
+    """
+
+    joints: tuple[int, ...] = ()
+    kind: ClassVar[str]
+    of_each: ClassVar[bool] = False
+    of_all: ClassVar[bool] = True
+    text: ClassVar[str]
+
+    @classmethod
+    def every(cls, n: int) -> list[Fault]:
+        """Return the faults of this kind that an arm of n joints may have."""
+        return [cls()] * cls.of_all + [cls((joint,)) for joint in range(n * cls.of_each)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns; a name that the torque model has is that column."""
+        return ('_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)]),)
+
+    @property
+    def simpler(self) -> Fault:
+        """The fault of which this one is a variant with more columns, or itself."""
+        return self
+
+    @abstractmethod
+    def columns(self, at: Samples) -> list[Array]:
+        """Return for each name the torque (N, n) that a unit of it adds to the measured one."""
+
+    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+        """
+        Return the fault in the user's terms, from fitted coefficients by the columns' names.
+
+        `found` has those of the other faults in the fit as well; `gravity` (3,) is as declared.
+        """
+        return [found[name] for name in self.names]
+
+    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether values in the user's terms can be those of a fault."""
+        return True
+
+    @classmethod
+    def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
+        """
+        Return what is wrong, and what to do about it.
+
+        `names` (n,) are the joints' names, `scale` (n,) the scales with which efforts were read.
+        """
+        first, joints = found.values[0], [names[joint] for joint in found.joints]
+        return cls.text.format(
+            *found.values,
+            effort=f'The effort of {joints[0]}' if joints else 'Every effort',
+            joints=' and '.join(joints),
+            size=abs(first),
+            ms=1e3 * abs(first),
+            late='late' if first > 0.0 else 'early',
+            where=found.where,
+        )

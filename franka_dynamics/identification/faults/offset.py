@@ -1,0 +1,31 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The effort of a joint is recorded with a constant error."""
+
+from collections.abc import Sequence
+
+from .fault import Fault, Samples
+from ..torque_model import OFFSET_SYMBOL
+from ...typing import Array
+
+
+class Offset(Fault):
+    """Its value is the error of the effort [N m]. It does no harm, and is only asked about."""
+
+    kind, of_all, of_each = 'offset', False, True
+    text = (
+        '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its column.'
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of the torque model's own column, whose prior a fit with the fault leaves out."""
+        return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return nothing more than the model has."""
+        return []
+
+    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return False: an offset makes no recording doubtful."""
+        return False

@@ -1,0 +1,137 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Fits of all sets of parameters to recordings' sums, and their test on left-out parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from .consistent_fit import fit_consistent
+from .gram_sums import FOLDS, GramSums
+from .options import IdentificationOptions
+from .prior import Prior
+from .results import Estimate, TorqueErrors
+from .solve import (
+    common_noise,
+    equations,
+    estimate,
+    fit_friction,
+    posterior_std,
+    rms_residuals,
+    std_ratios,
+)
+from .torque_model import TorqueModel
+from ..arm import ArmDescription
+from ..recordings.replay import TorqueErrorUnit
+from ..typing import Array
+
+# From so many recordings on each is a fold, or a part of one: three left out in turn are too few
+# for a standard error.
+_RUNS_AS_FOLDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is identified: the starting set, the sets to compare with, and the options."""
+
+    start: ArmDescription
+    published: tuple[ArmDescription, ...]
+    options: IdentificationOptions
+    model: TorqueModel
+    unit: TorqueErrorUnit
+
+    def prior(self, sums: GramSums) -> Prior:
+        """Return the prior about the starting set."""
+        return Prior.centered_at(self.start, self.model, sums.max_torque)
+
+    def published_priors(self, sums: GramSums) -> list[Prior]:
+        """Return the priors about the sets to compare with."""
+        return [Prior.centered_at(one, self.model, sums.max_torque) for one in self.published]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """
+    Sums of recordings: of all, those to fit, and those left out of each of these fits.
+
+    `each` are the recordings' own.
+    """
+
+    each: tuple[GramSums, ...]
+    every: GramSums
+    fitted: tuple[GramSums, ...]
+    left_out: tuple[GramSums, ...]
+
+    @classmethod
+    def of(cls, each: Sequence[GramSums], unseen: int) -> Parts:
+        """Return the parts of recordings, the last `unseen` of which are the test."""
+        learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
+        if len(learnt) >= _RUNS_AS_FOLDS:
+            learnt = [one.as_fold(k % FOLDS) for k, one in enumerate(learnt)]
+        every = reduce(add, [*learnt, *tested])
+        # One prior for all: of joints without a torque limit by the largest torque.
+        whole = replace(reduce(add, learnt), max_torque=every.max_torque)
+        if tested:
+            return cls(tuple(each), every, (whole,) * unseen, tuple(tested))
+        folds = np.flatnonzero(whole.samples).tolist()
+        others = (whole.part([j for j in folds if j != k]) for k in folds)
+        return cls(tuple(each), every, tuple(others), tuple(whole.part([k]) for k in folds))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """
+    All sets of parameters fitted to the same sums.
+
+    `thetas` (p,) are base parameters and friction without constraints, those of the physically
+    consistent `arm`, and of each set to compare with, whose friction alone is fitted. `noise` (n,)
+    is that of the weights [N m].
+    """
+
+    arm: ArmDescription
+    noise: Array
+    thetas: tuple[Array, ...]
+
+
+def fit(problem: Problem, sums: GramSums) -> Fit:
+    """Fit all sets of parameters to sums; it can run in another process."""
+    prior, precision = problem.prior(sums), problem.options.regularization
+    noise = common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
+    base = estimate(sums, prior, precision, noise)
+    arm, theta = fit_consistent(
+        equations(sums, prior, noise), prior, precision, start=problem.start
+    )
+    held = [fit_friction(sums, one, noise) for one in problem.published_priors(sums)]
+    return Fit(arm, noise, (base, theta, *held))
+
+
+def test_on_left_out(
+    problem: Problem, parts: Parts, whole: Fit, each: Sequence[Fit]
+) -> tuple[TorqueErrors, ...]:
+    """Return the errors of all sets of parameters on all data, and on parts left out of `each`."""
+    sets = [f'{one.inertial_set}, {one.hand}' for one in problem.published]
+    return tuple(
+        TorqueErrors.from_sums(
+            name,
+            (parts.every, whole.thetas[k]),
+            [(part, one.thetas[k]) for part, one in zip(parts.left_out, each)],
+            len(problem.model.base),
+            problem.unit,
+        )
+        for k, name in enumerate(['base parameters', 'consistent', *sets])
+    )
+
+
+def with_deviations(problem: Problem, sums: GramSums, whole: Fit) -> Estimate:
+    """Return the parameters of the fit to all recordings, with standard deviations."""
+    prior, (base, theta, *_) = problem.prior(sums), whole.thetas
+    spread, precision = posterior_std(
+        sums, prior, problem.options.regularization, whole.noise, base
+    )
+    opened = std_ratios(sums, prior, rms_residuals(sums, base))
+    return Estimate(problem.model, prior, theta, base, spread, opened, precision)

@@ -1,0 +1,180 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads, prepares and sums up recordings, in this process or in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from .faults.contact import residual_per_second
+from .gram_sums import GramSums, period_of
+from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
+from .prior import Prior
+from .solve import estimate, least_noise
+from .sources import Bag, read, Source
+from .torque_model import TorqueModel
+from ..arm import ArmDescription
+from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
+from ..recordings.plausibility import faults, plausibility_warnings, require_units
+from ..recordings.preprocessing import (
+    Motion,
+    prepare,
+    seconds_at_rest,
+    SignalOptions,
+    without_idle_effort,
+    without_rest,
+)
+from ..recordings.recording import Recording
+from ..typing import Array
+
+_MAX_WARNING_COUNT = 10  # of one bag
+# Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
+# each other.
+MIN_MOTION_S = 10.0
+
+
+def require_motion(moving: float) -> None:
+    """Raise RecordingError if all recordings together have too little motion, `moving` [s]."""
+    if moving < MIN_MOTION_S:
+        raise RecordingError(
+            # Rounded down, or 9.996 s would read as 10.00 s.
+            f'The recordings have {int(100.0 * moving) / 100.0:.2f} s of motion in all; '
+            f'identification needs at least {MIN_MOTION_S:g} s. Record longer, or '
+            'add recordings of the same arm and load.'
+        )
+
+
+@dataclass(frozen=True)
+class SourceNote:
+    """
+    A report's entry about one recording.
+
+    `messages` is the number of joint states read, `duration` the time between the first and the
+    last [s], and `samples` the number of samples after resampling and trimming, without those at
+    which every joint rests. `digest` is a hash of positions and efforts as read, to find a
+    recording given twice.
+    """
+
+    name: str
+    topic: str
+    messages: int
+    duration: float
+    samples: int
+    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    digest: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """
+    A recording reduced to sums, whose size does not depend on the recording's length.
+
+    `seconds` are each second's begin [s] and residual (`residual_per_second`), by a fit to this
+    recording alone. `moving` is for how long the arm moves [s]. `failure` is the error of an
+    unusable bag, which has no sums.
+    """
+
+    note: SourceNote
+    signal: SignalOptions
+    sums: GramSums | None = None
+    seconds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    moving: float = 0.0
+    failure: FrankaDynamicsError | None = None
+
+
+# The model, the arm with the starting set's inertias, and the options of an identification.
+SummaryInputs = tuple[TorqueModel, ArmDescription, IdentificationOptions]
+
+
+def summarise(inputs: SummaryInputs, source: Source, name: str) -> Summary:
+    """
+    Read, prepare and sum up a source called `name`; the error of an unusable bag is stored.
+
+    A faulty recording is recognised by the limits and gravity torques of the arm in `inputs`.
+    """
+    model, arm, options = inputs
+    try:
+        recording = read(source, name, arm).scaled(options.effort_scales(arm.n))
+        motion = _prepared(source, recording)
+        require_plausible(recording, motion, name, arm, options)
+        return sum_up(motion, model, arm, _note(source, recording, motion, name, arm))
+    except FrankaDynamicsError as error:
+        if not isinstance(source, Bag):
+            raise
+        return Summary(SourceNote(name, '', 0, 0.0, 0), source.signal, failure=error)
+
+
+def _prepared(source: Source, recording: Recording) -> Motion:
+    if isinstance(source, Motion):
+        return replace(source, effort=recording.effort)
+    return prepare(recording, source.signal if isinstance(source, Bag) else None)
+
+
+def require_plausible(
+    recording: Recording,
+    motion: Motion,
+    name: str,
+    arm: ArmDescription,
+    options: IdentificationOptions,
+) -> None:
+    """Raise RecordingError if a recording that stands still or has faults is to be fitted."""
+    if not len(without_rest(motion)):
+        raise RecordingError(
+            f'{name}: the arm stands still, and its torques show neither inertias nor friction. '
+            'Record a motion that turns every joint to and fro, such as franka-dynamics identify '
+            'plan makes.'
+        )
+    measured = without_idle_effort(recording)
+    require_units(measured, arm)
+    wrong = faults(measured, arm)
+    if wrong and not options.anyway:
+        raise RecordingError(
+            f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
+        )
+
+
+def _note(
+    source: Source, recording: Recording, motion: Motion, name: str, arm: ArmDescription
+) -> SourceNote:
+    trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
+    return SourceNote(
+        name,
+        recording.topic,
+        len(recording),
+        recording.duration + trimmed,
+        len(without_rest(motion)),
+        motion.remarks,
+        plausibility_warnings(without_idle_effort(recording), arm)[:_MAX_WARNING_COUNT],
+        sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
+    )
+
+
+def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote) -> Summary:
+    """Return the sums of a prepared motion, without the samples at which every joint rests."""
+    moving = without_rest(motion)
+    sums = GramSums.of(model, arm, moving, period=period_of(motion))
+    prior = Prior.centered_at(arm, model, sums.max_torque)
+    theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+    seconds = residual_per_second(
+        moving, moving.effort - model.torque(moving, theta), least_noise(sums)
+    )
+    lasts = note.duration - seconds_at_rest(motion)
+    return Summary(note, motion.options, sums, seconds, lasts)
+
+
+def require_distinct_recordings(notes: Sequence[SourceNote]) -> None:
+    """Raise IdentificationError if two recordings hold the same samples."""
+    first: dict[str, str] = {}
+    for other in notes:
+        if other.digest in first:
+            raise IdentificationError(
+                f'{other.name} holds the same recording as {first[other.digest]}: it would be '
+                'fitted twice, or tested on data that it was fitted to. Name it once.'
+            )
+        first[other.digest] = other.name
