@@ -36,6 +36,7 @@ def load_arm(
     payload: LinkInertia | ArrayLike | None = None,
     joints: Sequence[str] | None = None,
     held: Mapping[str, float] | None = None,
+    xacro: Mapping[str, object] | None = None,
 ) -> ArmDescription:
     """
     Load an arm by its shipped name, from an arm file, or from a URDF: its text, or a file.
@@ -44,8 +45,8 @@ def load_arm(
     ----------
     arm : str or Path
         'fer', 'fr3', 'FR3v2.1', ...; 'panda' is the fer with its joints named panda_joint1 ...
-        Or the path of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro),
-        which is expanded with its default arguments; or the text of a URDF, which begins with <.
+        Or the path of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro);
+        or the text of a URDF, which begins with <.
         If a URDF has more than one chain of moving joints, `prefix`, `joints` or `held` choose.
     inertial_set : str, optional
         Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a
@@ -71,6 +72,8 @@ def load_arm(
         Positions [rad or m] of other joints in a URDF: of those on which the arm stands (a lift),
         and of those that it carries (a gripper's opening), by default zero or the limit nearest
         to it.
+    xacro : mapping of str to object, optional
+        Arguments of a xacro file, which has its own defaults.
 
     Returns
     -------
@@ -102,16 +105,17 @@ def load_arm(
         # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
         from .urdf.importer import import_urdf
 
-        imported = import_urdf(arm, joint_names=joints, held=held, prefix=prefix)
+        imported = import_urdf(arm, joint_names=joints, held=held, prefix=prefix, xacro=xacro)
         description = with_hand(imported, hand)
         notes = description.torque_notes
         if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
             notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
         for sentence in notes:
             warnings.warn(sentence, UrdfWarning, stacklevel=2)
-    elif joints or held:
+    elif joints or held or xacro:
         raise DescriptionError(
-            f'{arm} is no URDF, so that its joints cannot be chosen; leave joints and held out.'
+            f'{arm} is no URDF: its joints cannot be chosen, and it has no arguments; leave '
+            'joints, held and xacro out.'
         )
     else:
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)

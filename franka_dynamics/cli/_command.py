@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 import math
 from pathlib import Path
+import re
 from typing import Any
 
 import click
@@ -19,7 +21,21 @@ STDOUT = Path('-')  # path that stands for standard output
 
 
 class Command(click.Command):
-    """A command that says how to install ROS 2 if it needs ROS 2 and it is missing."""
+    """
+    A command that says how to install ROS 2 if it needs ROS 2 and it is missing.
+
+    NAME:=VALUE among its words, as xacro takes arguments, is a value of its option --xacro.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words."""
+        if any(param.name == 'xacro' for param in self.params):
+            words = list[str]()
+            for before, one in pairwise(['', *args]):
+                alone = XacroArgument.form.match(one) and before != '--xacro'
+                words += ['--xacro', one] if alone else [one]
+            args = words
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
@@ -67,6 +83,19 @@ class JointPosition(click.ParamType):
         if not (joint and sign):
             self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
         return joint, Number().convert(position, param, ctx)
+
+
+class XacroArgument(click.ParamType):
+    """A xacro file's argument and its value, written NAME:=VALUE."""
+
+    name = 'argument'
+    form = re.compile(r'(?P<name>[A-Za-z_]\w*):=(?P<value>.*)', re.DOTALL)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text."""
+        if not self.form.fullmatch(value):
+            self.fail(f'{value!r} is no NAME:=VALUE', param, ctx)
+        return value
 
 
 class CommaList(click.ParamType):

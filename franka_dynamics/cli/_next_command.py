@@ -43,6 +43,8 @@ def next_command(words: str, *arguments: object, **values: Any) -> str:
             default = _text(param.process_value(alone, param.get_default(alone)))
             if text not in ('', AS_LISTED) and (text != default or param.name == 'arm'):
                 options += [param.opts[0], text]
+    if any(param.name == 'xacro' for param in target.params):
+        options += known.get('xacro', ())  # each is a word NAME:=VALUE
     return f'{words} {shlex.join([*map(str, arguments), *options])}'.strip()
 
 

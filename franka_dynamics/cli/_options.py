@@ -15,7 +15,17 @@ from typing import Any, TYPE_CHECKING
 
 import click
 
-from ._command import CommaList, flag, is_given, JointPosition, Number, option, OutputPath, STDOUT
+from ._command import (
+    CommaList,
+    flag,
+    is_given,
+    JointPosition,
+    Number,
+    option,
+    OutputPath,
+    STDOUT,
+    XacroArgument,
+)
 from ..errors import OutputError, RecordingError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
@@ -176,6 +186,12 @@ payload_file_options = with_options(
 )
 
 
+def xacro_arguments(words: Iterable[str]) -> dict[str, str]:
+    """Return the values of words NAME:=VALUE by name."""
+    pairs = (one.partition(':=') for one in words)
+    return {name: value for name, _, value in pairs}
+
+
 @dataclass(frozen=True)
 class ArmChoice:
     """Values of the options that choose an arm, its inertial set, hand and payload."""
@@ -188,6 +204,7 @@ class ArmChoice:
     arm_prefix: str = ''
     joints: tuple[str, ...] = ()
     hold: tuple[tuple[str, float], ...] = ()
+    xacro: tuple[str, ...] = ()
 
     def load(self) -> ArmDescription:
         """Return the chosen arm."""
@@ -199,7 +216,7 @@ class ArmChoice:
         """Return the keyword arguments for `load_arm`."""
         common = {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
         own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'payload': self.read_payload()}
-        return common | own
+        return common | own | {'xacro': xacro_arguments(self.xacro)}
 
     def read_payload(self) -> LinkInertia | None:
         """Return the payload of --payload about the flange's origin, or None without it."""
@@ -254,8 +271,15 @@ _JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPo
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
+xacro_option = option(
+    '--xacro',
+    'an argument of a xacro file; NAME:=VALUE alone is the same',
+    XacroArgument(),
+    metavar='NAME:=VALUE',
+    multiple=True,
+)
 hold_option = option('--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD)
-_CHAIN = with_options(_ARM, joints_option, hold_option)
+_CHAIN = with_options(_ARM, joints_option, hold_option, xacro_option)
 named_arm_options = options_as('arm', ArmChoice, _CHAIN, _PAYLOAD)
 arm_options = options_as(
     'arm',

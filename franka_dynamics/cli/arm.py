@@ -75,6 +75,7 @@ def check(**options: Any) -> int:
 @option('--name', "name of the arm (default: the URDF's robot name)")
 @shared.joints_option
 @shared.hold_option
+@shared.xacro_option
 @option('--tip', 'link of the flange (default: link8, flange, tool0 or the last link)')
 @shared.arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 import shlex
@@ -11,7 +12,7 @@ import warnings
 
 from ._command import forbid_with, is_given, require_with
 from ._console import make_console, say, say_each, show, write_json
-from ._options import ArmChoice, MASS_OPTIONS
+from ._options import ArmChoice, MASS_OPTIONS, xacro_arguments
 from ..arm import ArmDescription, available_arms
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
@@ -43,7 +44,7 @@ def run(
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     if other is None:
         require_with('OTHER', 'prefix')
-    elif _is_unknown(other, prefix):
+    elif _is_unknown(other, prefix, arm.xacro):
         arm = replace(arm, arm=other, arm_prefix=prefix or '')
     else:
         why = 'OTHER: random states are for the formulations of one arm'
@@ -65,7 +66,8 @@ def run(
             'another arm.',
             'note',
         )
-        doubts, shown = _doubts(read_urdf(Path(arm.arm)), arm.arm)
+        assert description.urdf is not None
+        doubts, shown = _doubts(description.urdf.text, arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         doubts, _ = _doubts(urdf_text(description), f'{arm.arm} as arm export writes it')
     notes = [note for note in description.notes if note not in shown]
@@ -79,11 +81,11 @@ def run(
     return 0 if result.passed else 1
 
 
-def _is_unknown(other: str, prefix: str | None) -> bool:
+def _is_unknown(other: str, prefix: str | None, xacro: Sequence[str]) -> bool:
     """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
     if not is_urdf(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
         return False
-    document = parse_urdf(read_urdf(Path(other)), other)
+    document = parse_urdf(read_urdf(Path(other), xacro_arguments(xacro)), other)
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
 
 
@@ -158,16 +160,19 @@ def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescriptio
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(arm.arm):
         forbid_with('a URDF, which is compared as it is written', *MASS_OPTIONS)
+    xacro = xacro_arguments(arm.xacro)
     if is_urdf(other) and not is_given('arm'):
         require_with('--arm', 'repair', 'payload')
         hand = arm.hand if is_given('hand') else None
-        return read_pair(None, other, prefix=prefix, inertial_set=arm.inertial_set, hand=hand)
+        of_arm = {'inertial_set': arm.inertial_set, 'hand': hand}
+        return read_pair(None, other, prefix=prefix, xacro=xacro, **of_arm)
     if is_urdf(other):
-        return read_pair(arm.load(), other, prefix=prefix)
+        own = arm if arm.arm.endswith('.xacro') else replace(arm, xacro=())
+        return read_pair(own.load(), other, prefix=prefix, xacro=xacro)
     forbid_with('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load_arm(other, hand=arm.hand, payload=arm.read_payload())
     if is_urdf(arm.arm):
-        return read_pair(arm.arm, second)
+        return read_pair(arm.arm, second, xacro=xacro)
     if is_file_name(other) and not is_given('arm') and second.name in available_arms():
         arm = replace(arm, arm=second.name)
     return read_pair(arm.load(), second)

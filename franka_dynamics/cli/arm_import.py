@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ._console import say, say_each
-from ._options import require_not_existing
+from ._options import require_not_existing, xacro_arguments
 from ..arm import load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text
@@ -31,6 +31,7 @@ def run(
     tip: str | None,
     arm_prefix: str,
     convention: str,
+    xacro: Sequence[str],
 ) -> int:
     """
     Write the arm file, print notes and the differences from the URDF.
@@ -40,7 +41,7 @@ def run(
     """
     require_not_existing(output, force)
     arm = import_urdf(
-        read_urdf(Path(urdf)),
+        read_urdf(Path(urdf), xacro_arguments(xacro)),
         source=urdf,
         name=name,
         joint_names=joints,

@@ -11,7 +11,7 @@ ignores some of these errors, and only prints the reason of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 import math
@@ -21,6 +21,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
+from .xacro_reader import expand_xacro
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
 from ..errors import DescriptionError, listed, unreadable_file_message, UrdfError
@@ -156,9 +157,11 @@ class UrdfDocument:
         )
 
 
-def read_urdf(path: Path) -> str:
+def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
     """
-    Return the text of a URDF file, or of a xacro file expanded with its default arguments.
+    Return the text of a URDF file, or of a xacro file, expanded with the arguments `xacro`.
+
+    Arguments that are not given have their defaults.
 
     Returns
     -------
@@ -168,12 +171,16 @@ def read_urdf(path: Path) -> str:
     Raises
     ------
     UrdfError
-        If the file cannot be read or expanded; the message names the file and the reason.
+        If the file cannot be read or expanded, or has no such argument; the message names the file
+        and the reason.
 
     """
     try:
         if path.suffix == '.xacro':
-            return _expanded(path)
+            return expand_xacro(path, xacro or {})
+        if xacro:
+            names = listed([*xacro])
+            raise UrdfError(f'{path} is no xacro file and has no arguments; leave {names} out.')
         return path.read_text(encoding='utf-8')
     except OSError as error:
         raise UrdfError(unreadable_file_message(path, error)) from error
@@ -181,29 +188,6 @@ def read_urdf(path: Path) -> str:
         raise UrdfError(
             f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'
         ) from error
-
-
-def _expanded(path: Path) -> str:
-    """Return the text of a file expanded by xacro; raise UrdfError for any error of xacro."""
-    try:
-        import xacro
-    except ImportError as error:
-        raise UrdfError(
-            f'{path}: xacro, which expands it, is not installed; pip install xacro, or run '
-            '"xacro FILE > robot.urdf" where it is.'
-        ) from error
-    if not path.is_file():
-        raise FileNotFoundError(2, 'No such file or directory')
-    try:
-        return str(xacro.process_file(str(path)).toxml())
-    except Exception as error:
-        reason = ' '.join(str(error).split())
-        if 'AMENT_PREFIX_PATH' in reason or 'package' in reason:
-            reason = (
-                'it asks ROS for packages ($(find ...)): source ROS and the workspace of these '
-                'packages, or run "xacro FILE > robot.urdf" where they are installed'
-            )
-        raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
 
 
 def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:

@@ -34,6 +34,7 @@ def import_urdf(
     tip: str | None = None,
     prefix: str = '',
     convention: Convention = Convention.MODIFIED,
+    xacro: Mapping[str, object] | None = None,
 ) -> ArmDescription:
     """
     Describe the serial arm in a URDF by DH rows.
@@ -62,6 +63,8 @@ def import_urdf(
         Only joints with this prefix are used.
     convention : Convention
         Convention of the DH rows.
+    xacro : mapping of str to object, optional
+        Arguments of a xacro file; default: the file's own.
 
     Returns
     -------
@@ -82,7 +85,9 @@ def import_urdf(
     """
     convention = as_enum(Convention, convention, 'The convention', DescriptionError)
     given = is_urdf_text(urdf)
-    text = str(urdf).strip() if given else read_urdf(Path(urdf))
+    if given and xacro:
+        raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
+    text = str(urdf).strip() if given else read_urdf(Path(urdf), xacro)
     document = parse_urdf(text, source or ('the URDF' if given else str(urdf)))
     gripper: Sequence[str] = ()
     if joint_names:

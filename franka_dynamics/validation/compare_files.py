@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +66,7 @@ def read_pair(
     prefix: str | None = None,
     inertial_set: str | None = None,
     hand: str | None = None,
+    xacro: Mapping[str, object] | None = None,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
     Return two arms for `compare_descriptions`; if one of them is a URDF, it comes second.
@@ -72,7 +74,8 @@ def read_pair(
     `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
     URDF, and the first is the shipped arm that has its joint names, in the published set and with
     the hand nearest to the URDF's inertials; `inertial_set` and `hand` limit the choice.
-    `prefix` is the prefix of the joint names in the URDF, found if not given.
+    `prefix` is the prefix of the joint names in the URDF, found if not given; `xacro` are a xacro
+    file's arguments.
 
     Raises
     ------
@@ -89,14 +92,14 @@ def read_pair(
             )
         if is_urdf(first):
             # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
-            return read_pair(second, first, prefix=prefix)
+            return read_pair(second, first, prefix=prefix, xacro=xacro)
         return as_description(first), as_description(second)
     if first is not None:
         first = as_description(first)
     document = (
         parse_urdf(f'{second}'.strip())
         if is_urdf_text(second)
-        else parse_urdf(read_urdf(Path(f'{second}')), f'{second}')
+        else parse_urdf(read_urdf(Path(f'{second}'), xacro), f'{second}')
     )
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
