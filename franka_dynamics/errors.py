@@ -80,6 +80,10 @@ class UrdfWarning(UserWarning):
     """An unusual or missing entry of a URDF changes the torques of the arm loaded from it."""
 
 
+class NoLinksError(UrdfError):
+    """A xacro file has no links, only macros for another file."""
+
+
 class AmbiguousUrdfError(UrdfError):
     """
     It is not clear which moving joints of a URDF are the arm.

@@ -20,7 +20,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ._command import STDOUT
 from ..files import write_text
 
-_STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
+_STYLES = {
+    'warning': 'yellow',
+    'error': 'red',
+    'pass': 'green',
+    'MISMATCH': 'red',
+    'not physical': 'red',
+}
 _PROGRESS_PERIOD_S = 10.0
 
 

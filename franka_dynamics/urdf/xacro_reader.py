@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
-from ..errors import listed, UrdfError
+from ..errors import listed, NoLinksError, UrdfError
 
 # Where a folder above the file may have packages: itself, and two levels of a workspace.
 _PACKAGE_FILES = ('package.xml', '*/package.xml', '*/*/package.xml')
@@ -72,7 +72,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
             f'arguments are: {known}.'
         )
     if '<link' not in text:
-        raise UrdfError(f'{path} has no links, only macros; give the file that includes it.')
+        raise NoLinksError(f'{path} has no links, only macros; give the file that includes it.')
     return text
 
 

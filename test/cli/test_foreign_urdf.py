@@ -36,12 +36,39 @@ def test_an_arm_of_another_maker_is_checked_alone(file, told, words):
     assert data['passed'] and data['largest'] < 1e-12
 
 
-@pytest.mark.parametrize(('text', 'entry'), [(HEAVY, '<mass>'), (IMPOSSIBLE, '<inertia>')])
-def test_doubtful_numbers_are_a_table_and_data(file, told, text, entry):
-    _, said, data = told('arm check', file(text))
+@pytest.mark.parametrize(
+    ('text', 'entry', 'verdict'),
+    [(HEAVY, '<mass>', 'pass: '), (IMPOSSIBLE, '<inertia>', 'not physical: ')],
+)
+def test_doubtful_numbers_are_a_table_and_data(file, told, text, entry, verdict):
+    status, said, data = told('arm check', file(text))
+    assert status == (verdict != 'pass: ') and said.startswith(verdict)
     found = [one for one in data['doubts'] if one['names'] == ['axis3_link']]
     assert [one['entry'] for one in found] == [entry]
     assert 'axis3_link' in said and entry in said
+
+
+def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused):
+    folder = tmp_path / 'some'
+    texts = {'a/own.urdf': OWN, 'heavy.urdf': HEAVY, 'no.urdf': IMPOSSIBLE, 'cut.urdf': OWN[:99]}
+    texts['part.urdf.xacro'] = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="a"/>'
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, 'utf-8')
+    fr3 = tmp_path / 'fr3.urdf'
+    fr3.write_text(urdf_text(load('fr3')), 'utf-8')
+    status, said, data = told('arm check', folder, fr3, 'fr3')
+    verdicts = {path.removeprefix(f'{folder}/'): one['verdict'] for path, one in data.items()}
+    assert verdicts == {
+        **{'a/own.urdf': 'pass', 'heavy.urdf': 'pass', f'{fr3}': 'pass', 'fr3': 'pass'},
+        **{'no.urdf': 'not physical', 'cut.urdf': 'error'},
+    }
+    assert status == 2 and all(f'{one}: {folder}/' in said for one in ('error', 'not physical'))
+    assert "note: link 'axis3_link', <mass>: 90 kg" in said
+    assert told('arm check', folder / 'no.urdf', folder / 'heavy.urdf')[0] == 1
+    assert told('arm check', folder / 'a')[0] == 0
+    (tmp_path / 'empty').mkdir()
+    assert '.urdf.xacro below it' in refused('arm check', tmp_path / 'empty')
 
 
 def test_an_arm_file_of_ones_own_gets_the_same_look(tmp_path, told):
