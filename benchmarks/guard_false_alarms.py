@@ -422,7 +422,7 @@ def row(job: tuple[str, str, str, bool, int]) -> tuple[str, str]:
 
     stopped = run(until_stopped=True).stopped
     if stopped:
-        stopped += f' [{run(guarded=False).peak:.2f} rad/s without guard]'
+        stopped += f' [{run(kind=runs.Unguarded).peak:.2f} rad/s without guard]'
     return f'{kind} {family} | {name} | {"effort" if effort else "-"}', stopped
 
 

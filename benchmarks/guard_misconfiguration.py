@@ -19,6 +19,7 @@ chosen; every other draw, with inertias about 10 % off and another motion, is fo
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
@@ -522,6 +523,11 @@ NOISE = {'position_noise': 1e-6, 'velocity_noise': 4e-3, 'effort_noise': 0.15}
 
 def row(job: Job) -> tuple[Job, runs.Run, runs.Run]:
     """Run one job with the guard and without."""
+    return job, run_of(job), run_of(job, runs.Unguarded)
+
+
+def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Run:
+    """Run one job by a core."""
     kind, family, name, effort, gains, draw = job
     case = cases(family)[name]
     real, known = case.real or runs.arm_of(family), case.known or runs.arm_of(family)
@@ -531,25 +537,13 @@ def row(job: Job) -> tuple[Job, runs.Run, runs.Run]:
     elasticity = franka_elasticity(real) if real.n == 7 else None
     settings = replace(settings, brake_release_after=0.1, armature=False, elasticity=elasticity)
     settings = replace(settings, **(NOISE if kind == 'other' else {}), **case.plant)
-    with_guard, without = (
-        runs.simulate(
-            case,
-            known,
-            runs.plant_of(kind, real, settings, case, draw),
-            effort,
-            gains,
-            draw,
-            guarded=guarded,
-        )
-        for guarded in (True, False)
-    )
-    return job, with_guard, without
+    plant = runs.plant_of(kind, real, settings, case, draw)
+    return runs.simulate(case, known, plant, effort, gains, draw, kind=core)
 
 
-def main() -> int:
-    """Run the cases in parallel; print a row for each run, and how many are fast or worse."""
-    given = runs.parser_of(__doc__, 0).parse_args()
-    jobs = [
+def jobs_of(given: argparse.Namespace) -> list[Job]:
+    """Return all jobs that the options choose."""
+    return [
         (kind, family, case.name, effort, gains, given.draw)
         for arm in given.arms
         for case in cases(arm).values()
@@ -558,27 +552,32 @@ def main() -> int:
         for effort in (True, False)
         for gains in case.gains
     ]
+
+
+def main() -> int:
+    """Run the cases in parallel; print a row for each run, and how many are fast or worse."""
+    given = runs.parser_of(__doc__, 0).parse_args()
     rows = []
-    for job, run, free in runs.rows_of(row, jobs, given):
+    for job, run, free in runs.rows_of(row, jobs_of(given), given):
         rows.append((job, run, free))
         kind, family, name, effort, gains, _ = job
         key = f'{kind} {family} | {name} | {"effort" if effort else "-"} | {gains}'
         print(
             f'{key:<84} {free.peak:6.2f} -> {run.peak:6.2f} rad/s {run.moved:6.3f} rad '
             f'{run.leap:5.2f} {run.torque:5.1f} N m{"  refused" if run.refused else ""}'
-            f'{"  WORSE" if _worse(run, free) else ""}{"  FAST" if run.peak > FAST else ""}'
+            f'{"  WORSE" if is_worse(run, free) else ""}{"  FAST" if run.peak > FAST else ""}'
             f'  {run.stopped[:200]}',
             flush=True,
         )
     return _summary(rows, given.draw)
 
 
-def _worse(run: runs.Run, free: runs.Run) -> bool:
+def is_worse(run: runs.Run, free: runs.Run) -> bool:
     """Return whether a run is over 10 % and 0.1 rad/s faster than the one without the guard."""
     return run.peak > max(1.1 * free.peak, free.peak + 0.1)
 
 
-def _group(job: Job) -> tuple[str, str]:
+def group_of(job: Job) -> tuple[str, str]:
     """Return plant and group of a row."""
     names = (n for n, words in GROUPS.items() if any(word in job[2] for word in words))
     return job[0], next(names, 'true sensors')
@@ -587,10 +586,10 @@ def _group(job: Job) -> tuple[str, str]:
 def _summary(rows: list[tuple[Job, runs.Run, runs.Run]], draw: int) -> int:
     """Print how many rows of each group are fast or worse; return the exit status."""
     failed = False
-    for key in sorted({_group(job) for job, *_ in rows}, reverse=True):
-        of = [one for one in rows if _group(one[0]) == key]
+    for key in sorted({group_of(job) for job, *_ in rows}, reverse=True):
+        of = [one for one in rows if group_of(one[0]) == key]
         fast, free = (sum(one[k].peak > FAST for one in of) for k in (1, 2))
-        worse = sum(_worse(*pair) for _, *pair in of)
+        worse = sum(is_worse(*pair) for _, *pair in of)
         print(
             f'draw {draw}, {key[0]} plant, {key[1]}: {len(of)} rows, {fast} above {FAST:g} rad/s '
             f'({100.0 * fast / len(of):.1f} %), without guard {free}; {worse} worse'

@@ -217,11 +217,10 @@ def simulate(
     gains: str,
     draw: int,
     *,
-    guarded: bool = True,
+    kind: type[Feedforward] = Feedforward,
     until_stopped: bool = False,
 ) -> Run:
-    """Run a case; the speed is the fastest joint's, the way the largest of a joint."""
-    kind = Feedforward if guarded else Unguarded
+    """Run a case by a core; the speed is the fastest joint's, the way the largest of a joint."""
     try:
         core = kind(
             known,

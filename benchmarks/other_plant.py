@@ -153,8 +153,9 @@ class OtherPlant:
     ran_away = ''
 
     def __post_init__(self) -> None:
-        self.model = mujoco.MjModel.from_xml_string(mjcf(drawn(self.make), self.make.hand))
-        self.own = mujoco.MjModel.from_xml_string(mjcf(BODIES, self.make.hand))
+        text = mjcf(drawn(self.make), self.make.hand)
+        # The arm knows itself, but not its load, and takes its base for level.
+        self.model, self.own = (mujoco.MjModel.from_xml_string(text) for _ in range(2))
         self._all, self._own = mujoco.MjData(self.model), mujoco.MjData(self.own)
         self.model.opt.gravity[:] = self.settings.gravity
         self.push: Push = self.settings.push

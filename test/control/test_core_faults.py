@@ -485,7 +485,7 @@ def test_joints_without_a_torque_limit_are_not_tried():
         core(MUJOCO, arm=replace(FER, joints=joints), limits=StateLimits(try_joints=True))
 
 
-@pytest.mark.parametrize('bench', ['guard_false_alarms', 'guard_misconfiguration'])
+@pytest.mark.parametrize('bench', ['guard_false_alarms', 'guard_ablation'])
 def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
     # Their run without the guard takes parts of it out by name, and asks for them.
     monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')

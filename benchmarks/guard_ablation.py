@@ -1,0 +1,183 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Take out each rule of the core's guard by itself; print how fast simulated arms get without it.
+
+    python benchmarks/guard_ablation.py --draw 77 --sample 60
+
+The rows are those of guard_misconfiguration.py. A row that no rule stops is the same without each
+of them, and is not run again. Prints docs/performance.md's table: of the rows with true sensors
+how many are above 2.1 rad/s and how many worse than without the guard, the same of all others, and
+the row that gets faster by most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+import sys
+from unittest import mock
+
+import guard_misconfiguration as mistakes
+from guard_misconfiguration import FAST, Job
+import guard_runs as runs
+import numpy as np
+
+from franka_dynamics.control import braking
+from franka_dynamics.control.age_watcher import AgeWatcher
+from franka_dynamics.control.disturbance import DisturbanceMonitor
+from franka_dynamics.control.fall_watcher import FallWatcher
+from franka_dynamics.control.feedforward import Feedforward
+from franka_dynamics.control.speed_watcher import SpeedWatcher
+
+Rule = Callable[[Feedforward], None]  # takes one rule out of a core
+
+
+def replaced(name: str, attribute: str, value: object, core: Feedforward) -> None:
+    """Replace an attribute of a part of the core; it must exist."""
+    part = getattr(core, name) if name else core
+    assert hasattr(part, attribute), f'{name}.{attribute} is not there any more'
+    setattr(part, attribute, value)
+
+
+def without_watcher(kind: type, core: Feedforward) -> None:
+    """Take out the watchers of a kind."""
+    first, later = core.watchers
+    assert any(isinstance(one, kind) for one in later)
+    core.watchers = first, tuple(one for one in later if not isinstance(one, kind))
+
+
+def without_compensation(core: Feedforward) -> None:
+    """Let braking compensate no disturbance torque."""
+    begin, torque = core.brake.begin, core.brake.torque
+    core.brake.begin = lambda found, gains=None: begin(0.0 * found, gains)  # type: ignore[method-assign]
+    core.brake.torque = (  # type: ignore[method-assign]
+        lambda state, terms, found, *rest: torque(state, terms, 0.0 * found, *rest)
+    )
+
+
+def without_gains(core: Feedforward) -> None:
+    """Let braking use neither kp nor kd."""
+    begin = core.brake.begin
+
+    def without(found: np.ndarray, gains: tuple | None = None) -> None:
+        begin(found, None if gains is None else (0.0 * gains[0], 0.0 * gains[1]))
+
+    core.brake.begin = without  # type: ignore[method-assign]
+
+
+def with_fixed_pose(core: Feedforward) -> None:
+    """Let the pose that braking pulls to stay though limits hold the torque back."""
+    watch, brake = core.brake._watch, core.brake
+
+    def watched(*values: object) -> None:
+        watch(*values)
+        brake._held_back = 0.0 * brake._held_back
+
+    brake._watch = watched  # type: ignore[method-assign]
+
+
+def without_room(core: Feedforward) -> None:
+    """Let no room before a position limit count."""
+    for watcher in core.watchers[1]:
+        if isinstance(watcher, SpeedWatcher):
+            watcher._lower, watcher._upper = watcher._lower - np.inf, watcher._upper + np.inf
+
+
+def nothing(*values: object) -> None:
+    """Do nothing."""
+
+
+RULES: dict[str, Rule] = {
+    'comparing the arm before the first torque': partial(
+        replaced, 'disturbances', 'violation_under', lambda *values: ''
+    ),
+    'a bound on disturbance torques': partial(without_watcher, DisturbanceMonitor),
+    'a bound on speeds': partial(without_watcher, SpeedWatcher),
+    'the speed that a joint still gains': partial(
+        replaced, 'disturbances', 'speed_gain', lambda *values: 0.0
+    ),
+    'room before a position limit': without_room,
+    'holding an arm that falls while torques are refused': partial(without_watcher, FallWatcher),
+    'the age that gains bear': partial(without_watcher, AgeWatcher),
+    'compensating disturbance torque while braking': without_compensation,
+    '`kp` and `kd` while braking': without_gains,
+    'time for the torque to turn': partial(
+        replaced, 'brake', '_turn_s', braking.MIN_BRAKING_TIME_S
+    ),
+    'a pose that follows while limits hold the torque back': with_fixed_pose,
+    'noticing a position that stands still': partial(
+        replaced, 'states', 'frozen_joint', lambda *values: None
+    ),
+    'the stop by the model of an arm that is not seen': partial(
+        replaced, 'unseen', 'begin_stop', nothing
+    ),
+}
+# The same by a constant of braking.py, which does nothing with this value.
+CONSTANTS = {
+    'compensating what comes later, below 10 % of the limit': ('MAX_START_DISTURBANCE_RATIO', 0.0),
+    "less of it along a joint's motion": ('MAX_COMPENSATION_SPEED_RAD_S', np.inf),
+    "the observer's settling": ('OBSERVER_SETTLING_TIME_S', 0.0),
+    'gains softened for old states': ('MIN_TIME_CONSTANT_TO_AGE_RATIO', 0.0),
+    "a held arm's energy": ('MAX_HELD_ARM_ENERGY_J', np.inf),
+}
+
+
+def run_without(name: str, job: Job) -> runs.Run:
+    """Run a job without a rule."""
+
+    class Without(Feedforward):
+        def __init__(self, *values: object, **options: object) -> None:
+            super().__init__(*values, **options)  # type: ignore[arg-type]
+            RULES.get(name, nothing)(self)
+
+    with ExitStack() as changed:
+        if name in CONSTANTS:
+            changed.enter_context(mock.patch.object(braking, *CONSTANTS[name]))
+        return mistakes.run_of(job, Without)
+
+
+Row = tuple[Job, runs.Run, runs.Run, dict[str, runs.Run]]
+
+
+def row(job: Job) -> Row:
+    """Run a job with all rules, without the guard and, if it was stopped, without each rule."""
+    _, guarded, free = mistakes.row(job)
+    names = (*RULES, *CONSTANTS) if guarded.stopped else ()
+    return job, guarded, free, {name: run_without(name, job) for name in names}
+
+
+def main() -> int:
+    """Run drawn rows; print the table."""
+    given = runs.parser_of(__doc__, 77).parse_args()
+    rows = []
+    for one in runs.rows_of(row, mistakes.jobs_of(given), given):
+        rows.append(one)
+        print(f'\r{len(rows)} rows', end='', file=sys.stderr, flush=True)
+    print(f'\n{len(rows)} rows of draw {given.draw}\n', file=sys.stderr)
+    print('| without | true sensors: above 2.1 rad/s, worse | others | for example [rad/s] |')
+    print('|---|---|---|---|')
+    for name in ('nothing', *RULES, *CONSTANTS):
+        print(line(name, rows))
+    return 0
+
+
+def line(name: str, rows: list[Row]) -> str:
+    """Return the table's line of a rule."""
+    counts = {True: [0, 0], False: [0, 0]}
+    most, example = 0.1, ''
+    for job, guarded, free, without in rows:
+        run = without.get(name, guarded)
+        count = counts[mistakes.group_of(job)[1] == 'true sensors']
+        count[0] += run.peak > FAST
+        count[1] += mistakes.is_worse(run, free)
+        if run.peak - guarded.peak > most:
+            most = run.peak - guarded.peak
+            example = f'{job[0]} {job[1]}, {job[2]}: {guarded.peak:.1f} -> {run.peak:.1f}'
+    true, other = (f'{fast}, {worse}' for fast, worse in (counts[True], counts[False]))
+    return f'| {name} | {true} | {other} | {example} |'
+
+
+if __name__ == '__main__':
+    sys.exit(main())
