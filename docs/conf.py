@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How Sphinx makes the pages: `make docs`.
+How Sphinx makes the pages: `make docs`, and `make rosdoc2` as docs.ros.org does.
 
 Four sets of pages are written anew by every build, into reference/generated: each package's
 public names, from their docstrings, the command line's own help, the examples, and the nodes'
@@ -18,7 +18,10 @@ import pkgutil
 import re
 import sys
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+# rosdoc2 runs this text in a conf.py of its own, in a copy of docs/; that one names this file.
+_WRAPPED = re.search(r'exec\(open\("(.+)"\)', Path(__file__).read_text('utf-8'))
+ROOT = Path(_WRAPPED[1] if _WRAPPED else __file__).parents[1]
+sys.path.insert(0, str(ROOT))
 os.environ['COLUMNS'] = '80'  # of the commands' help
 
 import click
@@ -35,7 +38,9 @@ version = release = franka_dynamics.__version__
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon']
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 4
-exclude_patterns = ['_build']
+# Beside these pages rosdoc2 makes an index.rst and a page for each module.
+exclude_patterns = ['_build', '*.rst', 'standard_docs']
+rosdoc2_settings = {'override_theme': False}
 html_theme = 'alabaster'
 # Wide enough for the title, which would break in the middle of the word.
 html_theme_options = {'page_width': '1220px', 'sidebar_width': '320px', 'fixed_sidebar': True}
@@ -51,6 +56,8 @@ python_maximum_signature_line_length = 90
 autodoc_member_order = 'bysource'
 # 'n' in a shape is no reference, although some class has an attribute of that name.
 suppress_warnings = ['ref.python']
+if _WRAPPED:
+    suppress_warnings.append('myst.xref_missing')  # files beside docs/ are not in rosdoc2's copy
 
 GENERATED = Path(__file__).parent / 'reference' / 'generated'
 _LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
@@ -156,7 +163,7 @@ def write_examples_page(app):
         '``python examples/NAME.py``.',
         '',
     ]
-    for path in sorted((Path(__file__).parents[1] / 'examples').glob('*.py')):
+    for path in sorted((ROOT / 'examples').glob('*.py')):
         text = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
         lines += [*title(path.stem, '-'), _MARKUP.sub(r'\\\1', text.replace('`', '``')), '']
         for picture in (Path(__file__).parent / 'images').glob(f'{path.stem[3:]}.*'):
@@ -167,9 +174,10 @@ def write_examples_page(app):
 def write_parameters_page(app):
     """Write each node's parameter file, which explains every parameter."""
     lines = title('All parameters')
-    for path in sorted((Path(__file__).parents[1] / 'config').glob('*/default.yaml')):
+    for path in sorted((ROOT / 'config').glob('*/default.yaml')):
         lines += title(f'{path.parent.name}_node', '-')
-        lines += [f'.. literalinclude:: ../../../config/{path.parent.name}/default.yaml', '']
+        lines += ['.. code-block:: yaml', '']
+        lines += [f'   {line}' for line in path.read_text('utf-8').splitlines()] + ['']
     write('parameters.rst', lines)
 
 

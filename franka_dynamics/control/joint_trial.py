@@ -47,8 +47,6 @@ class JointTrial:
     ----------
     active : bool
         Whether joints are tried.
-    tried : str
-        The name of the joint that is tried.
 
     """
 
