@@ -7,7 +7,6 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = 'franka_dynamics'
-VERSION = '0.2.0'
 README = Path('README.md')
 SHARED_FOLDERS = ('config', 'cpp', 'launch', 'security', 'urdf')
 
@@ -60,7 +59,7 @@ def ros_wheels(distribution):
 
 setup(
     name=NAME,
-    version=VERSION,
+    version='0.2.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
     data_files=shared_files(),
