@@ -1,14 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Load every URDF below folders, and compare each arm with the file.
+Load every URDF and MJCF below folders, and compare each arm with the file.
 
     python benchmarks/foreign_files.py FOLDER ... [--output FILE.jsonl] [--code]
 
 Where a file leaves a choice of joints, the first MOST_CHOICES are taken one after another. M, C dq
-and g of each arm are compared with Pinocchio's reading of the file (`mimic=True`), and then those
-of what the package writes: URDF, MJCF (read by MuJoCo) and, with --code, C (compiled by cc). Each
-line has one of these outcomes:
+and g of each arm are compared with Pinocchio's reading of the URDF (`mimic=True`), or MuJoCo's
+inverse dynamics of the MJCF, and then those of what the package writes: URDF, MJCF (read by
+MuJoCo) and, with --code, C (compiled by cc). How far Pinocchio's reading of an MJCF is from
+MuJoCo's is shown, but decides nothing. Each line has one of these outcomes:
 
     same       all agree within 1e-9 of the quantity's size; notes say what was held or left out
     refused    by the import, in one sentence
@@ -42,9 +43,13 @@ import pinocchio as pin
 import franka_dynamics as fd
 from franka_dynamics.arm import ArmDescription
 from franka_dynamics.codegen.equations import Quantity
+from franka_dynamics.dynamics.sampling import JointStates
 from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError
+from franka_dynamics.names import GRAVITY
 from franka_dynamics.typing import Array
+from franka_dynamics.urdf.mjcf import is_mjcf_text
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
+from franka_dynamics.validation.mjcf_model import mjcf_terms
 
 TOLERANCE = 1e-9
 MOST_CHOICES = 3
@@ -63,6 +68,10 @@ def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
     """Return the terms by Pinocchio's model of the URDF, with other joints where they are held."""
     assert arm.urdf is not None
     text = arm.urdf.text
+    if arm.urdf.mjcf:
+        whole = pin.buildModelFromMJCF(arm.urdf.mjcf)
+        whole.armature = np.zeros(whole.nv)
+        return _terms(whole, arm, q, dq)
     try:
         pin.buildModelFromXML(text)
     except Exception:  # Pinocchio refuses a <material> or a <dynamics>, on which nothing depends
@@ -71,6 +80,12 @@ def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
         whole = pin.buildModelFromXML(text, mimic=True)
     except Exception:  # Pinocchio does not know what some mimic joints follow
         whole = pin.buildModelFromXML(text)
+    return _terms(whole, arm, q, dq)
+
+
+def _terms(whole: pin.Model, arm: ArmDescription, q: Array, dq: Array) -> Terms:
+    """Return the terms of an arm's joints in a model of the whole file."""
+    assert arm.urdf is not None
     data = whole.createData()
     held = {name: at for name, at in arm.urdf.held if _is_free(whole, name)}
     columns = [whole.joints[whole.getJointId(name)].idx_v for name in arm.joint_names]
@@ -167,8 +182,17 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
     """Return what becomes of one arm: the outcome, and what it follows from."""
     arm = fd.load(text, joints=joints)
     q, dq, _ = fd.sample_states(arm, STATES)
-    expected = by_pinocchio(arm, q, dq)
-    differences = {'file': largest_difference(by_package(arm, q, dq), expected, dq)}
+    ours, differences = by_package(arm, q, dq), {}
+    if arm.urdf is not None and arm.urdf.mjcf:
+        expected = mjcf_terms(arm, GRAVITY, JointStates(q, dq, dq))[:3]
+        try:
+            apart = largest_difference(by_pinocchio(arm, q, dq), expected, dq)
+            print(f"Pinocchio's reading is {apart:.1e} from MuJoCo's:", end=' ')
+        except Exception as error:
+            print(f'not read by Pinocchio: {str(error)[:80]}:', end=' ')
+    else:
+        expected = by_pinocchio(arm, q, dq)
+    differences['file'] = largest_difference(ours, expected, dq)
     row: dict[str, Any] = {'joints': arm.joint_names, 'notes': arm.notes, 'of': differences}
     try:
         fd.crosscheck(arm, count=20).require()
@@ -222,9 +246,16 @@ def main() -> int:
     parser.add_argument('--output', type=Path, help='all rows, one a line, as JSON')
     parser.add_argument('--code', action='store_true', help='compile the generated C, too')
     given = parser.parse_args()
-    files = sorted({file for folder in given.folders for file in folder.rglob('*.urdf')})
+    files = sorted(
+        {
+            file
+            for folder in given.folders
+            for file in (*folder.rglob('*.urdf'), *folder.rglob('*.xml'))
+            if file.suffix == '.urdf' or is_mjcf_text(file.read_text('utf-8', 'replace'))
+        }
+    )
     if not files:
-        print(f'There is no .urdf file below {", ".join(map(str, given.folders))}.')
+        print(f'There is no URDF or MJCF below {", ".join(map(str, given.folders))}.')
         return 2
     rows: list[dict[str, Any]] = []
     # A process for each file, because a library may abort the process.

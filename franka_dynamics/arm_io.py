@@ -45,8 +45,8 @@ def load_arm(
     ----------
     arm : str or Path
         'fer', 'fr3', 'FR3v2.1', ...; 'panda' is the fer with its joints named panda_joint1 ...
-        Or the path of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro);
-        or the text of a URDF, which begins with <.
+        Or the path of an arm file (.yaml), a URDF (.urdf, .xml), an MJCF (.xml) or a xacro file
+        (.xacro); or the text of a URDF or MJCF, which begins with <.
         If a URDF has more than one chain of moving joints, `prefix`, `joints` or `held` choose.
     inertial_set : str, optional
         Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a

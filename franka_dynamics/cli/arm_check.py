@@ -159,13 +159,13 @@ def _check(
     if is_urdf(arm.arm):
         found = ', '.join(f'{one}' for one in result.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
+        assert description.urdf is not None
         own = (
-            "Compared were three formulations of the arm's dynamics and Pinocchio's own reading "
-            f'of the URDF; largest differences from that: {found}. {with_arm} compares it with '
-            'another arm.'
+            "Compared were three formulations of the arm's dynamics and "
+            f"{description.urdf.other_reader}'s own reading of the file; largest differences from "
+            f'that: {found}. {with_arm} compares it with another arm.'
         )
         answer.note([own])
-        assert description.urdf is not None
         shown = _add_doubts(answer, description.urdf.text, arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         _add_doubts(answer, urdf_text(description), f'{arm.arm} as arm export writes it')

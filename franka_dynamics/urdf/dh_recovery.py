@@ -165,6 +165,7 @@ def description_from_chain(
             tuple(joint.name for joint in chain.joints),
             tip or chain.flange or links[-1],
             tuple(chain.held.items()),
+            mjcf=document.mjcf,
         ),
     )
     frames = arm.frames(np.zeros(arm.n))

@@ -12,7 +12,7 @@ ignores some of these errors, and only prints the reason of others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 import math
 from pathlib import Path
@@ -21,6 +21,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
+from .mjcf import is_mjcf_text, MJCF_TAG, urdf_of_mjcf
 from .xacro_reader import expand_xacro
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
@@ -110,7 +111,9 @@ class UrdfDocument:
 
     `name` is the robot's, `source` the name of the `text` in error messages. `order` are the
     links, each behind those on the way from the root to it. `notes` are sentences about
-    tolerated deviations from the format and doubtful limits.
+    tolerated deviations from the format and doubtful limits. `simulated` has, of an MJCF,
+    `armature`, `damping`, `frictionloss` and, if it states one, `home` of each moving joint,
+    and `mjcf` is its path or text.
     """
 
     name: str
@@ -120,6 +123,8 @@ class UrdfDocument:
     joints: dict[str, UrdfJoint]
     order: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    simulated: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    mjcf: str = ''
 
     @property
     def root(self) -> str:
@@ -181,7 +186,8 @@ def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
         if xacro:
             names = listed([*xacro])
             raise UrdfError(f'{path} is no xacro file and has no arguments; leave {names} out.')
-        return path.read_text(encoding='utf-8')
+        text = path.read_text(encoding='utf-8')
+        return urdf_of_mjcf(text, str(path), path) if is_mjcf_text(text) else text
     except OSError as error:
         raise UrdfError(unreadable_file_message(path, error)) from error
     except UnicodeDecodeError as error:
@@ -208,8 +214,15 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
     order = _from_root(robot, links, joints.values())
-    name = robot.element.get('name', '')
-    return UrdfDocument(name, source, text, links, joints, order, tuple(notes))
+    name, mjcf, simulated = robot.element.get('name', ''), '', dict[str, dict[str, float]]()
+    for extra in robot.element.findall(MJCF_TAG):
+        mjcf = extra.get('original', '')
+        notes += [note.get('text', '') for note in extra.findall('note')]
+        for one in extra.findall('joint'):
+            part = _Part(one, f'{source}: {MJCF_TAG}')
+            keys = (key for key in one.attrib if key != 'name')
+            simulated[one.get('name', '')] = {key: part.number(key) for key in keys}
+    return UrdfDocument(name, source, text, links, joints, order, tuple(notes), simulated, mjcf)
 
 
 @dataclass(frozen=True)
@@ -294,7 +307,7 @@ def _robot(text: str, source: str) -> _Part:
             problem = 'is empty; a URDF starts with <robot name="...">.'
         raise UrdfError(f'{source}: {problem}') from reason
     if robot.tag != 'robot':
-        kind = {'sdf': 'SDF', 'mujoco': 'MJCF'}.get(robot.tag, f'<{robot.tag}>')
+        kind = {'sdf': 'SDF'}.get(robot.tag, f'<{robot.tag}>')
         problem = f'is {kind}, not URDF, which has <robot>; give the URDF that it was made from.'
     elif any(
         'xacro' in element.tag or any('${' in value for value in element.attrib.values())

@@ -13,13 +13,16 @@ import numpy as np
 from .dh_recovery import description_from_chain
 from .document import parse_urdf, read_urdf, UrdfDocument
 from .joint_choice import choose_joints
+from .mjcf import is_mjcf_text, urdf_of_mjcf
 from .plausibility import find_implausible_values
 from .serial_chain import read_chain, require_moving
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
+from ..arm.friction import ViscousCoulombFriction
 from ..arm.plausibility import implausible_effort_limits
 from ..errors import as_enum, DescriptionError
+from ..typing import Array
 
 IMPORTED_SET_NAME = 'imported'
 
@@ -87,8 +90,9 @@ def import_urdf(
     given = is_urdf_text(urdf)
     if given and xacro:
         raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
+    source = source or ('the URDF' if given else str(urdf))
     text = str(urdf).strip() if given else read_urdf(Path(urdf), xacro)
-    document = parse_urdf(text, source or ('the URDF' if given else str(urdf)))
+    document = parse_urdf(urdf_of_mjcf(text, source) if is_mjcf_text(text) else text, source)
     gripper: Sequence[str] = ()
     if joint_names:
         for one in joint_names:
@@ -102,8 +106,9 @@ def import_urdf(
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
     arm = description_from_chain(chain, convention, tip or chain.flange)
-    home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
-    arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED_SET_NAME)
+    arm = replace(
+        _with_simulated(arm, document), name=name or arm.name, inertial_set=IMPORTED_SET_NAME
+    )
     questions = implausible_effort_limits(arm)
     bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
     values, _ = find_implausible_values(document)
@@ -126,6 +131,23 @@ def import_urdf(
     ]
     notes = [*torque_notes, *notes, *chain.notes]
     return replace(arm, joints=joints, notes=tuple(notes), torque_notes=torque_notes)
+
+
+def _with_simulated(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:
+    """Return an arm with its home pose and, from an MJCF, armature and friction to simulate."""
+
+    def of(key: str) -> Array:
+        return np.array([document.simulated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
+
+    home = np.clip(of('home'), arm.limit('lower'), arm.limit('upper'))
+    armature, viscous, coulomb = map(of, ('armature', 'damping', 'frictionloss'))
+    friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
+    return replace(
+        arm,
+        home=home,
+        simulated_armature=armature if armature.any() else None,
+        simulated_friction=friction if viscous.any() or coulomb.any() else None,
+    )
 
 
 def detect_arm(

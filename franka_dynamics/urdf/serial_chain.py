@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .document import parse_urdf, UrdfDocument, UrdfJoint
+from .mjcf import BETWEEN_JOINTS
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import listed
@@ -67,7 +68,10 @@ class SerialChain:
     def flange(self) -> str | None:
         """The link in `tools` whose name ends in link<n + 1>, flange or tool0, or None."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
-        return next((name for one in endings for name in self.tools if name.endswith(one)), None)
+        named = (name for one in endings for name in self.tools if name.endswith(one))
+        # Not a link that stands between the last joint of an MJCF and its body.
+        body = next((name for name in self.tools if BETWEEN_JOINTS not in name), None)
+        return next(named, body if BETWEEN_JOINTS in self.tools[0] else None)
 
     @property
     def massless(self) -> tuple[str, ...]:

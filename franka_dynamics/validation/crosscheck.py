@@ -166,8 +166,9 @@ class CrosscheckResult:
                 found.append(f'{name} differs from {self.reference} in {differing}.')
         if self.description.urdf and not all(one.passed for one in self.urdf):
             differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
+            urdf = self.description.urdf
             found.append(
-                f"It differs from Pinocchio's own reading of {self.description.urdf.source} in "
+                f"It differs from {urdf.other_reader}'s own reading of {urdf.source} in "
                 f'{differing}.'
             )
         return tuple(found)
@@ -194,7 +195,8 @@ def compare_formulations(
     """
     Compare all formulations of an arm's dynamics at random states within its limits.
 
-    An arm from a URDF is compared with Pinocchio's own reading of that file, too.
+    An arm from a URDF is compared with Pinocchio's own reading of that file, too, and one from an
+    MJCF with MuJoCo's.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 import pinocchio as pin
 
+from .mjcf_model import mjcf_terms, without_payload
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -116,7 +117,7 @@ def compare_with_urdf(
     description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
 ) -> tuple[UrdfDifference, ...]:
     """
-    Compare an arm with Pinocchio's own reading of the URDF that it was read from.
+    Compare an arm with Pinocchio's own reading of its URDF, or MuJoCo's of its MJCF.
 
     Compared are the flange's pose, M, C dq and g, at `states` or at STATE_COUNT random states
     within the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The
@@ -129,7 +130,11 @@ def compare_with_urdf(
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
-    M, coriolis, g, poses = urdf_terms(description, gravity, states)
+    if description.urdf.mjcf:
+        ours = NewtonEulerModel(without_payload(description), gravity)
+        M, coriolis, g, poses = mjcf_terms(description, gravity, states)
+    else:
+        M, coriolis, g, poses = urdf_terms(description, gravity, states)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
     moment, weight = max(mass * reach**2, float(np.abs(M).max())), 9.81 * mass * reach
     rows = (

@@ -1,0 +1,81 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Dynamics by MuJoCo of an MJCF, to check an arm imported from it.
+
+Shared with the import are the names of the arm's joints and flange, the positions of held joints,
+and MuJoCo's compiled model; neither the tree, chain and DH rows made of it, nor their equations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arm import ArmDescription, LinkInertia
+from ..dynamics.model import gravity_vector
+from ..dynamics.sampling import JointStates
+from ..typing import Array
+from ..urdf.mjcf import compiled, is_mjcf_text
+
+
+def without_payload(description: ArmDescription) -> ArmDescription:
+    """Return an arm without what was put on its flange since it was read from a file."""
+    assert description.urdf is not None
+    bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
+    return replace(bare, urdf=replace(description.urdf, payload=LinkInertia.zero()))
+
+
+def mjcf_terms(
+    description: ArmDescription, gravity: ArrayLike, states: JointStates
+) -> tuple[Array, Array, Array, Array]:
+    """
+    Return M, C dq, g and the flange's poses by MuJoCo's inverse dynamics of the arm's MJCF.
+
+    Armature, damping, friction, springs, compensated gravity, contacts and limits are left out,
+    which the models do not have either. Shapes: (S, n, n), (S, n), (S, n) and (S, 4, 4).
+    """
+    import mujoco
+
+    urdf = description.urdf
+    assert urdf is not None
+    path = None if is_mjcf_text(urdf.mjcf) else Path(urdf.mjcf)
+    model, _ = compiled(urdf.mjcf, urdf.source, path)
+    for values in (model.dof_armature, model.dof_damping, model.dof_frictionloss):
+        values[:] = 0.0
+    model.jnt_stiffness[:], model.body_gravcomp[:] = 0.0, 0.0
+    model.tendon_stiffness[:], model.tendon_damping[:], model.tendon_armature[:] = 0.0, 0.0, 0.0
+    model.opt.density = model.opt.viscosity = 0.0
+    model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(model)
+    mujoco.mj_setConst(model, data)  # M of bodies that only slide is kept, with its armature
+    numbers = {model.joint(k).name or f'joint{k}': k for k in range(model.njnt)}
+    for name, position in urdf.held:
+        data.qpos[model.jnt_qposadr[numbers[name]]] = position
+    joints = [numbers[name] for name in urdf.joint_names]
+    places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    bodies = {model.body(k).name or f'body{k}': k for k in range(model.nbody)}
+
+    def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
+        data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
+        data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, weight
+        mujoco.mj_inverse(model, data)
+        return np.array(data.qfrc_inverse[rows])
+
+    found = []
+    for q, dq in zip(states.q, states.dq):
+        M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
+        coriolis = torque(q, dq, 0.0, np.zeros(3))
+        g = torque(q, 0.0, 0.0, gravity_vector(gravity))
+        body = bodies.get(urdf.tip)
+        tip = data.body(body) if body else data.site(urdf.tip.removesuffix('_site'))
+        pose = np.eye(4)
+        pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
+        found.append(
+            (M + np.diag([j.rotor_inertia for j in description.joints]), coriolis, g, pose)
+        )
+    M, coriolis, g, poses = map(np.array, zip(*found))
+    return M, coriolis, g, poses

@@ -1,0 +1,145 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""MJCF as `load` reads it, against MuJoCo's inverse dynamics and Pinocchio's own reader."""
+
+import sys
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.errors import UrdfWarning
+
+from ..agreement import refuses
+
+RTOL = 1e-12
+ARM = """<mujoco model="two_link"><compiler angle="degree"/>
+<default><joint armature="0.1" damping="0.3" frictionloss="0.5"/></default>
+<worldbody><body name="base">
+ <body name="upper" pos="0 0 0.3" quat="1 1 0 0">
+  <inertial pos="0.1 0 0.02" mass="2" fullinertia="0.02 0.03 0.025 0.001 0 0.002"/>
+  <joint name="shoulder" axis="0 0 1" range="-100 100" actuatorfrcrange="-80 80"/>
+  <geom type="mesh" mesh="missing"/>
+  <body name="fore" pos="0.4 0 0.1" euler="20 -40 70">
+   <inertial pos="0.15 0.01 0" mass="1" diaginertia="0.002 0.01 0.01" quat="0.9 0.1 0.2 -0.3"/>
+   {joints}
+   <site name="tool" pos="0.3 0 0" euler="0 30 0"/>
+  </body></body></body></worldbody>
+<asset><mesh name="missing" file="missing.stl"/></asset>
+<actuator><motor joint="elbow" ctrlrange="-4 4" gear="10"/></actuator>
+<keyframe><key name="home" qpos="0.3 0.5"/></keyframe></mujoco>"""
+PLAIN = '<joint name="elbow" axis="0 0 1" range="0 140"/>'
+# Away from the body's origin, about a slanted axis, at 30 degrees where the body stands as given.
+MOVED = '<joint name="elbow" axis="1 2 -1" pos="0.1 -0.05 0.02" range="-40 140" ref="30"/>'
+SLIDE = '<joint name="elbow" type="slide" axis="0 1 1" pos="0.1 0 0" range="-0.2 0.6"/>'
+GEOMS = """<mujoco model="geoms"><worldbody><body name="upper" pos="0 0 0.3">
+ <joint name="shoulder" axis="0 1 0" range="-100 100"/>
+ <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.04" density="2700"/>
+ <body pos="0.4 0 0"><joint axis="0 1 0"/><joint axis="0 0 1" pos="0 0.1 0"/>
+  <geom type="box" pos="0.15 0 0" size="0.15 0.03 0.02" mass="0.8"/></body>
+</body></worldbody></mujoco>"""
+
+
+def by_mujoco(text, q, dq, ddq):
+    """Return the torque by mj_inverse without what the models do not have."""
+    spec = mujoco.MjSpec.from_string(text)
+    for geom in list(spec.geoms):
+        if geom.meshname:
+            spec.delete(geom)
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    for joint in spec.joints:
+        joint.armature, joint.frictionloss = 0.0, 0.0
+        joint.damping = np.zeros_like(joint.damping)
+    model = spec.compile()
+    model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+    mujoco.mj_inverse(model, data)
+    return data
+
+
+@pytest.mark.parametrize('joints', [PLAIN, MOVED, SLIDE])
+def test_an_mjcf_moves_as_in_mujoco(joints):
+    text = ARM.format(joints=joints)
+    arm = fd.load(text)
+    for q, dq, ddq in zip(*fd.sample_states(arm, 5)):
+        data = by_mujoco(text, q, dq, ddq)
+        tau = fd.Model(arm).inverse_dynamics(q, dq, ddq)
+        np.testing.assert_allclose(tau, data.qfrc_inverse, rtol=0.0, atol=RTOL * np.abs(tau).max())
+        for name, there in (('tool', data.site('tool')), ('fore', data.body('fore'))):
+            pose = fd.Model(arm).frame_pose(q, name)
+            np.testing.assert_allclose(pose[:3, 3], there.xpos, rtol=0.0, atol=RTOL)
+            np.testing.assert_allclose(pose[:3, :3].ravel(), there.xmat, rtol=0.0, atol=RTOL)
+    assert fd.crosscheck(arm, count=5).passed
+
+
+def test_an_mjcf_is_read_as_by_pinocchio(tmp_path):
+    text = ARM.format(joints=PLAIN).replace('<geom type="mesh" mesh="missing"/>', '')
+    (tmp_path / 'arm.xml').write_text(text)
+    arm, native = fd.load(tmp_path / 'arm.xml'), pin.buildModelFromMJCF(str(tmp_path / 'arm.xml'))
+    native.armature = np.zeros(2)
+    data = native.createData()
+    for q, dq, ddq in zip(*fd.sample_states(arm, 5)):
+        tau = pin.rnea(native, data, q, dq, ddq)
+        found = fd.Model(arm).inverse_dynamics(q, dq, ddq)
+        np.testing.assert_allclose(found, tau, rtol=0.0, atol=RTOL * np.abs(tau).max())
+
+
+def test_limits_drives_and_home_are_those_of_the_file():
+    arm = fd.load(ARM.format(joints=PLAIN))
+    assert arm.joint_names == ('shoulder', 'elbow')
+    np.testing.assert_allclose(arm.limit('upper'), np.radians([100.0, 140.0]), rtol=1e-15)
+    assert arm.limit('effort').tolist() == [80.0, 40.0]
+    assert np.isinf(arm.limit('velocity')).all()
+    assert arm.home.tolist() == [0.3, 0.5]
+    assert arm.simulated_armature.tolist() == [0.1, 0.1]
+    friction = arm.simulated_friction
+    assert friction.viscous.tolist() == [0.3, 0.3] and friction.coulomb.tolist() == [0.5, 0.5]
+    assert arm.friction is None
+
+
+def test_inertias_from_geoms_and_unnamed_bodies_are_said():
+    with pytest.warns(UrdfWarning, match='body2'):
+        arm = fd.load(GEOMS)
+    assert arm.n == 3
+    said = ' '.join(arm.notes)
+    assert 'upper' in said and 'geoms' in said
+    for q, dq, ddq in zip(*fd.sample_states(arm, 3)):
+        data = by_mujoco(GEOMS, q, dq, ddq)
+        tau = fd.Model(arm).inverse_dynamics(q, dq, ddq)
+        np.testing.assert_allclose(tau, data.qfrc_inverse, rtol=0.0, atol=RTOL * np.abs(tau).max())
+
+
+@pytest.mark.parametrize('name', ['fr3', 'fr3v2_1'])
+def test_what_is_written_as_mjcf_is_read_again(name, tmp_path):
+    arm = fd.load(name)
+    fd.write_mjcf(arm, tmp_path / 'arm.xml')
+    again = fd.load(tmp_path / 'arm.xml')
+    assert fd.compare(arm, again).passed and fd.crosscheck(again, count=5).passed
+    for key in ('home', 'simulated_armature'):
+        np.testing.assert_allclose(getattr(again, key), getattr(arm, key), rtol=1e-14)
+
+
+def test_the_cross_check_sees_an_import_that_is_not_the_file(tmp_path, monkeypatch):
+    path = tmp_path / 'arm.xml'
+    path.write_text(ARM.format(joints=PLAIN).replace('<geom type="mesh" mesh="missing"/>', ''))
+    arm = fd.load(path)
+    path.write_text(path.read_text().replace('mass="1"', 'mass="1.001"'))
+    assert "MuJoCo's own reading" in ' '.join(fd.crosscheck(arm, count=5).findings)
+
+
+def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / 'arm.xml').write_text('<mujoco><worldbody><bodi/></worldbody></mujoco>')
+    with refuses(fd.FrankaDynamicsError, 'arm.xml', 'MuJoCo', 'bodi'):
+        fd.load(tmp_path / 'arm.xml')
+    monkeypatch.setitem(sys.modules, 'mujoco', None)
+    with refuses(fd.FrankaDynamicsError, 'MJCF', "pip install '.[sim]'"):
+        fd.load(ARM.format(joints=PLAIN))
+
+
+def test_a_payload_is_put_on_the_flange_of_an_mjcf():
+    arm = fd.load(ARM.format(joints=PLAIN), payload=(0.5, 0.0, 0.0, 0.1))
+    assert fd.crosscheck(arm, count=5).passed
