@@ -6,7 +6,9 @@ Finds numbers of a URDF that a real arm can hardly have.
 Each rule is a statement of physics. A body has nowhere negative density. Its mass lies within its
 shape: along every direction its centre lies between the shape's ends, at distances a and b from
 them, and its variance is at most a b (Bhatia and Davis 2000). The density of its mesh is that of
-some material. No link weighs more than twice the rest of the arm. A motor holds the arm's weight
+some material, and no body spreads less than a ball of lead of its mass. No link weighs more than
+twice the rest of the arm, or, where all other moving links are before or behind it, less than
+1/400 of all. A motor holds the arm's weight
 at zero. A left and a right link of one name are the same or mirrored. Links that no joint moves
 are not judged: no torque depends on them.
 """
@@ -36,8 +38,10 @@ _MIN_DENSITY = 20.0
 # and by a share of the shape's largest extent.
 _MAX_OVERHANG_M = 0.01
 _MAX_OVERHANG_RATIO = 0.1
+_MIN_REACH_RATIO = 0.05  # of a link that no shape shows, relative to the length of the arm
 _MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
 _FAR_M = 1e6  # [m] instead of the length of an arm without lengths
+_MIN_MASS_RATIO = 1 / 400  # of a link, relative to all moving links; least of sound arms: 1/140
 _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
 # Twins' largest relative difference of mass and moments, and difference of centres of mass [m].
 _MAX_TWIN_RATIO = 0.05
@@ -82,7 +86,9 @@ class _Body(NamedTuple):
     centre of mass. The points are those of all shapes and joints of links fixed to each other or,
     without a shape, the corners of a cube as large as the arm is from two joints before the link
     to two behind it (`within` says which). `distance` [m] is that of the centre of mass from the
-    joint.
+    joint. `reach` [m] is the largest distance of the joint from this, from the joints behind it
+    and from the one before it, if there is no shape: a body whose mass spreads (standard
+    deviation) by more is at least twice as long.
     """
 
     name: str
@@ -92,6 +98,7 @@ class _Body(NamedTuple):
     points: Array
     within: str
     distance: float
+    reach: float
 
 
 def find_implausible_values(
@@ -117,6 +124,7 @@ def find_implausible_values(
         places = [one.placement.translation for one in frames]
         places += [model.jointPlacements[j].translation for j in model.children[k]]
         within, enclosing = 'its shapes and joints allow', np.vstack((*solids, *places))
+        reach = _FAR_M
         # A link of which nothing was read may be larger than what is fixed to it.
         if not solids or any(one.name in unread and one.name not in shapes for one in frames):
             within = 'the distances of the joints near it allow'
@@ -127,20 +135,32 @@ def find_implausible_values(
             span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
             span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
             enclosing = _CUBE * (span or _FAR_M)
+            if span:
+                least = _MIN_REACH_RATIO * sum(lengths)
+                reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
         group = []
         for one in (one for one in frames if document.links[one.name].mass):
             link = document.links[one.name]
             pose = one.placement.homogeneous @ link.origin
             points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
             distance = float(np.linalg.norm(pose[:3, 3]))
-            body = _Body(one.name, k, link.mass, link.tensor, points, within, distance)
+            far = max(reach, distance)
+            body = _Body(one.name, k, link.mass, link.tensor, points, within, distance, far)
             group.append(body)
             found += _of_link(body)
         bodies += group
+        if group:
+            found += _compactness(group, model.inertias[k])
         shown = [one.name for one in frames if one.name in shapes]
         if group and shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
             found += _density(group, [np.vstack(shapes[name]) for name in shown])
     total = sum(body.mass for body in bodies)
+    for k in range(1, model.njoints):
+        mass, near = model.inertias[k].mass, {*model.supports[k], *model.subtrees[k]}
+        if 0.0 < mass < _MIN_MASS_RATIO * total and len(near) == model.njoints:
+            name = max((one for one in bodies if one.joint == k), key=lambda one: one.mass).name
+            reason = f'{mass:.3g} kg, and all moving links together {total:.3g} kg'
+            found.append(ImplausibleValue('link', (name,), '<mass>', reason))
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving links together '
@@ -226,6 +246,19 @@ def _density(group: list[_Body], points: list[Array]) -> Iterator[ImplausibleVal
     yield ImplausibleValue('link', (heaviest,), '<mass>', reason)
 
 
+def _compactness(group: list[_Body], inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
+    """Yield a doubt about links fixed to each other whose mass is nearer together than in lead."""
+    radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY)) ** (1.0 / 3.0)
+    variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
+    if 0.0 <= variance < least and not any(map(_impossible, group)):
+        reason = (
+            f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
+            f'than in a ball of lead, {least**0.5:.2g} m'
+        )
+        heaviest = max(group, key=lambda body: body.mass).name
+        yield ImplausibleValue('link', (heaviest,), '<inertia>', reason)
+
+
 def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
     """Yield a doubt about a link's tensor or centre of mass."""
     outside, spread, most, axis = _extent(body, body.tensor)
@@ -252,8 +285,8 @@ def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
     Return how a link's mass lies within its points.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
-    along an axis [m], the largest one that the points allow, and the axis, along which the first
-    is largest relative to the second.
+    along an axis [m], the largest one that points and reach allow, and the axis, along which the
+    first is largest relative to the second.
     """
     spread = (0.5 * np.trace(tensor) * np.eye(3) - tensor) / body.mass
     middle = body.points.mean(axis=0)
@@ -264,7 +297,7 @@ def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
     beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_RATIO * np.ptp(along, axis=0).max()
     low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
-    most = np.sqrt((-low * high).clip(1e-12))
+    most = np.sqrt((-low * high).clip(1e-12)).clip(max=body.reach)
     deviation = np.sqrt(np.einsum('ki,ij,kj->k', axes, spread, axes).clip(0.0))
     k = int((deviation / most).argmax())
     return outside, float(deviation[k]), float(most[k]), axes[k]

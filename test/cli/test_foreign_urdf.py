@@ -44,7 +44,7 @@ def test_doubtful_numbers_are_a_table_and_data(file, told, text, entry, verdict)
     status, said, data = told('arm check', file(text))
     assert status == (verdict != 'pass: ') and said.startswith(verdict)
     found = [one for one in data['doubts'] if one['names'] == ['axis3_link']]
-    assert [one['entry'] for one in found] == [entry]
+    assert entry in [one['entry'] for one in found]
     assert 'axis3_link' in said and entry in said
 
 

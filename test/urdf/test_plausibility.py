@@ -76,6 +76,13 @@ def test_a_sound_arm_is_not_doubted(text):
         (edited(ARM, LINK.format('', 'origin'), xyz='0 0 200'), ('link2',), '<origin>', None),
         (edited(ARM, LINK.format('', 'origin'), xyz='0 0.2 0.2'), ('link2',), '<origin>', None),
         (edited(ARM, LINK.format('', 'mass'), value='43'), ('link2',), '<mass>', None),
+        (edited(ARM, INERTIA, **tensor_times(1e-2)), ('link2',), '<inertia>', None),
+        (
+            edited(ARM, LINK.format('', 'mass').replace('2', '3'), value='0.01'),
+            ('link3',),
+            '<mass>',
+            None,
+        ),
         (LYING, ('joint1',), '<limit> effort', None),
         (
             edited(TWO, LINK.format('left_', 'mass'), value='3.4'),
@@ -102,8 +109,9 @@ def test_a_fault_is_doubted_at_its_entry(text, names, entry, asked):
 def test_without_shapes_a_link_is_compared_with_the_arm():
     bare = re.sub('<collision>.*?</collision>', '', ARM)
     assert doubts(bare) == ()
-    (found,) = doubts(edited(bare, INERTIA, **tensor_times(1e6)))
-    assert (found.names, found.entry) == (('link2',), '<inertia>')
+    for factor in (1e6, 20.0):  # 20 times: 0.53 m of standard deviation on a link of 0.4 m
+        (found,) = doubts(edited(bare, INERTIA, **tensor_times(factor)))
+        assert (found.names, found.entry) == (('link2',), '<inertia>')
 
 
 @pytest.mark.parametrize(
