@@ -61,6 +61,12 @@ MAX_REPEATED_STATE_TIME_S = 1.0
 # Range of the time between two states that a caller may state [s].
 MIN_PERIOD_S = 0.5e-3
 MAX_PERIOD_S = 0.01
+# Advice to a loop in Python about rare and about old states; a node has its own.
+RATE_ADVICE = (
+    'pass on every state of the robot, with its time in seconds; a loop of yours calls step in '
+    f'substeps of at most {1e3 * MAX_PERIOD_S:g} ms'
+)
+AGE_ADVICE = 'synchronise the clocks, or set max_state_age to 0'
 # States lost more than MAX_RESTART_COUNT times within RESTART_WINDOW_S [s] are a fault.
 MAX_RESTART_COUNT = 5
 RESTART_WINDOW_S = 60.0
@@ -344,7 +350,8 @@ class StateCheck:
         return Cause.POSITION_STANDS_STILL.ending(
             f'the position of {self._names[joint]} stands still bit for bit at '
             f'{q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
-            'must move; check its sensor and whether the driver repeats an old state'
+            'must move; either its torque is not applied, or its sensor fails, or the driver '
+            'repeats an old state'
         )
 
     @property
@@ -390,16 +397,14 @@ class StateCheck:
         ):
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
-                f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot, '
-                'with its time in seconds; a loop of yours calls step in substeps of at most '
-                f'{1e3 * MAX_PERIOD_S:g} ms'
+                f'{limits.min_input_rate:.0f} Hz are needed; {RATE_ADVICE}'
             )
         if self.elapsed > max(limits.state_timeout, 2.5 * self.period):  # one may be lost
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
             return (
-                f'joint states are {1e3 * age:.0f} ms old ({1e3 * limits.max_state_age:.0f} are '
-                'allowed); synchronise the clocks, or set max_state_age to 0'
+                f'joint states are {1e3 * age:.4g} ms old ({1e3 * limits.max_state_age:.0f} are '
+                f'allowed); {AGE_ADVICE}'
             )
         return ''
 

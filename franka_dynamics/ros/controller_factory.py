@@ -15,11 +15,13 @@ import time
 from typing import Any
 
 import numpy as np
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.wait_for_message import wait_for_message
+from rclpy.qos import DurabilityPolicy
 from std_msgs.msg import String
 
-from .messages import DESCRIPTION_QOS
+from .messages import DESCRIPTION_QOS, node_name_of
 from .parameter_tables import (
     ARM_DESCRIPTION,
     from_parameters,
@@ -34,6 +36,7 @@ from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_base_tilted
+from ..control.state_check import MAX_STICTION_TORQUE_RATIO
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf
@@ -41,7 +44,7 @@ from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
-_POLL_PERIOD_S = 1.0  # time between two calls of `should_stop` [s]
+_POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 
 
@@ -182,27 +185,59 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     node.get_logger().info(
         f'default gains from M at home: kp {given["kp"]} N m/rad, kd {given["kd"]} N m s/rad'
     )
+    # 1 rad off, the spring of a free joint does not overcome the friction of a wrist.
+    least = MAX_STICTION_TORQUE_RATIO * description.limit('effort')
+    weak = gains[0] < least
+    if weak.any():
+        free = ', '.join(np.array(description.joint_names)[weak])
+        node.get_logger().warning(
+            f'with default_gains {free} is nearly free: set kp and kd, if something disturbs it'
+        )
 
 
 def _wait_for_description(
     node: Any, seconds: float, should_stop: Callable[[], bool]
 ) -> tuple[str, str]:
-    """Wait at most `seconds` for robot_description; return its topic's full name and its text."""
-    topic = node.resolve_topic_name(ROBOT_DESCRIPTION)
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0.0:
-        came, message = wait_for_message(
-            String,
-            node,
-            topic,
-            qos_profile=DESCRIPTION_QOS,
-            time_to_wait=min(left, _POLL_PERIOD_S),
-        )
-        if came and message is not None:
-            return topic, message.data
-        if should_stop() or not node.context.ok():
-            raise DescriptionError(f'{topic} did not arrive before this node was told to stop.')
-    raise DescriptionError(
-        f'{topic} did not arrive within {seconds:g} s; is robot_state_publisher running in this '
-        'namespace? It publishes the description as transient local, and so must others.'
+    """
+    Wait at most `seconds` for robot_description; return its topic's full name and its text.
+
+    The subscription belongs to a node of its own, because a transition runs in a callback, and no
+    executor serves this node's subscriptions meanwhile.
+    """
+    topic, came = node.resolve_topic_name(ROBOT_DESCRIPTION), list[Any]()
+    waiting = Node(
+        f'{node.get_name()}_description',
+        context=node.context,
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
     )
+    waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(waiting)
+    until = time.monotonic() + seconds
+    try:
+        while not came and time.monotonic() < until:
+            executor.spin_once(timeout_sec=_POLL_PERIOD_S)
+            if should_stop() or not node.context.ok():
+                raise DescriptionError(f'{topic} did not come before this node was told to stop.')
+    finally:
+        executor.shutdown()
+        waiting.destroy_node()
+    if came:
+        return topic, came[0].data
+    found = node.get_publishers_info_by_topic(topic)
+    volatile = [
+        node_name_of(one)
+        for one in found
+        if one.qos_profile.durability is not DurabilityPolicy.TRANSIENT_LOCAL
+    ]
+    cause = 'nobody publishes it in this namespace: start robot_state_publisher there'
+    if found:
+        cause = f'{node_name_of(found[0])} publishes there, but no text has come'
+    if volatile:
+        cause = (
+            f'{", ".join(volatile)} publishes it as volatile, and this node takes it as transient '
+            'local, as from robot_state_publisher'
+        )
+    raise DescriptionError(f'{topic} did not arrive within {seconds:g} s; {cause}.')

@@ -25,11 +25,13 @@ from .messages import (
     REFERENCE_STATE_QOS,
     stamp_from_seconds,
 )
+from .receiver_check import ReceiverCheck
 from .status import MODEL_DIFFERENCE_KEY, REMEDY_KEY, Status, Subject
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, Remedy, State
 from ..control.feedforward import Status as CoreStatus
-from ..control.reference import ReferenceEvent, ReferenceState
+from ..control.reference import MAX_START_DISTANCE_RAD, ReferenceEvent, ReferenceState
+from ..control.state_check import AGE_ADVICE, RATE_ADVICE
 
 DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
@@ -46,6 +48,12 @@ _REMEDIES = {
     ),
     Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
 }
+
+
+_RATE_ADVICE = (
+    'joint_state_publisher and broadcasters with a rate of their own are too slow: take the '
+    "driver's own topic (franka/joint_states with franka_ros2), or set min_input_rate"
+)
 
 
 class DurationWindow(deque[float]):
@@ -91,9 +99,9 @@ class FeedforwardDiagnostics(StatusPublisher):
     old values do no harm, and the control cycle must not wait.
     """
 
-    def __init__(self, node: Any, state_topic: str, command_topic: str) -> None:
+    def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
         super().__init__(node)
-        self._states, self._topic = state_topic, command_topic
+        self._states, self._receivers = state_topic, receivers
         self.refused = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
@@ -144,7 +152,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._reason, self._reason_at = None, -math.inf
         if status.why != self._reason and now >= self._reason_at + _MIN_REASON_S:
             self._reason, self._reason_at, self.due = status.why, now, now
-            level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
+            heard = 'WARN' if self._receivers.unheard else 'OK'
+            level = {State.SILENT: 'STALE', State.RUNNING: heard}.get(status.state, 'WARN')
             level = 'ERROR' if status.faulty else level
             values = {'state': status.state.value, REMEDY_KEY: status.remedy}
             own = Status('', self._name, level, status.why, values)
@@ -159,9 +168,35 @@ class FeedforwardDiagnostics(StatusPublisher):
         status = self._controller.status
         remedy = Remedy(status.remedy)
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
-        status = status._replace(remedy=words)
-        waits = self._node.active and status.state is State.SILENT and self._controller.enabled
-        return status._replace(why=self._missing() or status.why) if waits else status
+        why = self._in_words_of_ros(status.why)
+        if status.state is State.RUNNING:
+            why = self._receivers.unheard or why
+        elif self._node.active and status.state is State.SILENT and self._controller.enabled:
+            why = self._missing() or why
+        return status._replace(remedy=words, why=why)
+
+    def _in_words_of_ros(self, why: str) -> str:
+        """Return a reason with advice for a node's user in place of that for a loop in Python."""
+        if RATE_ADVICE in why:
+            return why.replace(RATE_ADVICE, _RATE_ADVICE)
+        return why.replace(AGE_ADVICE, self._advice_on_clocks()) if AGE_ADVICE in why else why
+
+    def _advice_on_clocks(self) -> str:
+        """Return what to do about stamps that are not of this node's time."""
+        clocks = ', '.join(publisher_names(self._node, '/clock'))
+        if self._node.get_parameter('use_sim_time').value:
+            if not clocks:
+                return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
+            return (
+                f'use_sim_time is true, with /clock from {clocks}; set it true where the joint '
+                'states are made, too, or false here'
+            )
+        if clocks:
+            return f'/clock comes from {clocks}: set use_sim_time true on this node'
+        return (
+            'synchronise the clocks (chrony), or set max_state_age to 0 for stamps that count '
+            'from elsewhere'
+        )
 
     def _log_change(self, status: CoreStatus, waits: bool) -> None:
         logger = self._node.get_logger()
@@ -201,8 +236,11 @@ class FeedforwardDiagnostics(StatusPublisher):
                 text += f', {error[joint]:.3g} rad from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining:.3g} s before it'
-        text += f': {event.reason}' if event.reason else ''
-        bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
+        text += f': {self._in_words_of_ros(event.reason)}' if event.reason else ''
+        bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED) or (
+            event.state is ReferenceState.FINISHED
+            and pairs.get('error to its end [rad]', 0.0) > MAX_START_DISTANCE_RAD
+        )  # the next motion could not begin where this one ends
         row = 'Reference', 'WARN' if bad else 'OK', text, pairs
         self._events.publish(self.array(stamp_from_seconds(event.stamp), row))
         if bad:
@@ -231,9 +269,10 @@ class FeedforwardDiagnostics(StatusPublisher):
             level, message = 'STALE', missing
         elif controller.state_problem:
             unusable = controller.enabled and controller.latest is None
-            level, message = 'ERROR' if unusable else 'STALE', controller.state_problem
+            problem = self._in_words_of_ros(controller.state_problem)
+            level, message = 'ERROR' if unusable else 'STALE', problem
         elif not controller.has_usable_states:
-            level, message = 'WARN', controller.why
+            level, message = 'WARN', self._in_words_of_ros(controller.why)
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,
@@ -249,7 +288,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         status, shares = self.present(), controller.disturbances.largest.tolist()
         controller.disturbances.reset_largest()
         level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
-        rivals = ', '.join(publisher_names(self._node, self._topic))
+        receivers = self._receivers
+        rivals = ', '.join(publisher_names(self._node, receivers.topic))
         since, before = self._counted
         self._counted = now, published = time.monotonic(), controller.counts['commands']
         if status.state is State.RUNNING:
@@ -257,12 +297,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             if self.refused:
                 message = f'reference refused: {self.refused}'
             elif rivals:
-                message = f'{rivals} publishes on {self._topic}, too'
+                message = f'{rivals} publishes on {receivers.topic}, too'
             elif max(shares) > _NEAR_BOUND_RATIO:
                 joint = controller.names[shares.index(max(shares))]
                 message = f"{joint} came near the guard's bound ({max(shares):.0%} of it)"
             else:
-                level, message = 'OK', status.why
+                level, message = 'WARN' if receivers.unheard else 'OK', status.why
         values = {
             'mode': status.state.value,
             'target': controller.settings.target,
@@ -275,6 +315,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 f'references {state.value}': count
                 for state, count in controller.reference.counts.items()
             },
+            'receivers': receivers.listed,
             'other publishers of commands': rivals or 'none',
             **{f'latency {name}': time for name, time in self.latency.percentiles_us().items()},
             **self._by_joint('largest share of limit, {} [%]', 100.0 * controller.largest_share),

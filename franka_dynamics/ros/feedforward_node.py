@@ -101,10 +101,10 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         )
         self._terms = TermPublishers(self)
         self._topic = self.resolve_topic_name('joint_states')
-        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.commands.topic_name)
+        self.receivers = ReceiverCheck(self, self.commands)
+        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers)
         RequestHandler(self, self._diagnostics)
         self._goals = MotionGoals(self, self._diagnostics)
-        self.receivers = ReceiverCheck(self, self.commands)
         self.create_subscription(
             JointState,
             'joint_states',
@@ -118,6 +118,15 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
             self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
             )
+
+    @property  # type: ignore[misc]
+    def executor(self) -> Any:
+        """
+        The executor that rclpy tells of entities which are made or destroyed while the node runs.
+
+        They are all the service thread's; untold, it never serves them, nor lets go of them.
+        """
+        return getattr(self, 'service_entities', self).__dict__.get('executor')
 
     @property
     def controller(self) -> Feedforward:

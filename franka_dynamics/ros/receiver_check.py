@@ -27,6 +27,7 @@ _MIN_LISTEN_STATE_COUNT = 50
 # and how long, if a real arm's receiver appears after the first torque.
 _DISCOVERY_TIMEOUT_S = 2.0
 _REAL_ARM_TIMEOUT_S = 0.2
+_LOOK_PERIOD_S = 1.0  # between two looks why nobody receives torques
 
 
 class ReceiverKind(Enum):
@@ -45,7 +46,7 @@ DECLARATION_SERVICES = {
     ReceiverKind.ARM: '~/franka_dynamics/takes_torques_with_gravity',
     ReceiverKind.LIGHT_ARM: '~/franka_dynamics/takes_torques_without_gravity',
 }
-_TRIGGER_TYPE = 'std_srvs/srv/Trigger'
+_TRIGGER_TYPE, _TORQUE_TYPE = 'std_srvs/srv/Trigger', 'std_msgs/msg/Float64MultiArray'
 
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
 # that an unknown receiver, such as a driver without ros2_control, may take its torques.
@@ -73,10 +74,13 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, ReceiverKind
     ]
     if not wrong:
         return ''
+    how = 'Set target to what receives them, or remap ~/command'
+    declared = [DECLARATION_SERVICES[kind] for kind in expected if kind in DECLARATION_SERVICES]
+    if declared and all(kind is ReceiverKind.UNKNOWN for kind in receivers.values()):
+        how = f'A simulator of your own offers a service {declared[0]} of type {_TRIGGER_TYPE}'
     return (
-        f'{", ".join(wrong)} receives the torques on {topic}, which are for target {target}: '
-        f'{" or ".join(kind.value for kind in expected)}. Set target to what receives them, or '
-        'remap ~/command'
+        f'{", ".join(wrong)} receives {topic}, and target {target} sends to '
+        f'{" or ".join(kind.value for kind in expected)}. {how}'
     )
 
 
@@ -114,14 +118,17 @@ class ReceiverCheck:
     Finds out which nodes receive the torques and, before the first torque, if others send torques.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
-    `reason` why not.
+    `reason` why not. `found` has the receivers' kinds by name, `unheard` says why nobody gets the
+    torques that are sent, '' if somebody does.
     """
 
     def __init__(self, node: Any, publisher: Any) -> None:
         self._node, self._publisher = node, publisher
-        self._topic: str = publisher.topic_name
+        self.topic: str = publisher.topic_name
         self._subscription: Any = None
         self.state, self.reason = TorquePermission.CHECKING, ''
+        self.found: dict[str, ReceiverKind] = {}
+        self.unheard = ''
 
     def begin(self, target: str, state_topic: str) -> None:
         """Begin an activation with torques for a target and joint states on a topic."""
@@ -129,15 +136,16 @@ class ReceiverCheck:
         self._target, self._state_topic = target, state_topic
         self.state = TorquePermission.CHECKING
         self.reason = (
-            f'looking for {_MIN_LISTEN_S:g} s whether another node publishes on {self._topic}, '
+            f'looking for {_MIN_LISTEN_S:g} s whether another node publishes on {self.topic}, '
             'and who receives it'
         )
         self._detector, self._state_count = SecondPublisherDetector(), 0
         self._heard_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
         self._count, self._wrong_since = -1, 0.0
+        self._next_look, self.unheard = 0.0, ''
         self._subscription = self._node.create_subscription(
-            Float64MultiArray, self._topic, self._on_torque, STATE_QOS, raw=True
+            Float64MultiArray, self.topic, self._on_torque, STATE_QOS, raw=True
         )
 
     def _on_torque(self, _: bytes) -> None:
@@ -162,14 +170,17 @@ class ReceiverCheck:
     def poll(self) -> None:
         """Look up senders and receivers again, and update `state` and `reason`; every 20 ms."""
         now, count = time.monotonic(), self._publisher.get_subscription_count()
+        if now >= self._next_look and self.state is TorquePermission.GRANTED:
+            self._next_look = now + _LOOK_PERIOD_S
+            self.unheard = '' if count else self._why_unheard()
         if self.state is TorquePermission.CHECKING:
             if self._heard_at:
-                names = ', '.join(publisher_names(self._node, self._topic))
+                names = ', '.join(publisher_names(self._node, self.topic))
                 if names or now >= self._heard_at + _DISCOVERY_TIMEOUT_S:
                     # A name is discovered later than its messages.
                     self._settle(
                         TorquePermission.REFUSED,
-                        f'somebody else commands {self._topic}, and two sources of torque would '
+                        f'somebody else commands {self.topic}, and two sources of torque would '
                         f'take turns (publishers listed: {names}); stop the other one, or remap '
                         '~/command',
                     )
@@ -183,14 +194,34 @@ class ReceiverCheck:
         found = self.receivers()
         if found is None:
             return
-        self._count = count
-        wrong = refusal_reason(self._target, self._topic, found)
+        self._count, self.found = count, found
+        wrong = refusal_reason(self._target, self.topic, found)
         self._wrong_since = (self._wrong_since or now) if wrong else 0.0
         later = ReceiverKind.REAL in found.values() and self.state is TorquePermission.GRANTED
         if not wrong:
             self._settle(TorquePermission.GRANTED, '')
         elif now >= self._wrong_since + (_REAL_ARM_TIMEOUT_S if later else _DISCOVERY_TIMEOUT_S):
             self._settle(TorquePermission.REFUSED, wrong)
+
+    @property
+    def listed(self) -> str:
+        """The receivers with their kinds."""
+        return ', '.join(f'{name} ({one.value})' for name, one in self.found.items()) or 'none'
+
+    def _why_unheard(self) -> str:
+        """Return why no subscriber gets the torques: there is none, or of another type or QoS."""
+        own = self._node.get_fully_qualified_name()
+        listed = self._node.get_subscriptions_info_by_topic(self.topic)
+        others = [one for one in listed if node_name_of(one) != own]
+        if not others:
+            return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
+        name, kind = node_name_of(others[0]), others[0].topic_type
+        if kind != _TORQUE_TYPE:
+            return f'{name} takes {kind} on {self.topic}, and torques are a {_TORQUE_TYPE}'
+        return (
+            f'{name} gets no torque on {self.topic}: its QoS asks for more than a reliable, '
+            'volatile publisher gives'
+        )
 
     def _settle(self, state: TorquePermission, reason: str) -> None:
         self.close()
@@ -213,7 +244,7 @@ class ReceiverCheck:
             if _CLOCK_TYPE in kinds
             for one in node.get_subscriptions_info_by_topic(topic)
         }
-        listed = node.get_subscriptions_info_by_topic(self._topic)
+        listed = node.get_subscriptions_info_by_topic(self.topic)
         names = [node_name_of(one) for one in listed]
         for name, one in zip(names, listed):
             if one.node_name == UNKNOWN_NAME:

@@ -2,16 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model from robot_description, which is late, changes, or describes another arm."""
 
+from contextlib import closing
+
 import numpy as np
 import pinocchio as pin
 import pytest
+from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from franka_dynamics.errors import DescriptionError
+from franka_dynamics.ros import controller_factory
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
+from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.urdf.writer import urdf_text
 
-from .conftest import FER, FER_GRAVITY, HELD_RAD
+from .conftest import FER, FER_GRAVITY, HELD_RAD, Probe
+from ..agreement import refuses
 
 # The numbers in the URDF have finitely many decimals.
 ATOL_NM = 1e-6
@@ -99,3 +107,24 @@ def test_what_the_tilt_adds_is_commanded_to_a_robot_that_was_not_told(
         lambda: commands and np.abs(commands[-1].data - (weight - FER_GRAVITY)).max() < ATOL_NM,
         'the difference to an upright arm',
     )
+
+
+def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):
+    matched, incompatible = [], []
+    events = PublisherEventCallbacks(
+        matched=matched.append, incompatible_qos=lambda one: incompatible.append(one.total_count)
+    )
+    with closing(Probe('publisher')) as other:
+        other.create_publisher(
+            String, 'robot_description', QoSProfile(depth=1), event_callbacks=events
+        )
+        values = {spec.name: spec.default for spec in table('feedforward')}
+        monkeypatch.setattr(controller_factory, 'DESCRIPTION_TIMEOUT_S', 2.0)
+        probe.until(lambda: probe.count_publishers('robot_description'), 'the publisher')
+        with refuses(DescriptionError, '/publisher', 'volatile'):
+            controller_factory.resolve_model(
+                probe, values | {'model_source': 'robot_description'}, lambda: False
+            )
+        for _ in range(20):
+            other.spin()
+    assert not matched and incompatible and incompatible[-1] == 1

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
+from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import stamp_from_seconds
 
-from .conftest import FER, ROOT_NAMES
+from .conftest import FER, PATIENT, ROOT_NAMES
 from ..messages import stamp
 from ..scripts import example as example_file
 from ..scripts import loaded, ROOT
@@ -103,6 +104,23 @@ def test_with_the_terms_an_example_tracks_its_motion(
     assert 0.0 < printed < most and rms < most
     np.testing.assert_allclose(printed, rms, rtol=0.2, atol=0.0)
     assert (tmp_path / f'{name}.png').stat().st_size > 1000
+
+
+def test_a_simulator_of_ones_own_holds_its_arm_when_the_sender_is_killed(probe, launch):
+    """The PD alone would let it sag; a receiver without a time-out drives it away by radians."""
+    states = probe.collect(JointState, 'joint_states', depth=4000)
+    launch(str(ROOT / 'examples' / 'own_simulator.py'), **ROOT_NAMES)
+    fr3 = {'robot_type': 'fr3', 'target': 'mujoco', 'kp': [20.0] * 7, 'kd': [2.0] * 7}
+    node = launch('feedforward_node', **PATIENT | fr3)
+    probe.until_status('feedforward', state='running')
+    count = len(states)
+    probe.until(lambda: len(states) > count + 200, 'states beside torques')
+    node.kill()
+    count = len(states)
+    probe.until(lambda: len(states) > count + 500, 'states without them')
+    at = np.array([one.position for one in states])
+    assert np.any(states[-1].effort) and len(states) > 700
+    np.testing.assert_allclose(at, load('fr3').home + np.zeros_like(at), rtol=0, atol=0.05)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,9 @@ class Publishers:
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
-        self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/states', '/command')
+        self.diagnostics = diagnostics.FeedforwardDiagnostics(
+            self.node, '/states', Mock(listed='none', unheard='', topic='/command')
+        )
         self.diagnostics.set_controller(controller, self.terms, 0.0)
 
     def _publisher(self, _, topic, *__):

@@ -14,6 +14,7 @@ import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.ros import receiver_check
@@ -57,6 +58,8 @@ CHECKING, GRANTED, REFUSED = TorquePermission
 )
 def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):
     said = refusal_reason(target, TORQUES, {f'/node{i}': kind for i, kind in enumerate(found)})
+    own_simulator = 'takes_torques_with_gravity of type std_srvs/srv/Trigger'
+    assert (own_simulator in said) == (found == [UNKNOWN] and target == 'mujoco')
     assert [f'/node{i}' in said for i in range(len(found))] == [
         i == wrong for i in range(len(found))
     ]
@@ -259,3 +262,40 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
         arm.declare(LIGHT_ARM)
         probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service')
         assert judged(probe, 'light').state is REFUSED
+
+
+def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_node):
+    start_node(target='fci', **INCLINED)
+
+    def until_told(level, words):
+        def told():
+            one, both = probe.status('feedforward'), probe.status(COMMANDS)
+            return one and one.level == level and words in one.message and both.level == level
+
+        arm.until(told, f'{level}: {words}')
+
+    until_told('WARN', 'nobody receives')
+    with closing(Probe('planner')) as other:  # one node cannot have both types on a topic
+        other.create_subscription(JointTrajectory, COMMAND, print, 1)
+        until_told('WARN', '/planner takes trajectory_msgs/msg/JointTrajectory')
+    other = probe.create_subscription(Float64MultiArray, COMMAND, print, DESCRIPTION_QOS)
+    until_told('WARN', '/probe gets no torque')
+    probe.destroy_subscription(other)
+    probe.collect(Float64MultiArray, COMMAND)
+    until_told('OK', 'torques are sent')
+    assert probe.told(COMMANDS, 'receivers').startswith('/probe (neither')
+
+
+def test_a_sender_that_came_while_the_node_was_inactive_is_heard(probe, arm, start_node, commands):
+    start_node(target='fci', **INCLINED)
+    arm.until(lambda: len(commands) > 50, 'commands')
+    assert probe.client.change_state('deactivate') == 'inactive'
+    other = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    assert probe.client.change_state('activate') == 'active'
+    turn = cycle((lambda: other.publish(Float64MultiArray(data=[0.5] * 7)), lambda: arm.send(2)))
+
+    def told():
+        next(turn)()
+        return probe.says(COMMANDS, 'somebody else commands')
+
+    probe.until(told, 'the other sender is named')

@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """One running node: wrong joint states stop it; its parameters change whole, without a step."""
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.status import Status
 
 from .conftest import FER, FER_GRAVITY
 from ..agreement import refuses
@@ -139,3 +144,48 @@ def test_changes_that_need_each_other_are_taken_together(world):
     world.probe.client.set_all({**stiff, 'kd': [4.0] * 4 + [0.5, 0.5, 0.1]})
     world.probe.client.set_all({'kp': [0.0], 'kd': [0.0]})
     settle(world, FER_GRAVITY)
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'step_ns', 'clock', 'words'),
+    [
+        ({'min_input_rate': 200.0}, 33 * 10**6, False, ('30 Hz', 'franka/joint_states')),
+        (
+            {'use_sim_time': True},
+            10**6,
+            False,
+            ('use_sim_time is true', 'nobody publishes /clock'),
+        ),
+        ({}, 10**6, True, ('/clock comes from /probe', 'set use_sim_time true')),
+        ({}, 10**6, False, ('chrony', 'max_state_age')),
+    ],
+)
+def test_of_states_that_are_rare_or_of_another_clock_the_cause_is_named(
+    parameters, step_ns, clock, words, probe, arm, start_node
+):
+    if clock:
+        probe.create_publisher(Clock, '/clock', 1)
+    start_node(**{'max_state_age': 0.1, **parameters})
+    arm.wait_for_listener()
+
+    def told():
+        arm.send(step_ns=step_ns)
+        one = probe.status(STATES)
+        return one and all(word in one.message for word in words) and 'loop' not in one.message
+
+    probe.until(told, str(words))
+
+
+def test_a_motion_that_never_began_is_a_warning_with_its_distance(
+    probe, arm, start_node, commands
+):
+    start_node(target='mujoco')
+    reports = probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
+    arm.until(lambda: len(commands) > 50, 'commands')
+    references = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
+    motion = trajectory_message(NAMES, [0.5], [FER.home + 0.15])
+    arm.until(references.get_subscription_count, 'a listener')
+    references.publish(motion)
+    arm.until(lambda: any('finished' in one.status[0].message for one in reports), 'its end')
+    end = Status.from_message(reports[-1].status[0])
+    assert end.level == 'WARN' and '0.15 rad from its end' in end.message
