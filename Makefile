@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check receivers recordings rosdoc2 soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -63,6 +63,7 @@ help:
 	@echo 'make recordings   the figures of the pages that come from public logs, of which FOLDER holds clones'
 	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
+	@echo 'make ament        ament_flake8 and ament_pep257; ament_flake8.ini says what is not followed, and why'
 	@echo 'make rosdoc2      the pages as docs.ros.org makes them, in build/rosdoc2'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
 	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/'
@@ -207,14 +208,20 @@ docs: $(VENV)/docs-ready
 	@echo docs/_build/index.html
 
 # As docs.ros.org makes the pages. rosdoc2 calls sphinx-apidoc by name.
-$(VENV)/rosdoc2-ready: $(VENV)/docs-ready requirements/rosdoc2.txt
-	@$(call INSTALL,$(VENV)) -r requirements/rosdoc2.txt -r requirements/docs.txt $(BRIEF)
+$(VENV)/packagers-ready: $(VENV)/docs-ready requirements/packagers.txt
+	@$(call INSTALL,$(VENV)) -r requirements/packagers.txt -r requirements/docs.txt $(BRIEF)
 	@touch $@
 
-rosdoc2: $(VENV)/rosdoc2-ready
+rosdoc2: $(VENV)/packagers-ready
 	@PATH="$(abspath $(VENV))/bin:$$PATH" $(CLEAN) rosdoc2 build -p . \
 		-o build/rosdoc2/pages -d build/rosdoc2/build -c build/rosdoc2/references
 	@echo build/rosdoc2/pages/franka_dynamics/index.html
+
+# ROS's linters, without what ament_flake8.ini says is not followed.
+LINTED := franka_dynamics launch test examples benchmarks docs setup.py
+ament: $(VENV)/packagers-ready
+	@$(BIN)/ament_flake8 --config ament_flake8.ini $(LINTED) | grep -v '^\* '
+	@$(BIN)/ament_pep257 $(LINTED) --add-ignore D401 D402 2>&1 | grep -v '^checking '
 
 fuzz: setup
 	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/properties test/cpp_package/test_package.py -k 'properties or whatever or whole'

@@ -143,6 +143,7 @@ def robot_text(
     ------
     InertiaError
         If the arm is not physical.
+
     """
     shapes, tool, tool_shapes = load_shapes(arm.name), None, tuple[Shape, ...]()
     if arm.hand != NO_HAND:
