@@ -310,7 +310,8 @@ class Reference:
         if points.velocities is None:
             return through_points(arm, present, begin, times, points.positions, False), None
         motion = Trajectory(times, points.states(), zero)
-        return motion.braked(arm).blended_from(arm, present, begin), None
+        start = present.at_times(begin)[0]
+        return motion.braked(arm, start=start).blended_from(arm, present, begin), None
 
     # What becomes of each motion ---------------------------------------------------------------
 

@@ -111,10 +111,17 @@ class Trajectory:
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
     def require_within(
-        self, arm: ArmDescription, share: float = 1.0, end: float = np.inf
+        self,
+        arm: ArmDescription,
+        share: float = 1.0,
+        end: float = np.inf,
+        start: Array | None = None,
     ) -> Trajectory:
         """
         Return the motion if it is within the arm's limits.
+
+        Where the arm stands beyond a limit of position, at `start`, (n,), the motion may lead back
+        from there, but not further out.
 
         Raises LimitExceededError that names joint and limit if a segment that begins earlier
         than `end`, a time after `zero` [s], leaves the limits of position, of velocity (at its
@@ -126,8 +133,11 @@ class Trajectory:
         states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
         q, dq, ddq = np.moveaxis(states, 2, 0)
         most = share * arm.limit('acceleration')
+        lower, upper = arm.limit('lower'), arm.limit('upper')
+        if start is not None:
+            lower, upper = np.minimum(lower, start), np.maximum(upper, start)
         for name, per, values, low, high in (
-            ('a position', '', q, arm.limit('lower'), arm.limit('upper')),
+            ('a position', '', q, lower, upper),
             ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
             ('an acceleration', '/s^2', ddq, -most, most),
         ):
@@ -142,13 +152,16 @@ class Trajectory:
                 )
         return self
 
-    def braked(self, arm: ArmDescription, share: float = 1.0) -> Trajectory:
+    def braked(
+        self, arm: ArmDescription, share: float = 1.0, start: Array | None = None
+    ) -> Trajectory:
         """
         Return the motion, braked to rest within the arm's limits if it does not end at rest.
 
-        The motion itself may use `share` times the limit of acceleration.
+        The motion itself may use `share` times the limit of acceleration; `start` is that of
+        `require_within`.
         """
-        self.require_within(arm, share)
+        self.require_within(arm, share, start=start)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
         if np.abs(dq).max() <= ROUNDING:
@@ -208,7 +221,7 @@ class Trajectory:
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
             faded = Trajectory(times, states, self.zero)
-            return faded.require_within(arm, share, max(ends[1], self.times[0]))
+            return faded.require_within(arm, share, max(ends[1], self.times[0]), now[0])
 
         return _first_allowed(faded, blend_durations)
 
@@ -243,7 +256,8 @@ def through_points(
     def attempt(option: tuple[float, Array, bool]) -> Trajectory:
         share, points, stops = option
         at = times[-len(points) :]
-        motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm, share)
+        motion = Trajectory(at, _spline(at, points, stops), present.zero)
+        motion = motion.braked(arm, share, present.at_times(begin)[0])
         return motion.blended_from(arm, present, begin, durations, share)
 
     return _first_allowed(attempt, options)

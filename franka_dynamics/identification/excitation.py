@@ -127,9 +127,17 @@ def random_trajectory(
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
+        arm, margin = problem.arm, problem.limits.position_margin
+        low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
+        for name, at, first, last in zip(arm.joint_names, start, low, high):
+            if not first <= at <= last:
+                raise IdentificationError(
+                    f'The start pose has {name} at {at:.4g}; within its limits, less a margin of '
+                    f'{margin:g}, are {first:.4g} to {last:.4g}. Choose another with --start.'
+                )
         raise IdentificationError(
-            'The start pose is beyond a limit or too near to the table or to the arm itself; '
-            'choose another with --start, or smaller margins.'
+            'The start pose is too near to the table or to the arm itself; choose another with '
+            '--start, or smaller margins.'
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONICS - 2))
     trajectory = FourierTrajectory(start, period, coefficients)

@@ -16,6 +16,7 @@ from franka_dynamics.control.reference import (
     SETPOINT_TIMEOUT_S,
 )
 from franka_dynamics.control.request import MAX_POINTS
+from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
 
@@ -166,6 +167,25 @@ def test_an_arm_beside_a_motion_joins_it_within_limits(offset, clock):
     late = np.arange(900, 1300)
     true = swing(1e-3 * late - PLANNING_TIME_CANDIDATES_S[0])[0]
     np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=1e-4)
+
+
+@pytest.mark.parametrize('beyond', [9e-6, 0.02, POSITION_TOLERANCE_RAD])
+@pytest.mark.parametrize('velocities', [False, True])
+def test_from_beyond_a_limit_motions_lead_back_inside_alone(beyond, velocities):
+    upper = ARM.limit('upper')
+    q = np.where(np.arange(7) == 5, upper + beyond, HOME)
+    reference, times = held(q=q), np.array([0.5, 2.5])
+    if velocities:  # as MoveIt's, whose first point is where the arm is
+        reference.follow(np.array([q, HOME]), times, np.zeros((2, 7)))
+    else:
+        reference.follow(HOME[None], times[1:])
+    found, dq, _ = run(reference, 0.0, 4.0)
+    np.testing.assert_allclose(found[-1], HOME, rtol=0.0, atol=1e-12)
+    assert found[:, 5].max() <= q[5] + 1e-9
+    assert (np.abs(dq) <= ARM.limit('velocity') + 1e-9).all()
+    for further in (q + 0.01 * (np.arange(7) == 5), np.where(np.arange(7) == 3, upper, q) + 1e-3):
+        with pytest.raises(LimitExceededError):
+            held(q=q).follow(np.array([q, further]), times)
 
 
 def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
