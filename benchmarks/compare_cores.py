@@ -10,10 +10,10 @@ Each checkout runs in a process of its own. The old one writes the scripts: rand
 joint states of an arm that moves by the torques that it gets (Pinocchio's dynamics with rotors and
 friction), with whatever goes wrong with states, or states that are garbage. The new one gets the
 same calls. After each call torque, states, sentences, counts, log and what was raised are
-compared. Prints the largest difference of torques, and each kind of difference with its number of
-calls and where it occurs first. Only what users of `fd.Feedforward` call is used, so that any two
-checkouts can be compared. Exit status 1 if torques differ by more than 1e-12 or anything else
-does.
+compared. Prints the largest difference of torques, and each kind of difference: in how many
+scripts it comes first (what follows may be its consequence), how many calls, and where. Only what
+users of `fd.Feedforward` call is used, so that any two checkouts can be compared. Exit status 1 if
+torques differ by more than 1e-12 or anything else does.
 """
 
 from __future__ import annotations
@@ -430,7 +430,7 @@ def differences(old: Answer, new: Answer) -> Iterator[tuple[str, str, str]]:
             elif any(difference(*pair) > MOST_DIFFERENT_NM for pair in pairs):
                 yield name, 'a torque', 'another torque'
         elif one != other:
-            yield name, plain(one), plain(other)
+            yield name, *apart(plain(one), plain(other))
 
 
 def difference(one: Any, other: Any) -> float:
@@ -441,8 +441,15 @@ def difference(one: Any, other: Any) -> float:
 
 
 def plain(value: Any) -> str:
-    """Return a text of bounded length without its numbers."""
-    return re.sub(r'-?\d+(\.\d+)?(e[-+]\d+)?', '#', f'{value}')[:150]
+    """Return a text without its numbers."""
+    return re.sub(r'-?\d+(\.\d+)?(e[-+]\d+)?', '#', f'{value}')
+
+
+def apart(one: str, other: str) -> tuple[str, str]:
+    """Return what two texts say from a little before where they differ."""
+    same = next((i for i, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), 0)
+    begin = max(0, same - 30)
+    return one[begin : begin + 150], other[begin : begin + 150]
 
 
 def main() -> int:
@@ -473,31 +480,34 @@ def compared(given: argparse.Namespace) -> int:
     kinds: Counter[tuple[str, str, str]] = Counter()
     first: dict[tuple[str, str, str], str] = {}
     seen: Counter[str] = Counter()
+    begins: Counter[tuple[str, str, str]] = Counter()
     largest, different = 0.0, 0
     for k, seed in enumerate(seeds):
         calls, answers = old.answer()
         new.ask(calls)
         if k + 1 < len(seeds):
             old.ask((seeds[k + 1], given.calls))
-        differs = False
+        at = None  # the first call that differs
         for i, (call, one, other) in enumerate(zip(calls, answers, new.answer())):
             seen[one.get('state', 'not made')] += 1
             size = difference(one.get('torque'), other.get('torque'))
             largest = max(largest, size)
             for kind in differences(one, other):
-                differs = True
+                at = i if at is None else at
                 kinds[kind] += 1
+                begins[kind] += at == i
                 first.setdefault(kind, f'script {seed}, call {i} ({call[0]}): {size:.3g} N m')
-        different += differs
+        different += at is not None
         if sys.stderr.isatty():
             print(f'\r{k + 1} of {len(seeds)} scripts', end='', file=sys.stderr, flush=True)
     old.close()
     new.close()
     counted = ', '.join(f'{count} {state}' for state, count in seen.most_common())
     print(f'{len(seeds)} scripts, {seen.total()} calls: {counted}')
-    for kind, count in kinds.most_common():
+    for kind, count in sorted(kinds.items(), key=lambda one: (-begins[one[0]], -one[1])):
         name, one, other = kind
-        print(f'{count:6} {name}: {one or "-"!s}\n    -> {other or "-"}\n    first: {first[kind]}')
+        print(f'{begins[kind]:4} scripts, {count:6} calls, {name}: {one or "-"}')
+        print(f'    -> {other or "-"}\n    first: {first[kind]}')
     print(f'largest difference of torques {largest:.3g} N m; {different} scripts differ')
     return int(bool(kinds))
 
