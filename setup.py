@@ -3,6 +3,7 @@
 """Packaging for colcon (ament_python) and pip alike."""
 
 from pathlib import Path
+import sys
 
 from setuptools import find_packages, setup
 
@@ -50,6 +51,32 @@ def shared_files():
     return entries
 
 
+PROGRAMS = [
+    'franka-dynamics = franka_dynamics.__main__:main',
+    'feedforward_node = franka_dynamics.ros.feedforward_node:main',
+    'simulator_node = franka_dynamics.ros.simulator_node:main',
+    'trajectory_action_node = franka_dynamics.ros.trajectory_action_node:main',
+    'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
+]
+
+
+def programs_for_ros():
+    """
+    Return the entry of a wheel's programs where `ros2 run` and launch look for them.
+
+    colcon installs the programs themselves there; those of a wheel are in bin.
+    """
+    if 'bdist_wheel' not in sys.argv:
+        return []
+    folder = Path('build', 'programs')
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / program.partition(' = ')[0] for program in PROGRAMS]
+    for path in paths:
+        path.write_text('#!/bin/sh\nexec "$(dirname "$0")/../../bin/$(basename "$0")" "$@"\n')
+        path.chmod(0o755)
+    return [(f'lib/{NAME}', [path.as_posix() for path in paths])]
+
+
 def ros_wheels(distribution):
     """Return the wheels of a ROS 2 distribution that the nodes need, from requirements/."""
     path = Path(__file__).parent / 'requirements' / f'ros-{distribution}.txt'
@@ -62,7 +89,7 @@ setup(
     version='0.2.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
-    data_files=shared_files(),
+    data_files=shared_files() + programs_for_ros(),
     install_requires=[
         'numpy>=1.26',
         'PyYAML',
@@ -101,12 +128,6 @@ setup(
     description='Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.',
     license='Apache-2.0',
     entry_points={
-        'console_scripts': [
-            'franka-dynamics = franka_dynamics.__main__:main',
-            'feedforward_node = franka_dynamics.ros.feedforward_node:main',
-            'simulator_node = franka_dynamics.ros.simulator_node:main',
-            'trajectory_action_node = franka_dynamics.ros.trajectory_action_node:main',
-            'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
-        ],
+        'console_scripts': PROGRAMS,
     },
 )

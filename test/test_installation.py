@@ -89,8 +89,12 @@ def test_an_installed_verb_uses_the_installed_files_and_none_is_missing(
     stated = setup_script['arguments']['entry_points']['console_scripts']
     assert {*names} == {one.split(' = ')[0] for one in stated}
     assert [name for name in names if not (prefix / programs / name).is_file()] == []
-    printed = succeed([program, 'node', 'defaults'], env=environment, cwd=prefix)
-    assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
+    # Where `ros2 run` and launch look for programs, too.
+    libexec = prefix / 'lib/franka_dynamics'
+    assert [name for name in names if not os.access(libexec / name, os.X_OK)] == []
+    for path in {program, libexec / program.name}:
+        printed = succeed([path, 'node', 'defaults'], env=environment, cwd=prefix)
+        assert printed == (SOURCE / 'config/feedforward/default.yaml').read_text(encoding='utf-8')
 
 
 @pytest.fixture
