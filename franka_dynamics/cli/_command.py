@@ -64,6 +64,12 @@ class Group(click.Group):
 class Number(click.FloatRange):
     """A finite number in a range; click's ranges also accept NaN."""
 
+    name = 'number'
+
+    def _describe_range(self) -> str:
+        """Return the range for the help; click writes x<=None where there is no bound."""
+        return '' if self.min is self.max is None else super()._describe_range()
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
         number = super().convert(value, param, ctx)

@@ -62,7 +62,7 @@ _MAX_SLOWDOWN = 20.0  # simulated time may be slower than real time by this fact
 
 
 class TooBusyError(FrankaDynamicsError):
-    """This machine is too busy; the figures would not show the quality of the torques."""
+    """This machine is too busy or slow; the figures would not show the quality of the torques."""
 
     status = 3
 
@@ -135,8 +135,9 @@ def run_demo(
         if plan.lockstep:
             raise
         log(
-            f'this machine is too busy for 1 kHz: {error}. So this part begins again, with '
-            'simulated time waiting for each torque'
+            f'this machine is too {"busy" if load >= 1.0 else "slow"} for 1 kHz (load {load:.1f} '
+            f'on {os.cpu_count()} threads before the start): {error}. So this part begins again, '
+            'with simulated time waiting for each torque'
         )
         run = _Session(replace(plan, lockstep=True), folder, progress, load).run()
         return replace(run, rates=replace(run.rates, too_busy=str(error)))
@@ -247,8 +248,8 @@ class _Session:
         self._doing = text
         if not self._client.until(done, timeout):
             raise TooBusyError(
-                f'gave up {text} after {timeout:g} s, because this machine is too busy (load '
-                f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); the logs are in '
+                f'gave up {text} after {timeout:g} s, because this machine is too slow or busy '
+                f'(load {os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); the logs are in '
                 f'{self._folder}.'
             )
 

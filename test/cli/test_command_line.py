@@ -24,6 +24,7 @@ def test_help_and_completion_import_nothing_that_computes():
         f'print(helps.count(0), [name for name in {heavy!r} if name in sys.modules])',
     )
     assert said.splitlines()[-1] == f'{len(dict(commands()))} []'
+    assert 'None' not in said and 'as_listed' not in said
 
 
 def test_commands_do_linear_algebra_on_one_thread(monkeypatch):

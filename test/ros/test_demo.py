@@ -23,29 +23,31 @@ DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 
 
 @pytest.mark.parametrize(
-    ('results', 'end'),
+    ('results', 'end', 'busy', 'why'),
     [
-        ([BUSY, DONE], None),
-        ([BUSY, BUSY], demo.TooBusyError),
+        ([BUSY, DONE], None, 3.2, 'too busy'),
+        ([BUSY, DONE], None, 0.01, 'too slow'),
+        ([BUSY, BUSY], demo.TooBusyError, 0.0, ''),
         # The failure of a process in real time is not taken for a busy machine.
-        ([NodeEndedError('feedforward_node ended')], NodeEndedError),
+        ([NodeEndedError('feedforward_node ended')], NodeEndedError, 0.0, ''),
     ],
 )
 def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
-    results, end, monkeypatch, tmp_path
+    results, end, busy, why, monkeypatch, tmp_path
 ):
     ran, session = [], Mock(side_effect=results)
     monkeypatch.setattr(
         demo._Session, 'run', lambda one: ran.append(one._plan.lockstep) or session()
     )
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
+    monkeypatch.setattr(os, 'getloadavg', lambda: (busy, busy, busy))
     plan, said = demo.DemoPlan(load('fer'), {}), []
     if end is None:
         # It says so before the second run, whose progress begins at zero.
         note = lambda sentence: said.append((len(ran), sentence))  # noqa: E731
         assert demo.run_demo(plan, tmp_path, log=note).rates.too_busy == str(BUSY)
         ((runs, sentence),) = said
-        assert runs == 1 and str(BUSY) in sentence
+        assert runs == 1 and str(BUSY) in sentence and why in sentence
     else:
         with pytest.raises(end):
             demo.run_demo(plan, tmp_path)
