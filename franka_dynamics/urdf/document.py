@@ -213,6 +213,14 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     robot = _robot(text, source)
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
+    rubbing = [
+        name
+        for name, joint in _named(robot, 'joint').items()
+        for one in joint.element.findall('dynamics')
+        if any(one.get(key, '0').strip('0.') for key in ('damping', 'friction'))
+    ]
+    if rubbing:
+        notes.append(f'{listed(rubbing)}: damping and friction of <dynamics> are in no model.')
     order = _from_root(robot, links, joints.values())
     name, mjcf, simulated = robot.element.get('name', ''), '', dict[str, dict[str, float]]()
     for extra in robot.element.findall(MJCF_TAG):

@@ -143,3 +143,13 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
 def test_a_payload_is_put_on_the_flange_of_an_mjcf():
     arm = fd.load(ARM.format(joints=PLAIN), payload=(0.5, 0.0, 0.0, 0.1))
     assert fd.crosscheck(arm, count=5).passed
+
+
+def test_friction_of_a_urdf_is_said_to_be_in_no_model(tmp_path):
+    fd.write_urdf('fr3', tmp_path / 'arm.urdf')
+    text = (tmp_path / 'arm.urdf').read_text()
+    axis = '<axis xyz="0 0 1" />'
+    assert text.count(axis) == 7
+    rubbing = text.replace(axis, f'{axis}<dynamics damping="0.1" friction="0.0"/>', 1)
+    (said,) = {*fd.load(rubbing).notes} - {*fd.load(text).notes}
+    assert 'fr3_joint1' in said and '<dynamics>' in said
