@@ -9,6 +9,7 @@ from itertools import pairwise
 import math
 from pathlib import Path
 import re
+from string import ascii_uppercase
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from click.core import ParameterSource
 from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 
+_XACRO_ARGUMENT = re.compile(r'[A-Za-z_]\w*:=')
 STDOUT = Path('-')  # path that stands for standard output
 
 
@@ -32,7 +34,7 @@ class Command(click.Command):
         if any(param.name == 'xacro' for param in self.params):
             words = list[str]()
             for before, one in pairwise(['', *args]):
-                alone = XacroArgument.form.match(one) and before != '--xacro'
+                alone = _XACRO_ARGUMENT.match(one) and before != '--xacro'
                 words += ['--xacro', one] if alone else [one]
             args = words
         return super().parse_args(ctx, args)
@@ -78,30 +80,21 @@ class Number(click.FloatRange):
         return number
 
 
-class JointPosition(click.ParamType):
-    """A joint's name and its position [rad or m], written JOINT=POSITION."""
+class Assignment(click.ParamType):
+    """A name and its value, a pair, written as in `form`: JOINT=POSITION or NAME:=VALUE."""
 
-    name = 'position'
+    name = 'assignment'
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return name and position."""
-        joint, sign, position = f'{value}'.rpartition('=')
-        if not (joint and sign):
-            self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
-        return joint, Number().convert(position, param, ctx)
-
-
-class XacroArgument(click.ParamType):
-    """A xacro file's argument and its value, written NAME:=VALUE."""
-
-    name = 'argument'
-    form = re.compile(r'(?P<name>[A-Za-z_]\w*):=(?P<value>.*)', re.DOTALL)
+    def __init__(self, form: str, kind: click.ParamType = click.STRING) -> None:
+        self.form, self.kind = form, kind
+        self.sign = form.lstrip(ascii_uppercase).rstrip(ascii_uppercase)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the text."""
-        if not self.form.fullmatch(value):
-            self.fail(f'{value!r} is no NAME:=VALUE', param, ctx)
-        return value
+        """Return name and value."""
+        name, sign, rest = f'{value}'.partition(self.sign)
+        if not (name and sign):
+            self.fail(f'{value!r} is no {self.form}', param, ctx)
+        return name, self.kind.convert(rest, param, ctx)
 
 
 class CommaList(click.ParamType):

@@ -44,7 +44,7 @@ def next_command(words: str, *arguments: object, **values: Any) -> str:
             if text not in ('', AS_LISTED) and (text != default or param.name == 'arm'):
                 options += [param.opts[0], text]
     if any(param.name == 'xacro' for param in target.params):
-        options += known.get('xacro', ())  # each is a word NAME:=VALUE
+        options += [f'{name}:={value}' for name, value in known.get('xacro', ())]
     return f'{words} {shlex.join([*map(str, arguments), *options])}'.strip()
 
 

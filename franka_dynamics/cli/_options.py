@@ -15,17 +15,7 @@ from typing import Any, TYPE_CHECKING
 
 import click
 
-from ._command import (
-    CommaList,
-    flag,
-    is_given,
-    JointPosition,
-    Number,
-    option,
-    OutputPath,
-    STDOUT,
-    XacroArgument,
-)
+from ._command import Assignment, CommaList, flag, is_given, Number, option, OutputPath, STDOUT
 from ..errors import OutputError, RecordingError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
@@ -186,12 +176,6 @@ payload_file_options = with_options(
 )
 
 
-def xacro_arguments(words: Iterable[str]) -> dict[str, str]:
-    """Return the values of words NAME:=VALUE by name."""
-    pairs = (one.partition(':=') for one in words)
-    return {name: value for name, _, value in pairs}
-
-
 @dataclass(frozen=True)
 class ArmChoice:
     """Values of the options that choose an arm, its inertial set, hand and payload."""
@@ -204,7 +188,7 @@ class ArmChoice:
     arm_prefix: str = ''
     joints: tuple[str, ...] = ()
     hold: tuple[tuple[str, float], ...] = ()
-    xacro: tuple[str, ...] = ()
+    xacro: tuple[tuple[str, str], ...] = ()
 
     def load(self) -> ArmDescription:
         """Return the chosen arm."""
@@ -215,8 +199,8 @@ class ArmChoice:
     def load_arguments(self) -> dict[str, Any]:
         """Return the keyword arguments for `load_arm`."""
         common = {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
-        own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'payload': self.read_payload()}
-        return common | own | {'xacro': xacro_arguments(self.xacro)}
+        own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'xacro': dict(self.xacro)}
+        return common | own | {'payload': self.read_payload()}
 
     def read_payload(self) -> LinkInertia | None:
         """Return the payload of --payload about the flange's origin, or None without it."""
@@ -267,14 +251,15 @@ _PAYLOAD = option(
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
     click.Path(),
 )
-_JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPosition())
+_POSITION = Assignment('JOINT=POSITION', Number())
+_JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', _POSITION)
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
 xacro_option = option(
     '--xacro',
     'an argument of a xacro file; NAME:=VALUE alone is the same',
-    XacroArgument(),
+    Assignment('NAME:=VALUE'),
     metavar='NAME:=VALUE',
     multiple=True,
 )

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 import shlex
 from typing import Any
@@ -15,7 +14,7 @@ import warnings
 
 from ._command import forbid_with, is_given, require_with
 from ._console import make_console, say, say_each, show, write_json
-from ._options import ArmChoice, MASS_OPTIONS, xacro_arguments
+from ._options import ArmChoice, MASS_OPTIONS
 from ..arm import ArmDescription, available_arms
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
@@ -24,6 +23,7 @@ from ..errors import DescriptionError, FrankaDynamicsError, listed, NoLinksError
 from ..report import crosscheck as report
 from ..urdf.document import parse_urdf, read_urdf
 from ..urdf.importer import arms_with_joints
+from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
 from ..urdf.writer import urdf_text
 from ..validation.compare_files import compare, read_pair
@@ -31,108 +31,96 @@ from ..validation.crosscheck import compare_formulations
 from ..validation.urdf_check import node_notes
 
 Gravity = tuple[float, float, float]
-# Verdicts, each the first words of an answer.
+# Verdicts, the first words of each answer.
 PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'error'
-_OF_FOLDERS = ('*.urdf', '*.urdf.xacro')
 
 
 @dataclass
 class Answer:
     """
-    What a check says: its verdict, the sentence behind it, and what a program reads.
+    What a check says: a sentence, whether something differs, and figures for programs.
 
-    `faults` are sentences on what the verdict follows from, `details` tables and pairs of a label
-    and a sentence, of which only the doubts are printed where several files are checked.
+    `faults` are sentences on differences, `impossible` on links that no real body can be;
+    `details`, not printed where several files are checked, are tables and labels with sentences.
     """
 
-    verdict: str
     sentence: str
+    differs: bool
     data: dict[str, Any]
     faults: list[str] = field(default_factory=list)
+    impossible: list[str] = field(default_factory=list)
     details: list[Any] = field(default_factory=list)
 
     @property
-    def passed(self) -> bool:
-        """Whether nothing differs, and every link can exist."""
-        return self.verdict == PASS
+    def verdict(self) -> str:
+        """The first words of the answer."""
+        return MISMATCH if self.differs else NOT_PHYSICAL if self.impossible else PASS
 
-    def note(self, sentences: Iterable[object], label: str = 'note') -> None:
+    def note(self, *sentences: object, label: str = 'note') -> None:
         """Add sentences to the details."""
         self.details += [(label, one) for one in sentences]
 
     def print(self, everything: bool) -> None:
-        """Print the verdict and the faults, and the details, too, if `everything` is true."""
+        """Print the answer with its details, or with its doubts alone."""
         say(self.sentence, self.verdict)
-        say_each(self.faults, style='red')
-        if not everything:
-            say_each((one for one in self.data.get('doubts', ()) if not one.impossible), 'note')
-        for one in self.details if everything else ():
+        say_each([*self.faults, *self.impossible], style='red')
+        doubts = [one for one in self.data.get('doubts', ()) if not one.impossible]
+        for one in self.details if everything else [('note', doubt) for doubt in doubts]:
             if isinstance(one, tuple):
-                label, sentence = one
-                say(sentence, label, '' if label else 'dim')
+                say(one[1], one[0], '' if one[0] else 'dim')
             else:
                 show(one)
 
 
-def run(
-    arm: ArmChoice,
-    others: Sequence[str],
-    states: int,
-    seed: int,
-    gravity: Gravity,
-    all: bool,
-    json: Path | None,
-    prefix: str | None,
-) -> int:
+def run(arm: ArmChoice, others: Sequence[str], json: Path | None, **options: Any) -> int:
     """
     Print the verdicts; exit 1 if something differs, or a link is not physical.
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    check = partial(_check, arm, states=states, seed=seed, gravity=gravity, all=all, prefix=prefix)
-    files = [file for one in others for file in _files_of(one)]
-    if len(files) < 2 and files == [*others]:
-        answer = check(files[0] if files else None)
-        answer.print(everything=True)
-        if json:
-            write_json(json, answer.data)
-        return 0 if answer.passed else 1
+    files: list[Any] = [file for one in others for file in _files_of(one)]
+    alone = not others or files == [others[0]]
     found = dict[str, dict[str, Any]]()
-    for file in files:
+    for file in files or [None] if alone else files:
         try:
-            answer = check(file)
-            answer.print(everything=False)
-        except NoLinksError:  # of a folder: the macros of another file
-            continue
+            answer = _check(arm, file, **options)
         except FrankaDynamicsError as error:
-            answer = Answer(NOT_READ, f'{error}', {'error': f'{error}'})
-            answer.print(everything=False)
+            if alone:
+                raise
+            if not isinstance(error, NoLinksError):  # macros of another file
+                say(error, NOT_READ)
+                found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
+            continue
+        answer.print(everything=alone)
         found[file] = {'verdict': answer.verdict, **answer.data}
+    if not found:
+        raise DescriptionError(
+            f'{others[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
+        )
     counts = Counter(one['verdict'] for one in found.values())
-    say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
+    if not alone:
+        say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
     if json:
-        write_json(json, found)
+        write_json(json, *found.values() if alone else [found])
     return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
 
 
 def _files_of(path: str) -> list[str]:
-    """Return the URDF and xacro files below a folder, or the path itself if it is none."""
+    """Return the URDF, xacro and MJCF files below a folder, or the path itself if it is none."""
     if not Path(path).is_dir():
         return [path]
-    files = sorted(f'{one}' for form in _OF_FOLDERS for one in Path(path).rglob(form))
-    if not files:
-        raise DescriptionError(
-            f'{path} has no file whose name ends in {" or ".join(_OF_FOLDERS)} below it; name '
-            'the files.'.replace('*', '')
-        )
-    return files
+    files = (one for form in ('*.urdf', '*.urdf.xacro', '*.xml') for one in Path(path).rglob(form))
+    return [
+        f'{one}'
+        for one in sorted(files)
+        if one.suffix != '.xml' or is_mjcf_text(one.read_text('utf-8', 'replace'))
+    ]
 
 
 def _check(
     arm: ArmChoice,
     other: str | None,
-    *,
     states: int,
     seed: int,
     gravity: Gravity,
@@ -142,7 +130,7 @@ def _check(
     """Check an arm by itself, or against another one."""
     if other is None:
         require_with('OTHER', 'prefix')
-    elif _is_unknown(other, prefix, arm.xacro):
+    elif _is_unknown(other, prefix, arm):
         arm = replace(arm, arm=other, arm_prefix=prefix or '')
     else:
         why = 'OTHER: random states are for the formulations of one arm'
@@ -152,46 +140,34 @@ def _check(
     with make_console(stderr=True).status('comparing ...'):
         result = compare_formulations(description, gravity=gravity, count=states, seed=seed)
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
-    answer = Answer(PASS if result.passed else MISMATCH, sentence, {})
-    answer.faults += result.findings
-    answer.data = report.crosscheck_as_data(result)
+    data = {**report.crosscheck_as_data(result), 'doubts': []}
+    answer = Answer(sentence, not result.passed, data, [*result.findings])
     shown = set[str]()
     if is_urdf(arm.arm):
+        assert description.urdf is not None
         found = ', '.join(f'{one}' for one in result.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
-        assert description.urdf is not None
-        own = (
+        answer.note(
             "Compared were three formulations of the arm's dynamics and "
             f"{description.urdf.other_reader}'s own reading of the file; largest differences from "
             f'that: {found}. {with_arm} compares it with another arm.'
         )
-        answer.note([own])
         shown = _add_doubts(answer, description.urdf.text, arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         _add_doubts(answer, urdf_text(description), f'{arm.arm} as arm export writes it')
-    answer.note([note for note in description.notes if note not in shown])
-    answer.note(description.repairs)
-    _add_inconsistencies(answer, description)
-    answer.note(report.condition_notes(description))
-    if all:
-        answer.details += report.crosscheck_tables(result)
+    answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
+    answer.impossible += description.inconsistencies()
+    answer.note(*report.condition_notes(description))
+    answer.details += report.crosscheck_tables(result) if all else ()
     return answer
 
 
-def _is_unknown(other: str, prefix: str | None, xacro: Sequence[str]) -> bool:
+def _is_unknown(other: str, prefix: str | None, arm: ArmChoice) -> bool:
     """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
     if not is_urdf(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
         return False
-    document = parse_urdf(read_urdf(Path(other), xacro_arguments(xacro)), other)
+    document = parse_urdf(read_urdf(Path(other), dict(arm.xacro)), other)
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
-
-
-def _add_inconsistencies(answer: Answer, arm: ArmDescription) -> None:
-    """Add to an answer the links of an arm that no real body can be, also to the verdict."""
-    links = arm.inconsistencies()
-    answer.faults += [f'{one}; simulator and node refuse it' for one in links]
-    if links and answer.passed:
-        answer.verdict = NOT_PHYSICAL
 
 
 def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
@@ -203,21 +179,16 @@ def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
     document = parse_urdf(text, source)
     doubts, unread = find_implausible_values(document, Path(source))
     answer.data['doubts'] = [*doubts]
+    answer.impossible += [f'{one}' for one in doubts if one.impossible]
     if unread:
         answer.note(
-            [
-                f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked '
-                'for beside the URDF (package://NAME/ in the folders above it), and read if scipy '
-                'is installed.'
-            ]
+            f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
+            'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
+            'installed.'
         )
     answer.details += report.implausible_value_tables(doubts, source)
-    impossible = [f'{one}' for one in doubts if one.impossible]
-    answer.faults += impossible
-    if impossible and answer.passed:
-        answer.verdict = NOT_PHYSICAL
     if not doubts:
-        answer.note([f'masses, tensors and effort limits of {source} are plausible'])
+        answer.note(f'masses, tensors and effort limits of {source} are plausible')
     return {str(one) for one in find_implausible_values(document)[0]}
 
 
@@ -239,13 +210,13 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
         'the base, the flange, the friction and, for each joint, DH row, rotor, limits and the '
         "ten inertial parameters of its link; each place's largest difference:"
     )
-    answer = Answer(PASS if found.passed else MISMATCH, sentence, found.as_data())
     if empty:
-        names = listed([*empty.values()])
-        answer.sentence = (
-            f'{named}: no <inertial> with mass in {names}, nor in what is fixed to it; give it '
-            f'there. Below only the geometry of these links is compared.\n{sentence}'
+        sentence = (
+            f'{named}: no <inertial> with mass in {listed([*empty.values()])}, nor in what is '
+            'fixed to it; give it there. Below only the geometry of these links is compared.\n'
+            f'{sentence}'
         )
+    answer = Answer(sentence, not found.passed, found.as_data())
     for place in ('base', *first.joint_names, 'flange', 'arm'):
         here = [one for one in shown if one.place == place]
         more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
@@ -254,19 +225,18 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
         if here and here[0].has_effect:
             answer.faults.append(text)
         else:
-            answer.note([text], label='')
+            answer.note(text, label='')
     if found.effective_differences and not empty:
         answer.faults.append(f'Together they change the torque by {found.together}.')
     if not from_urdf and second.hand != first.hand:
-        answer.note([f'the hands differ; --hand {second.hand} puts the same on both.'])
+        answer.note(f'the hands differ; --hand {second.hand} puts the same on both.')
     if second.urdf is not None:
-        if empty:
-            answer.data['doubts'] = []
-        else:
+        answer.data['doubts'] = []
+        if not empty:
             _add_doubts(answer, second.urdf.text, second.source)
         answer.data['node'] = node_notes(first, second, gravity)
-        answer.note(answer.data['node'])
-    _add_inconsistencies(answer, second)
+        answer.note(*answer.data['node'])
+    answer.impossible += second.inconsistencies()
     return answer
 
 
@@ -274,7 +244,7 @@ def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescriptio
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(arm.arm):
         forbid_with('a URDF, which is compared as it is written', *MASS_OPTIONS)
-    xacro = xacro_arguments(arm.xacro)
+    xacro = dict(arm.xacro)
     if is_urdf(other) and not is_given('arm'):
         require_with('--arm', 'repair', 'payload')
         hand = arm.hand if is_given('hand') else None

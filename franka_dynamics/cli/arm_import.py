@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ._console import say, say_each
-from ._options import require_not_existing, xacro_arguments
+from ._options import require_not_existing
 from ..arm import load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text
@@ -31,7 +31,7 @@ def run(
     tip: str | None,
     arm_prefix: str,
     convention: str,
-    xacro: Sequence[str],
+    xacro: Sequence[tuple[str, str]],
 ) -> int:
     """
     Write the arm file, print notes and the differences from the URDF.
@@ -41,7 +41,7 @@ def run(
     """
     require_not_existing(output, force)
     arm = import_urdf(
-        read_urdf(Path(urdf), xacro_arguments(xacro)),
+        read_urdf(Path(urdf), dict(xacro)),
         source=urdf,
         name=name,
         joint_names=joints,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ._command import forbid_with, require_with
 from ._console import ProgressBar, say
-from ._options import ArmChoice, BagReader, xacro_arguments
+from ._options import ArmChoice, BagReader
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_urdf
 from ..recordings.options import SignalOptions
@@ -41,8 +41,7 @@ def run(
     description = arm.load()
     file, meshes = urdf or (arm.arm if is_urdf(arm.arm) else None), None
     if file is not None:
-        arguments = xacro_arguments(arm.xacro if urdf is None else ())
-        text = read_urdf(Path(file), arguments)
+        text = read_urdf(Path(file), dict(arm.xacro) if urdf is None else None)
         parse_urdf(text, file)  # names the file, as the reader of meshes does not
         try:
             meshes = urdf_meshes(text, description.joint_names)

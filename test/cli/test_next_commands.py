@@ -70,10 +70,11 @@ def test_what_replay_prints_identifies_the_arm_without_its_load(run, loaded):
     found = yaml.safe_load(Path('arm.yaml').read_text())
     last = found['inertial_sets'][found['default_set']]['links'][-1]
     assert abs(last['mass'] - FR3.links[-1].mass) < 0.3
-    # An export is printed only if it is possible: without the load this wrist may be unphysical.
-    following = printed(said, 'arm check')
-    following += printed(said, 'arm export') if ' arm export ' in said else []
-    assert [main(words) for words in following] == [0] * len(following)
+    # Without the load this wrist may be unphysical: no export is printed, the check fails.
+    exports = printed(said, 'arm export') if ' arm export ' in said else []
+    assert [main(words) for words in exports] == [0] * len(exports)
+    (following,) = printed(said, 'arm check')
+    assert main(following) == bool(load('arm.yaml').inconsistencies()) == (not exports)
 
 
 def recorder(recorded, topic, node=''):
