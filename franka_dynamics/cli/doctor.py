@@ -19,7 +19,7 @@ from ..ros.machine_checks import Check, GOOD, machine_checks, NOTE, SIMULATED_AR
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
 _STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
-_LISTEN_S = 3.0  # time to listen to the running system
+_LISTEN_S = 2.0  # time to listen to the running system
 
 
 def run(

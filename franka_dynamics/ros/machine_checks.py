@@ -93,8 +93,9 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[Check]:
             'middleware',
             NOTE,
             f'{_DEFAULT_MIDDLEWARE}, the default, is known for overruns of a 1 kHz controller '
-            'once another machine joins the network (franka_ros2, issue 201); '
-            'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
+            'once another machine joins the network (franka_ros2, issue 201): keep it off, or '
+            'in another ROS_DOMAIN_ID; rmw_cyclonedds_cpp does not overrun, but numbers no '
+            'messages, so that Python receivers follow a second sender of torques, too',
         )
     if environment.get('ROS_LOCALHOST_ONLY') == '1':
         text = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'

@@ -265,6 +265,11 @@ def run_node(
             return EXIT_INVALID_INPUT
         if no_realtime:
             node.get_logger().warning(no_realtime)
+        elif os.sched_getscheduler(0) == os.SCHED_FIFO:
+            node.get_logger().info(
+                f'runs under SCHED_FIFO {REALTIME_PRIORITY}, which `nice` does not change; '
+                f'{REALTIME_VARIABLE}={OFF} switches it off'
+            )
         try:
             return run(node, stop)
         except ExternalShutdownException:

@@ -43,6 +43,7 @@ FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds i
 # A held arm moves by rounding, 2e-15 rad; one that nobody carries falls by 2e-6 rad in 1 ms.
 HELD_RAD = 1e-6
 COMMAND = 'effort_controller/commands'
+SLOW_AFTER_S = 20.0  # a test that waits longer sends at 20 Hz, not at 1 kHz
 # Parameters of a feedforward node for a slow machine: a process may pause for seconds.
 PATIENT = {
     'robot_type': 'fer',
@@ -183,11 +184,18 @@ class Probe(Node):
     def spin(self, seconds: float = 0.01) -> None:
         self._own_executor.spin_once(timeout_sec=seconds)
 
-    def until(self, done: Callable[[], object], what: str) -> None:
-        """Spin until `done` returns True; fail with the text `what` after a time-out."""
+    def until(self, done: Callable[[], object], what: str, every: float = 0.0) -> None:
+        """
+        Spin until `done` returns True; fail with the text `what` after a time-out.
+
+        What sends, or makes entities, is called once in `every` [s]: a flood delays discovery.
+        """
         give_up = time.monotonic() + TIMEOUT_S
         while not done():
+            called = time.monotonic()
             self.spin()
+            while time.monotonic() < called + every:
+                self.spin()
             for process in NodeProcess.lasting:
                 assert process.running, f'{process.log.name} ended: {process.text}'
             assert time.monotonic() < give_up, f'never happened: {what}; {self._statuses}'
@@ -275,10 +283,11 @@ class ArmStream:
 
     def until(self, done: Callable[[], object], what: str) -> None:
         """Publish good states to subscribers until `done` returns True."""
+        slow = time.monotonic() + SLOW_AFTER_S
 
         def step() -> object:
             if self._publisher.get_subscription_count():
-                self.send(2)
+                self.send(2, pause=1e-3 if time.monotonic() < slow else 0.05)
             return done()
 
         self._probe.until(step, what)

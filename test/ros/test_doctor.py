@@ -66,6 +66,13 @@ PAUSED = heard(count=3, start=3.0)
 PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
 
 
+def pushed(force):
+    """Return what is said of a node with a force on its frame."""
+    wrench = dict(zip(('fx [N]', 'fy [N]', 'fz [N]'), (0.6 * force, 0.0, 0.8 * force)))
+    status = Status('ff', 'External wrench', 'OK', '', wrench)
+    return list(system._disturbance(NodeSnapshot('ff', {'External wrench': status})))
+
+
 def commanding(level, said, mode='running'):
     return [NodeSnapshot('ff', {'Command': Status('ff', 'Command', level, said, {'mode': mode})})]
 
@@ -135,6 +142,12 @@ def commands(listeners, *names):
         (system._nodes(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
         (system._nodes(DOUBLED), 'diagnostics', TO_DO, 'ff: Command: twice'),
         (system._nodes([]), 'node', NOTE, 'no feedforward node'),
+        (
+            pushed(7.16),
+            'disturbance',
+            NOTE,
+            '7.2 N at its frame are unexplained, at rest the weight of 0.73 kg',
+        ),
         (system._nodes([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
         (system._nodes(CARRIED, ['/ff']), 'node', GOOD, 'ff: published'),
     ],
@@ -156,6 +169,10 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
 )
 def test_settings_of_the_network_are_told(variables, level, text):
     assert any(one.level == level and text in one.text for one in machine.dds_checks(variables))
+
+
+def test_no_force_and_a_small_one_are_no_disturbance():
+    assert pushed(0.5) == [] == list(system._disturbance(NodeSnapshot('ff')))
 
 
 def test_the_age_of_a_state_is_its_age_when_it_came():

@@ -33,6 +33,7 @@ COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM, SIMULATED = ReceiverKind.ARM, ReceiverKind.LIGHT_ARM, ReceiverKind.SIMULATED
 REAL, UNKNOWN = ReceiverKind.REAL, ReceiverKind.UNKNOWN
 CHECKING, GRANTED, REFUSED = TorquePermission
+EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription
 
 
 @pytest.mark.parametrize(
@@ -254,13 +255,13 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
 def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
     with closing(Probe('arm')) as arm:
         arm.declare(ARM)
-        probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service')
+        probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service', EVERY_S)
         both = 'two nodes called /arm'
-        probe.until(lambda: both in judged(probe, 'arm', count=2).reason, 'both nodes')
-        probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone')
+        probe.until(lambda: both in judged(probe, 'arm', count=2).reason, 'both nodes', EVERY_S)
+        probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone', EVERY_S)
     with closing(Probe('light')) as arm:
         arm.declare(LIGHT_ARM)
-        probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service')
+        probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service', EVERY_S)
         assert judged(probe, 'light').state is REFUSED
 
 
