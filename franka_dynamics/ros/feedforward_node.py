@@ -26,7 +26,7 @@ from .controller_factory import make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
 from .messages import (
     DESCRIPTION_QOS,
-    float64_array,
+    float64_message_head,
     JointStateReader,
     NoArmJointsError,
     PUBLISHER_QOS,
@@ -50,7 +50,7 @@ from ..typing import Array
 NODE_NAME = 'feedforward'
 _IDLE_PERIOD_S = 0.1  # between two calls while the node is not active [s]
 _CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
-_REFRESH_PERIOD_S = 0.02  # between two looks at subscribers, receivers and reports [s]
+_REFRESH_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
 _MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
@@ -160,6 +160,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         # A real arm measures its velocities; some simulators publish none.
         simulated = parameters['target'] != 'fci'
         self._reader = JointStateReader(controller.names, derive_velocity=simulated)
+        self._command_head = float64_message_head(controller.description.n)
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.core = controller
@@ -333,7 +334,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
 
     def _publish(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m]; the controller calls it."""
-        self.commands.publish(Float64MultiArray(data=float64_array(torque)))
+        self.commands.publish(self._command_head + torque.tobytes())
         self._published = time.perf_counter()
 
     def _now(self) -> float:

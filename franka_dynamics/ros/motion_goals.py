@@ -182,7 +182,7 @@ class MotionGoals:
             self._end(goal.handle, end, code, f'The motion was interrupted: {event.reason}.')
 
     def poll(self) -> None:
-        """Check goals against their tolerances, end them, publish feedback; every 20 ms."""
+        """Check goals against their tolerances, end them, publish feedback; every 50 ms."""
         controller = self._node.core
         for mark, goal in list(self._goals.items()):
             state, handle = controller.latest, goal.handle

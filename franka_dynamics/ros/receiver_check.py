@@ -168,7 +168,7 @@ class ReceiverCheck:
         )
 
     def poll(self) -> None:
-        """Look up senders and receivers again, and update `state` and `reason`; every 20 ms."""
+        """Look up senders and receivers again, and update `state` and `reason`; every 50 ms."""
         now, count = time.monotonic(), self._publisher.get_subscription_count()
         if now >= self._next_look and self.state is TorquePermission.GRANTED:
             self._next_look = now + _LOOK_PERIOD_S

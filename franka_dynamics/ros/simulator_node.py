@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .diagnostics import DurationWindow, StatusPublisher
-from .messages import PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds, state_message
+from .messages import JointStateWriter, PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import (
     ARM_DESCRIPTION,
@@ -77,6 +77,7 @@ class SimulatorNode(NamesUnknownParameters, Node):
         gravity = settings.gravity_in_space(description)
         self._simulation = ArmSimulation(description, _settings(parameters, description, gravity))
         self._names = list(description.joint_names)
+        self._writer = JointStateWriter(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
         self._lockstep = rate > 0.0
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time
@@ -185,9 +186,7 @@ class SimulatorNode(NamesUnknownParameters, Node):
         stamp = stamp_from_seconds(time_)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
-        message = state_message(
-            stamp, self._names, reading.position, reading.velocity, reading.effort
-        )
+        message = self._writer.write(stamp, reading.position, reading.velocity, reading.effort)
         self._published_at = time.perf_counter()
         self._states.publish(message)
 

@@ -104,7 +104,7 @@ class TermPublishers:
         return self._controller.asked.terms.true
 
     def refresh(self) -> None:
-        """Look up which topics have subscribers; called every 20 ms."""
+        """Look up which topics have subscribers; called every 50 ms."""
         self._subscribed = [
             name
             for name, publisher in self._publishers.items()

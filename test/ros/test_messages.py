@@ -8,7 +8,7 @@ import struct
 from builtin_interfaces.msg import Duration
 import numpy as np
 import pytest
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -17,9 +17,11 @@ from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.messages import (
     deserialize,
     JointStateReader,
+    JointStateWriter,
     parse_reference,
     parse_trajectory,
     read_trajectory_file,
+    seconds,
     stamp_from_seconds,
 )
 
@@ -50,6 +52,24 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
         expected = values[:, [list(names).index(name) for name in WANTED]]
         actual = [reading.position, reading.velocity, reading.effort]
         np.testing.assert_array_equal(actual, expected)
+
+
+def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
+    reader, rng = JointStateReader(WANTED), np.random.default_rng(1)
+    kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
+    writer = JointStateWriter(WANTED)
+    kinds += [writer.write(stamp_from_seconds(7.5), *rng.normal(size=(3, 3)))]
+    kinds += [joint_state((*WANTED, 'finger'), rng.normal(size=12)), joint_state(effort=[])]
+    for kind in rng.integers(0, len(kinds), size=60):
+        data = bytearray(kinds[kind])
+        if kind < 4:  # the last effort
+            data[-8:] = rng.normal(size=1).tobytes()
+        message, reading = deserialize_message(bytes(data), JointState), reader.read(bytes(data))
+        assert reading.stamp == seconds(message.header.stamp)
+        order = [message.name.index(name) for name in WANTED]
+        for field in ('position', 'velocity', 'effort'):
+            row, value = np.asarray(getattr(message, field)), getattr(reading, field)
+            assert value is None if not len(row) else np.array_equal(value, row[order])
 
 
 def test_velocities_that_are_missing_are_derived_if_that_is_asked_for():
