@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from rich.progress import track
@@ -31,6 +32,7 @@ def run(
     package: str | None,
     quantities: tuple[str, ...],
     frame: str,
+    precision: str,
 ) -> int:
     """Print operation counts and, with --output, write the file; or write a package."""
     require_each_once(quantities)
@@ -38,6 +40,8 @@ def run(
         return _write_package(arm, package, output)
     if language == 'cpp':
         raise SettingsError('--language cpp writes a package; add --package NAME and --output.')
+    if language != 'c':
+        forbid_with(f'--language {language}, whose numbers are double', 'precision')
     if parameters == 'run_time':
         forbid_with('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
@@ -55,6 +59,8 @@ def run(
     show(Table(title, ('equations', 'multiplications', 'additions'), rows))
     if output is not None:
         text_of, suffix = _LANGUAGES[language]
+        if language == 'c':
+            text_of = partial(c_header, precision=precision)
         path = output / f'{identifier(description.name)}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0
@@ -63,7 +69,7 @@ def run(
 def _write_package(arm: ArmChoice, name: str, output: Path | None) -> int:
     """Write an ament_cmake package with the arm's equations; return exit status 0."""
     why = '--package, which writes C++ with parameters and gravity at run time'
-    forbid_with(why, 'language', 'parameters', 'gravity', 'quantities', 'frame')
+    forbid_with(why, 'language', 'parameters', 'gravity', 'quantities', 'frame', 'precision')
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
     description, folder = arm.load(), output / name

@@ -27,7 +27,7 @@ from .bag import bag
 from .identify import identify
 from .node import node
 from .. import __version__
-from ..codegen.options import ParameterMode, Quantity
+from ..codegen.options import ParameterMode, PRECISIONS, Quantity
 from ..errors import FrankaDynamicsError, UrdfWarning
 
 PROGRAM_NAME = 'franka-dynamics'
@@ -171,6 +171,7 @@ def payload_from_mesh(**options: Any) -> int:
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
+@option('--precision', 'of C: float for microcontrollers', PRECISIONS, default='double')
 @option('--frame', 'whose pose and Jacobian: a joint, link or hand_tcp', default='flange')
 @shared.arm_options
 def codegen(**options: Any) -> int:

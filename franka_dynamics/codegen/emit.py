@@ -10,6 +10,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 from .equations import Equations, Quantity
+from .options import PRECISIONS
 from .program import Program
 from ..arm import ArmDescription
 from ..dynamics.model import FLANGE
@@ -179,8 +180,9 @@ def python_module(sets: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
-        equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
+        If `sets` is no list of equations, no quantity is listed, or one twice, the precision is
+        neither double nor float, or if the equations differ in arm, inertias, gravity or
+        `ParameterMode` (baked or run-time).
 
     """
     comment = heading(sets)
@@ -197,9 +199,21 @@ def python_module(sets: Sequence[Equations]) -> str:
     )
 
 
-def c_header(sets: Sequence[Equations]) -> str:
+# Numbers of generated C that are no indices.
+_REAL_NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
+
+
+def _single_precision(functions: str) -> str:
+    """Return C functions in float: arguments, constants, sines and cosines."""
+    functions = re.sub(r'\bdouble\b', 'float', functions)
+    return _REAL_NUMBER.sub(r'\1f', re.sub(r'\b(sin|cos)\(', r'\1f(', functions))
+
+
+def c_header(sets: Sequence[Equations], *, precision: str = 'double') -> str:
     """
     Return a C99 header with one arm's equations as functions; the header includes math.h only.
+
+    With the `precision` float they compute in single precision, for microcontrollers.
 
     Returns
     -------
@@ -213,11 +227,15 @@ def c_header(sets: Sequence[Equations]) -> str:
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
+    if precision not in PRECISIONS:
+        raise OutputError(f'precision is {precision!r}; choose {" or ".join(PRECISIONS)}.')
     comment = heading(sets)
     prefix = identifier(sets[0].arm_name)
     guard = f'{prefix.upper()}_DYNAMICS_H'
+    written = _single_precision if precision == 'float' else str
     functions = [
-        f'/* {summary(equations)} */\n{c_functions(equations.program, prefix, equations.n)}'
+        f'/* {summary(equations)} */\n'
+        f'{written(c_functions(equations.program, prefix, equations.n))}'
         for equations in sets
     ]
     return '\n'.join(

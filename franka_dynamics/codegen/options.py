@@ -26,3 +26,6 @@ class ParameterMode(str, Enum):
 
     BAKED = 'baked'  # numbers in the code
     RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state
+
+
+PRECISIONS = ('double', 'float')  # of generated C
