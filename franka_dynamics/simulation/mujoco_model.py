@@ -58,7 +58,8 @@ def build_mujoco(
     """
     mujoco = import_mujoco()
     description.require_physical('the simulator')
-    spec = mujoco.MjSpec.from_string(mjcf_text(replace(description, home=None), ideal=True))
+    bare = replace(description, home=None, fixed_frames=())  # the flange is the only site
+    spec = mujoco.MjSpec.from_string(mjcf_text(bare, ideal=True))
     spec.option.timestep = timestep
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """MuJoCo's own dynamics of the generated model against the recursion in DH frames."""
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError
@@ -21,6 +24,7 @@ ARMS = {
     'fer': load('fer'),
     'fr3': load('fr3'),
     'fer with hand': load('fer', hand='franka_hand'),
+    'own frame': replace(load('fer'), fixed_frames=(FixedFrame(name='flange', joint=7),)),
     **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(3)},
 }
 GRAVITY = (1.0, -2.0, -9.0)
