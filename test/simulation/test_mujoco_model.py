@@ -20,11 +20,12 @@ from ..arms import random_arm
 
 # Bound on the difference; 5e-14 was measured on fer.
 ATOL = 1e-10
+OWN = FixedFrame(xyz=np.ones(3), rpy=np.zeros(3), name='flange', joint=7)
 ARMS = {
     'fer': load('fer'),
     'fr3': load('fr3'),
     'fer with hand': load('fer', hand='franka_hand'),
-    'own frame': replace(load('fer'), fixed_frames=(FixedFrame(name='flange', joint=7),)),
+    'own frame': replace(load('fer'), fixed_frames=(OWN,)),
     **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(3)},
 }
 GRAVITY = (1.0, -2.0, -9.0)
