@@ -20,12 +20,14 @@ from .status import NodeSnapshot, Subject
 from .topic_listener import TopicListener
 from ..control.feedforward import State
 from ..names import GRAVITY
+from ..parameter_schema import specs
 
 Line = tuple[str, str, str]  # subject, level, sentence
 
 _CLEAR = '/clear_fault'  # a service that only feedforward nodes offer
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
-_MIN_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
+# Below it the feedforward node commands nothing.
+_MIN_RATE_HZ = {one.name: one.default for one in specs('feedforward')}['min_input_rate']
 # Simulated time that runs slower stands still for all that a user wants; `sim` goes down to 0.05.
 _MIN_REAL_TIME_FACTOR = 0.02
 _MAX_STAMP_AGE_S = 0.1
