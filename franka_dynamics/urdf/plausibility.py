@@ -8,9 +8,9 @@ shape: along every direction its centre lies between the shape's ends, at distan
 them, and its variance is at most a b (Bhatia and Davis 2000). The density of its mesh is that of
 some material, and no body spreads less than a ball of lead of its mass. No link weighs more than
 twice the rest of the arm, or, where all other moving links are before or behind it, less than
-1/400 of all. A motor holds the arm's weight
-at zero. A left and a right link of one name are the same or mirrored. Links that no joint moves
-are not judged: no torque depends on them.
+1/400 of all. A motor holds the arm's weight at zero. A left and a right link of one name are the
+same or mirrored. Of links that no joint moves only the tensor is judged, by whether a body can
+have it: no torque depends on them.
 """
 
 from __future__ import annotations
@@ -154,6 +154,12 @@ def find_implausible_values(
         shown = [one.name for one in frames if one.name in shapes]
         if group and shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
             found += _density(group, [np.vstack(shapes[name]) for name in shown])
+    moving = {body.name for body in bodies}
+    for name, link in document.links.items():
+        if link.mass and name not in moving:
+            found += _of_link(
+                _Body(name, 0, link.mass, link.tensor, _FAR_M * _CUBE, '', 0.0, _FAR_M)
+            )
     total = sum(body.mass for body in bodies)
     for k in range(1, model.njoints):
         mass, near = model.inertias[k].mass, {*model.supports[k], *model.subtrees[k]}

@@ -41,6 +41,10 @@ def side(name, geometry=BOX, links=3):
 
 ARM = f'<robot name="toy"><link name="base"/>{side("")}</robot>'
 TWO = f'<robot name="two"><link name="base"/>{side("left_")}{side("right_")}</robot>'
+BASE = (
+    '<link name="base"><inertial><mass value="120"/>'
+    '<inertia ixx="-4.98" ixy="0" ixz="2.7" iyy="-5.952" iyz="0" izz="0.828"/></inertial></link>'
+)
 # The same link lying along x, which its joint has to hold.
 LYING = edited(ARM, "joint[@name='joint1']/origin", rpy='0 1.5707963 0')
 LINK = "link[@name='{}link2']/inertial/{}"
@@ -83,6 +87,7 @@ def test_a_sound_arm_is_not_doubted(text):
             '<mass>',
             None,
         ),
+        (ARM.replace('<link name="base"/>', BASE), ('base',), '<inertia>', None),
         (LYING, ('joint1',), '<limit> effort', None),
         (
             edited(TWO, LINK.format('left_', 'mass'), value='3.4'),
