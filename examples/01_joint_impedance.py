@@ -90,7 +90,7 @@ class Controller(Node):
         figure = Figure(figsize=(9.0, 5.0), layout='constrained')
         upper, lower = figure.subplots(2, sharex=True)
         upper.plot(times, errors, linewidth=0.8)
-        upper.set(ylabel=f'error [{self.unit}]', title=self.what)
+        upper.set(ylabel=f'error [{self.unit}]', title=f'how far the {self.what} were off')
         lower.plot(times, torques, linewidth=0.8)
         lower.set(xlabel='time [s]', ylabel='largest torque [N m]')
         figure.savefig(f'{self.get_name()}.png', dpi=110)

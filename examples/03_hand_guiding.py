@@ -139,7 +139,7 @@ def main():
             axes.plot(time, size, label=name, lw=1)
     axes.set(xlabel='time [s]', ylabel='force of the hand [N]', ylim=(0, None))
     axes.set_title('Simulation: guiding a FER with 0.8 kg by its flange')
-    axes.legend()
+    figure.legend(loc='outside lower center', ncols=3)
     axes.grid(alpha=0.3)
     figure.savefig('hand_guiding.png', dpi=110)
 

@@ -131,8 +131,10 @@ def plot(found: Run) -> None:
     way, shares = figure.subplots(2, 1, sharex=True)
     way.semilogy(found.times, 1e3 * found.distances)
     way.set_ylabel('flange to goal [mm]')
-    shares.plot(found.times, found.torques / ARM.limit('effort'), lw=0.8)
-    shares.set(xlabel='time [s]', ylabel='torque of each joint over its limit')
+    lines = shares.plot(found.times, found.torques / ARM.limit('effort'), lw=0.8)
+    shares.set(xlabel='time [s]', ylabel='torque over its limit')
+    names = [f'joint {joint}' for joint in range(1, ARM.n + 1)]
+    figure.legend(lines, names, loc='outside lower center', ncols=ARM.n, fontsize=7)
     figure.savefig('mppi_reach.png', dpi=120)
 
 

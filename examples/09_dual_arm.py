@@ -100,7 +100,8 @@ def draw(tree: BodyTree, path: str) -> None:
     space.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', title='origins of the bodies')
     space.set_aspect('equal')
     matrix = figure.add_subplot(1, 2, 2)
-    shown = matrix.imshow(np.where(mass == 0.0, np.nan, np.abs(mass)), norm='log')
+    edges = (0.5, tree.n + 0.5, tree.n + 0.5, 0.5)  # joints count from 1
+    shown = matrix.imshow(np.where(mass == 0.0, np.nan, np.abs(mass)), norm='log', extent=edges)
     matrix.set(title='|M| [kg m^2]', xlabel='joint', ylabel='joint')
     figure.colorbar(shown)
     figure.savefig(path, dpi=110)

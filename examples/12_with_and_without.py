@@ -118,7 +118,7 @@ def draw(pair, stiffness):
         ax.plot(times, off, color=colour, label=f'{label}: {rms:.0f} mm off (rms)')
     ax.set(xlim=(0.0, PERIOD_S), ylim=(0.0, 55.0), ylabel='off [mm]')
     ax.set_xlabel(f'time [s]; kp {stiffness:g} N m/rad; black: the desired path')
-    ax.legend(loc='upper center', ncols=2, fontsize=8, frameon=False)
+    figure.legend(loc='outside upper center', ncols=2, fontsize=8, frameon=False)
     cursor = ax.axvline(0.0, color='black', linewidth=0.8)
     with mujoco.Renderer(world, HEIGHT, WIDTH, max_geom=2000) as renderer:
         for k in range(0, len(times), FRAME_STEPS):
