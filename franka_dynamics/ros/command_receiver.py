@@ -13,14 +13,21 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
-from .messages import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRIDES
+from .messages import (
+    DESCRIPTION_QOS,
+    float64_message_head,
+    publisher_names,
+    PUBLISHER_QOS,
+    QOS_OVERRIDES,
+    read_float64,
+)
 from .rclpy_private import with_sequence_number
 from .receiver_check import DECLARATION_SERVICES, ReceiverKind
 from .status import HELD_KEY, Status
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver
 from ..control.settings import Settings
-from ..errors import listed
+from ..errors import listed, SettingsError
 from ..typing import Array
 
 _LOG_PERIOD_S = 1.0
@@ -52,6 +59,7 @@ class CommandReceiver:
     ) -> None:
         self._node, self._arm, self._on_followed = node, arm, on_followed
         self.receiver = TorqueReceiver(arm, settings, timeout, holding=holding)
+        self._head = float64_message_head(arm.n)
         self.held = False  # whether a torque holds the arm; its owner sets it
         self._published: tuple[ReceiverState, bool] | None = None
         self._counts, self._next = self.event_counts, 0.0
@@ -61,6 +69,7 @@ class CommandReceiver:
             COMMAND_TOPIC,
             with_sequence_number(self._on_torque),
             PUBLISHER_QOS,
+            raw=True,
             qos_overriding_options=QOS_OVERRIDES,
         )
         adds_gravity = settings.profile.receiver_adds_gravity
@@ -99,12 +108,17 @@ class CommandReceiver:
         if before is None or receiver.state is not before[0]:
             self._node.get_logger().info(receiver.state_text)
 
-    def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
-        refusal = self.receiver.accept(message.data, number)
+    def _on_torque(self, data: bytes, number: int | None) -> None:
+        try:
+            torque = read_float64(data, self._head)
+        except SettingsError as error:
+            self._node.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
+            return
+        refusal = self.receiver.accept(torque, number)
         if refusal is None:
             self._on_followed()
             return
-        arm, given, topic = self._arm, message.data.tolist(), self._subscription.topic_name
+        arm, given, topic = self._arm, torque.tolist(), self._subscription.topic_name
         sentence = (
             f'a command of {len(given)} values [{listed(given)}] was refused '
             f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '

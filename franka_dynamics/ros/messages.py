@@ -121,6 +121,22 @@ def float64_message_head(n: int) -> bytes:
     return bytes(serialize_message(Float64MultiArray(data=[0.0] * n)))[: -8 * n]
 
 
+def read_float64(data: bytes, head: bytes) -> Array:
+    """
+    Return the numbers of a serialized array message.
+
+    One with as many numbers as `head`, of `float64_message_head`, says is read without rclpy.
+    Raises SettingsError if the bytes are no such message.
+    """
+    known = head[:-4]  # then follows padding
+    if data.startswith(known):
+        count = int.from_bytes(known[-4:], 'little')
+        if len(data) == len(head) + 8 * count:
+            return np.frombuffer(data, '<f8', count, len(head))
+    message = deserialize(Float64MultiArray, data, 'torque', SettingsError)
+    return np.asarray(message.data, dtype=float)
+
+
 def state_message(
     stamp: Time, names: list[str], position: Array, velocity: Array, effort: Array
 ) -> JointState:

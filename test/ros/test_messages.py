@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.feedforward import Feedforward
-from franka_dynamics.errors import JointStateError, ReferenceRefusedError
+from franka_dynamics.errors import JointStateError, ReferenceRefusedError, SettingsError
 from franka_dynamics.ros.messages import (
     deserialize,
+    float64_message_head,
     JointStateReader,
     JointStateWriter,
     parse_reference,
     parse_trajectory,
+    read_float64,
     read_trajectory_file,
     seconds,
     stamp_from_seconds,
@@ -70,6 +73,21 @@ def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
         for field in ('position', 'velocity', 'effort'):
             row, value = np.asarray(getattr(message, field)), getattr(reading, field)
             assert value is None if not len(row) else np.array_equal(value, row[order])
+
+
+def test_torques_are_read_as_rclpy_reads_them():
+    rng, head = np.random.default_rng(2), float64_message_head(7)
+    for count in (7, 6, 8, 0):
+        message = Float64MultiArray(data=rng.normal(size=count).tolist())
+        for dim in ([], [MultiArrayDimension(label='joint', size=count)]):
+            message.layout.dim = dim
+            found = read_float64(bytes(serialize_message(message)), head)
+            np.testing.assert_array_equal(found, message.data)
+    torque = rng.normal(size=7)
+    sent = deserialize_message(head + torque.tobytes(), Float64MultiArray)
+    np.testing.assert_array_equal(sent.data, torque)
+    with refuses(SettingsError, 'torque cannot be read'):
+        read_float64(head, head)
 
 
 def test_velocities_that_are_missing_are_derived_if_that_is_asked_for():
