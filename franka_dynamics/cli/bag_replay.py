@@ -23,7 +23,7 @@ from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.external import write_external
-from ..report.verdict import headline, verdict_lines
+from ..report.verdict import headline, open_lines, verdict_lines
 
 _MAX_SHOWN_FITS = 3
 _FRANKA_HAND = 'franka_hand'
@@ -116,6 +116,7 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))
+        say_each(open_lines(verdict, names))
     named = (fits[0], *result.others)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all else ordered[:_MAX_SHOWN_FITS]

@@ -66,6 +66,8 @@ def arm(**options: Any) -> int:
 @identify.command()
 @option('--without', 'recordings without the payload', _BAGS, required=True)
 @option('--with', 'the same motion with the payload', _BAGS, 'loaded', required=True)
+@option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(0.0))
+@shared.effort_scale_option
 @shared.gravity_option
 @shared.json_option
 @shared.payload_file_options

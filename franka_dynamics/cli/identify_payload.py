@@ -14,7 +14,8 @@ from ..identification.payload import identify_payload
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
-from ..report.payload import inertia_sentence, payload_as_data, payload_table
+from ..recordings.recording import effort_scales
+from ..report.payload import inertia_sentence, payload_as_data, payload_table, scale_sentence
 
 
 def run(
@@ -24,6 +25,8 @@ def run(
     *,
     without: tuple[str, ...],
     loaded: tuple[str, ...],
+    known_mass: float | None,
+    effort_scale: tuple[float, ...],
     gravity: tuple[float, float, float],
     json: Path | None,
     output: Path | None,
@@ -37,7 +40,8 @@ def run(
         for one in recordings:
             warnings = plausibility_warnings(one, description)
             say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
-        prepared = [prepare(one, signal) for one in recordings]
+        scale = effort_scales(effort_scale, description.n)
+        prepared = [prepare(one.scaled(scale), signal) for one in recordings]
         for motion in prepared:
             say_each(motion.remarks, 'note')
         return prepared
@@ -47,7 +51,7 @@ def run(
             motions(without), motions(loaded), description, gravity=gravity
         )
     show(payload_table(estimate))
-    say_each(inertia_sentence(estimate))
+    say_each([*inertia_sentence(estimate), scale_sentence(estimate, known_mass, effort_scale)])
     if json:
         write_json(json, payload_as_data(estimate))
     comment = f'Identified by franka-dynamics from {", ".join(loaded)}'

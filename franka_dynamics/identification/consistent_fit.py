@@ -92,8 +92,9 @@ def fit_consistent(
     else:
         raise IdentificationError(
             'The consistent fit found no physical arm with masses within a factor of '
-            f'{MAX_MASS_RATIO:g} of the starting set: the measured torques may be far from those '
-            'of this set; choose another set, or a larger --prior.'
+            f'{MAX_MASS_RATIO:g} of the starting set. Are efforts in another unit (currents: '
+            '--torque-constant, others: --effort-scale), of another order or sign, or is this '
+            'another arm? Otherwise choose another --set.'
         )
     mean = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
     arm = with_parameter_vector(start, mean + root @ change.value)

@@ -45,13 +45,10 @@ class Problem:
     model: TorqueModel
     unit: TorqueErrorUnit
 
-    def prior(self, sums: GramSums) -> Prior:
-        """Return the prior about the starting set."""
-        return Prior.centered_at(self.start, self.model, sums.max_torque)
-
-    def published_priors(self, sums: GramSums) -> list[Prior]:
-        """Return the priors about the sets to compare with."""
-        return [Prior.centered_at(one, self.model, sums.max_torque) for one in self.published]
+    def priors(self, sums: GramSums) -> list[Prior]:
+        """Return the priors about the starting set and about the sets to compare with."""
+        sets = (self.start, *self.published)
+        return [Prior.centered_at(one, self.model, sums.max_torque) for one in sets]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +95,15 @@ class Fit:
     thetas: tuple[Array, ...]
 
 
-def fit(problem: Problem, sums: GramSums) -> Fit:
+def fit(problem: Problem, priors: Sequence[Prior], sums: GramSums) -> Fit:
     """Fit all sets of parameters to sums; it can run in another process."""
-    prior, precision = problem.prior(sums), problem.options.regularization
+    (prior, *others), precision = priors, problem.options.regularization
     noise = common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
     base = estimate(sums, prior, precision, noise)
     arm, theta = fit_consistent(
         equations(sums, prior, noise), prior, precision, start=problem.start
     )
-    held = [fit_friction(sums, one, noise) for one in problem.published_priors(sums)]
+    held = [fit_friction(sums, one, noise) for one in others]
     return Fit(arm, noise, (base, theta, *held))
 
 
@@ -127,9 +124,9 @@ def test_on_left_out(
     )
 
 
-def with_deviations(problem: Problem, sums: GramSums, whole: Fit) -> Estimate:
+def with_deviations(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
     """Return the parameters of the fit to all recordings, with standard deviations."""
-    prior, (base, theta, *_) = problem.prior(sums), whole.thetas
+    base, theta, *_ = whole.thetas
     spread, precision = posterior_std(
         sums, prior, problem.options.regularization, whole.noise, base
     )

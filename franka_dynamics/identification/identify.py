@@ -115,10 +115,12 @@ def identify(
     used, unseen, failures = _usable(read, len(recordings), skip_failures)
     parts = Parts.of([one.sums for one in used if one.sums is not None], unseen)
     asked = [*dict.fromkeys(parts.fitted), parts.every]
-    *fits, whole = _counted(mapped(partial(fit, problem), asked), len(asked), progress)
+    priors = problem.priors(parts.every)
+    fitting = mapped(partial(fit, problem, priors), asked)
+    *fits, whole = _counted(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits * (len(parts.fitted) // len(fits)))
-    result = with_deviations(problem, parts.every, whole)
-    prior, sets = result.prior, problem.published_priors(parts.every)
+    prior, *sets = priors
+    result = with_deviations(problem, prior, parts.every, whole)
     return Identification(
         problem.start,
         problem.options,
@@ -129,7 +131,8 @@ def identify(
         judge(parts.every, prior, sets if published else (), used),
         Recordings(
             tuple(one.note for one in used),
-            tuple(_error(one, result.theta, problem.unit) for one in parts.each),
+            tuple(_error(one, result.theta, problem.unit).E for one in parts.each),
+            _error(parts.every, np.zeros(0), problem.unit),
             unseen,
             used[0].signal,
             tuple(failures),
@@ -162,9 +165,9 @@ def _counted(results: Iterable[T], count: int, progress: Progress | None) -> Ite
             progress(k, count)
 
 
-def _error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> float:
-    """Return E of parameters."""
-    return ResidualRms.of_squares(sums.squared_residuals(theta), sums.count, unit).E
+def _error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
+    """Return the errors of parameters; of none they are the efforts."""
+    return ResidualRms.of_squares(sums.squared_residuals(theta), sums.count, unit)
 
 
 def _usable(

@@ -31,7 +31,7 @@ a Gaussian. A precision t_m or t_I above the prior precision s counts as s.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -56,6 +56,7 @@ _ROTOR_ACCELERATION = 100.0
 _LIMIT_PER_EFFORT = 5.0
 
 
+@cache
 def pseudo_inertia_basis() -> Array:
     """Return the pseudo-inertia of a unit of each of a link's ten parameters, (10, 4, 4)."""
     units = np.eye(LINK_PARAMETERS)

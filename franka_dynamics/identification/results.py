@@ -134,13 +134,14 @@ class Recordings:
     """
     The recordings used, of which the last `unseen` are test recordings.
 
-    `errors` are E of the identified arm on each. All were prepared with the options `signal`.
-    `failures` has a sentence for each unusable bag, `remarks` one for each bag that does not fit
-    together with the others.
+    `errors` are E of the identified arm on each, `efforts` root mean squares of all. All were
+    prepared with the options `signal`. `failures` has a sentence for each unusable bag, `remarks`
+    one for each bag that does not fit together with the others.
     """
 
     notes: tuple[SourceNote, ...]
     errors: tuple[float, ...]
+    efforts: ResidualRms
     unseen: int
     signal: SignalOptions
     failures: tuple[str, ...]

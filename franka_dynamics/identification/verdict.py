@@ -33,7 +33,8 @@ from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
 from .faults import Diagnosis, faults_of
 from .faults.contact import contact_time
 from .faults.gain import Gain
-from .faults.gravity import Gravity, TILTED, turn, TURNED
+from .faults.gravity import Gravity
+from .faults.unexplained import MOST, Unexplained
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .prior import Prior
@@ -83,15 +84,18 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
     while True:
         tried = fits.fits_with(every)
         faults = [fit for fit in tried if fit.possible()]
-        first = next(fit for fit in tried if fit in faults or fit.large_offset())
-        if first in faults:
+        best = faults[0]
+        asked = next((fit for fit in tried if fit.hides(best)), None)
+        if asked is None:
             break
-        fits.give(first.fault)  # it would hide other faults
-    best, plain = faults[0], fits.plain
+        if asked.fault == Gravity():  # ask about the base first, then about what it looks like
+            return _driven(fits), (), asked.error() / fits.plain.error()
+        fits.give(asked.fault)  # it would hide other faults
+    plain = fits.plain
     left = best.error() / plain.error()
     doubtful = [fit for fit in faults if fit.matters()]
     if not doubtful:
-        return (), _driven(fits), left
+        return _driven(fits), (), left
     second = next(fit for fit in faults if fit.fault.simpler != best.fault.simpler)
     clear = best.better(second) and best.effect() > _NAMED_EFFECT
     simpler = (fit for fit in doubtful if fit.fault == best.fault.simpler and not best.better(fit))
@@ -102,18 +106,18 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
     return (), tuple(int(j) for j in np.flatnonzero(each >= 0.5 * each.max())), left
 
 
-def _driven(fits: CrossValidation) -> tuple[int, ...]:
-    """
-    Return the joints whose Coulomb friction drives them on each fold.
-
-    Their efforts have the other sign, and are nearly all friction. No sound log has one.
-    """
+def _driven(fits: CrossValidation) -> tuple[Diagnosis, ...]:
+    """Return the joints whose Coulomb friction drives them on each fold, beyond the residual."""
     model, b = fits.prior.model, len(fits.prior.sqrt_precision)
     terms = fits.plain.theta[:-2, b : b + model.n * model.friction.term_count]
     signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
     kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     friction = terms.reshape(-1, model.n, model.friction.term_count)[..., kinds].sum(axis=-1)
-    return tuple(int(j) for j in np.flatnonzero(friction.max(axis=0) < 0.0))
+    most = friction.max(axis=0)
+    joints = np.flatnonzero(most < -np.sqrt(fits.plain.squares.mean(axis=0)))
+    if not len(joints):
+        return ()
+    return (Diagnosis('driven', tuple(joints.tolist()), tuple(most[joints].tolist())),)
 
 
 def judge_motion(
@@ -147,7 +151,8 @@ def judge(
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    if not found and narrowest is not None and narrowest.scale[1] < 0.0 and _driven(fits):
+    unnamed = all(one.kind == 'driven' for one in found)
+    if unnamed and narrowest is not None and narrowest.scale[1] < 0.0 and _driven(fits):
         # A fit of masses and friction below zero leaves no residual.
         found, suspected = (Diagnosis(Gain.kind, (), (float(np.mean(narrowest.scale)),)),), ()
     if not found:
@@ -156,6 +161,8 @@ def judge(
             Diagnosis('contact', (), (at,), where=name) for at, name in touched if at is not None
         )
         suspected = () if found else suspected
+    if not found and (share := fits.unexplained()) > MOST:
+        found, suspected = (Diagnosis(Unexplained.kind, (), (share,)),), ()
     questions = () if found or suspected else tuple(_questions(fits))
     return Verdict(found, questions, suspected, narrowest)
 
@@ -163,7 +170,7 @@ def judge(
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield a base that is not quite level, and offsets that are large and significant."""
     fit, base = fits.plain, FoldFits(fits, Gravity())
-    if TILTED < turn(base.values, fits.prior.model.base.gravity[0]) <= TURNED and base.matters():
+    if base.asks():
         fit = base  # a tilt looks like offsets
         yield base.diagnosis()
     count = len(fits.samples)

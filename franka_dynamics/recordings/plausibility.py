@@ -23,6 +23,8 @@ _MAX_LIMIT_RATIO = 2.0
 _MIN_VELOCITY_RATIO = 0.2
 _MAX_VELOCITY_RATIO = 5.0
 _WINDOW_S = 0.3
+# The median over joints of this ratio is within 1.2 % of one in twelve real logs.
+_MAX_TIME_ERROR = 0.05
 _MIN_MOVED_RAD = 2e-3
 # The velocity of a joint that moves by less than _MIN_MOVED_RAD per window (rms) is wrong if the
 # velocity's integrals over the windows exceed _MAX_STUCK_RAD in the root mean square.
@@ -175,6 +177,14 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
             f'{ratio[joint]:.2g} times the rate at which its position changes ({len(wrong)} of '
             f'{len(moves)} joints are wrong); friction and Coriolis torques would be meaningless'
         )
+    elif moves.any():
+        sizes = np.sqrt(np.sum(integrated * integrated, axis=0)[moves] / squares[moves])
+        if abs(size := float(np.median(sizes)) - 1.0) > _MAX_TIME_ERROR:
+            yield (
+                f'velocities are {1.0 + size:.3g} times as large as the rates at which positions '
+                'change, over all joints: stamps or velocities have another unit of time. Check '
+                'both, or import the log with another --log-rate, or with --velocity derived'
+            )
 
 
 def _effort_share(effort: Array, arm: ArmDescription) -> Array:

@@ -11,7 +11,8 @@ import numpy as np
 
 from .elements import heading, page, paragraph, picture, torque_figure
 from .table import Cell, Header, Table, to_json_types
-from .verdict import headline, verdict_lines
+from .verdict import headline, open_lines, verdict_lines
+from ..identification.consistent_fit import MAX_MASS_RATIO
 from ..identification.results import Identification, Improvement, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
 
@@ -39,7 +40,10 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 **vars(result.verdict),
                 'sound': result.verdict.sound,
                 'accepted': result.accepted,
-                'sentences': _verdict(result),
+                'sentences': [
+                    *_verdict(result),
+                    *open_lines(result.verdict, result.start.joint_names),
+                ],
             },
             'prior': {
                 'precision': result.options.regularization,
@@ -88,7 +92,8 @@ def conclusion(result: Identification) -> str:
             why += ': the published set already explains the recordings, nothing to gain'
     sentences = [
         headline(result.verdict),
-        f'{_unseen(result)} the identified arm has E = {own.E:.3f} {unit} over all joints; '
+        f'{_unseen(result)} the identified arm has E = {own.E:.3f} {unit} over all joints, '
+        f'{own.E / result.recordings.efforts.E:.1%} of the efforts; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
         f'alike: the identified arm is {judged}{why}.',
@@ -97,18 +102,31 @@ def conclusion(result: Identification) -> str:
 
 
 def details(result: Identification) -> list[str]:
-    """Return sentences on faults and questions, doubtful bags, and links poorly known."""
+    """Return sentences, what decides first: faults, questions, bags; then what stays open."""
+    names = result.start.joint_names
     return [
+        *_verdict(result),
+        *_start_doubted(result),
         *(f'left out: {failure}' for failure in result.recordings.failures),
         *(
             sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
             for one in result.recordings.notes
             for sentence in (*one.warnings, *one.remarks)
         ),
-        *_verdict(result),
         *result.recordings.remarks,
         *_better_hand(result),
+        *open_lines(result.verdict, names),
         *_poorly_known(result),
+    ]
+
+
+def _start_doubted(result: Identification) -> list[str]:
+    """Return a sentence on links as heavy or light as the fit lets them become."""
+    return [
+        f'Is link {k} of the starting set right? The fit makes it {own.mass / start.mass:.2g} '
+        'times as heavy, as far as it may. Correct its mass, or take another --set.'
+        for k, (own, start) in enumerate(zip(result.arm.links, result.start.links), 1)
+        if max(own.mass / start.mass, start.mass / own.mass) > 0.99 * MAX_MASS_RATIO
     ]
 
 
@@ -116,7 +134,7 @@ def _better_hand(result: Identification) -> list[str]:
     """Return a sentence if published sets with another hand predict the recordings better."""
     own = [one for one in result.published if one.name.endswith(f', {result.start.hand}')]
     best = min(result.published, key=lambda one: one.test.E)
-    if not own or best in own or not Improvement.of(best, own).better:
+    if not own or best in own or not Improvement.of(best, own).better or _start_doubted(result):
         return []
     return [
         f'Is another hand mounted? {best.name} predicts these recordings better '
@@ -152,16 +170,15 @@ def _poorly_known(result: Identification) -> list[str]:
     why = [text for letters, text in _WHY.items() if any(name[0] in letters for name in opened)]
     return [
         f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
-        f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}: '
-        f'{len(opened)} of {len(result.estimate.model.names)} parameters stay near '
-        f'{result.start.inertial_set}. `identify plan --given` plans a motion that shows them.'
+        f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
+        '`identify plan --given` plans a motion that shows them.'
     ]
 
 
 def tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, left-out part and recording, and of the links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
-    best = min(result.published, key=lambda one: one.test.E)
+    best, own = min(result.published, key=lambda one: one.test.E), result.arm_score.test
 
     def heads(*names: str, form: str = '.3f') -> list[Header]:
         return [Header(name, form=form) for name in names]
@@ -176,7 +193,10 @@ def tables(result: Identification) -> list[Table]:
         Table(
             f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
             ['parameters', *heads(*map(str, range(1, len(names) + 1)), form='.2f')],
-            [(one.name, *one.test.joints) for one in sets],
+            [
+                *((one.name, *one.test.joints) for one in sets),
+                ('identified, part of the effort', *own.joints / result.recordings.efforts.joints),
+            ],
         ),
         Table(
             f'E on each left-out part [{unit}]',

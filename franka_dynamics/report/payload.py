@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .elements import rounded
@@ -51,3 +52,21 @@ def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
             'No real body has the estimated inertia; the payload has the nearest physical one.'
         ]
     return []
+
+
+def scale_sentence(
+    estimate: PayloadEstimate, known_mass: float | None, effort_scale: Sequence[float]
+) -> str:
+    """Return what the mass says of the scale of efforts, which `effort_scale` was so far."""
+    mass = float(estimate.values[0])
+    if not known_mass:
+        return (
+            'The mass is in proportion to the efforts, whose common factor is not in its '
+            'deviation: a payload of --known-mass tells the factor.'
+        )
+    scale = ','.join(f'{one * known_mass / mass:.4g}' for one in effort_scale)
+    spread = float(estimate.std[0]) / mass
+    return (
+        f'Efforts are {mass / known_mass:.3f} times the torques, to {spread:.1%}, if the payload '
+        f'has {known_mass:g} kg; --effort-scale {scale} corrects them.'
+    )

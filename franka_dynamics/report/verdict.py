@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..identification.faults import Diagnosis, KINDS
-from ..identification.mass_ambiguity import MassAmbiguity
 from ..identification.verdict import Verdict
 
 
@@ -35,23 +34,23 @@ def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any)
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
     lines += [_sentence(one, joint_names, effort_scale) for one in found.questions]
-    if found.mass_ambiguity is not None:
-        lines += _open(found.mass_ambiguity, joint_names, asks=not found.causes)
-    return lines
+    return lines + _scale_or_load(found)
 
 
-def _open(found: MassAmbiguity, names: Sequence[str], *, asks: bool) -> list[str]:
-    """Return sentences on what the recordings cannot tell."""
+def _scale_or_load(verdict: Verdict) -> list[str]:
+    """Return the question about efforts or load, if there is one."""
+    found = verdict.mass_ambiguity
+    if found is None:
+        return []
     (low, high), (least, most), (scale, mass) = found.scale, found.load, found.together
-    factor, where = f'{low:.2f} to {high:.2f} times the torques', found.where
-    lines = []
+    factor, where, lines = f'{low:.2f} to {high:.2f} times the torques', found.where, []
     if found.is_undetermined:
         lines.append(
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
             f'they could be {factor}. Do not trust the identified masses before a known mass on '
             'the flange was found.'
         )
-    elif found.excludes and asks:
+    elif found.excludes and not verdict.causes:
         load = f'{max(least, 0.0):.2f} to {most:.2f} kg are on the flange'
         if most <= 0.0:
             load = f'a hand or load was declared that is {-most:.2f} to {-least:.2f} kg too heavy'
@@ -62,13 +61,21 @@ def _open(found: MassAmbiguity, names: Sequence[str], *, asks: bool) -> list[str
             'Correct the unit with --effort-scale (of currents in A: --torque-constant), name the '
             'load with --hand or --payload.'
         )
-    lines.append(
-        'What these recordings cannot tell: a common factor of all efforts '
-        f'({low:.2f} to {high:.2f}, by the masses of {where}), a load on the flange against the '
-        f"last link's own mass ({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg), a turn of the "
-        'base about gravity. Every identified mass is in proportion to the factor. A recording '
-        'with a known mass on the flange settles it (identify payload must find it).'
-    )
+    return lines
+
+
+def open_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
+    """Return what no recording tells, or these do not, in two sentences."""
+    found = verdict.mass_ambiguity
+    if found is None:
+        return []
+    (low, high), (least, most) = found.scale, found.load
+    lines = [
+        f'Not known from torques alone: a factor of all efforts ({low:.2f} to {high:.2f} by the '
+        f'masses of {found.where}), to which all masses are in proportion; a load on the flange '
+        f'({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about gravity. '
+        '`identify payload --known-mass` tells the factor.'
+    ]
     hidden = [
         f'the {"effort" if kind == "gain" else "zero"} of {names[joint]} is not known'
         if (least <= 0.0 if kind == 'gain' else most - least > np.pi)
@@ -78,10 +85,7 @@ def _open(found: MassAmbiguity, names: Sequence[str], *, asks: bool) -> list[str
         for kind, joint, least, most in found.hidden
     ]
     if hidden:
-        lines.append(
-            f'By this motion and the masses of {found.where}, {", ".join(hidden)}. '
-            '`identify plan` plans a motion that shows more.'
-        )
+        lines.append(f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.')
     return lines
 
 

@@ -114,6 +114,11 @@ def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, told):
     payload = yaml.safe_load(text)['/**']['ros__parameters']['payload']
     np.testing.assert_allclose(payload[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.01)
     np.testing.assert_allclose(data['payload'], payload, rtol=1e-8, atol=1e-12)
+    # Efforts of another unit are scaled, and a known mass tells the scale.
+    command = 'identify payload --arm fer --without bare --with loaded --effort-scale 0.5'
+    _, said, _ = told(f'{command} --known-mass 1.0 --output half.yaml')
+    (factor,) = re.findall(r'--effort-scale ([\d.]+) ', said)
+    assert float(factor) == pytest.approx(1.0, abs=0.01)
     score = (np.array(data['estimate']) - payload_array(ONE_KG)) / data['deviations']
     assert np.abs(score).max() < 4.0
     desk = json.loads((tmp_path / 'd.json').read_text())

@@ -15,6 +15,7 @@ from .fault import Fault as Fault
 
 for _file in iter_modules(__path__, f'{__name__}.'):
     import_module(_file.name)
+
 KINDS: dict[str, type[Fault]] = {kind.kind: kind for kind in Fault.__subclasses__()}
 
 

@@ -12,7 +12,7 @@ from ...typing import Array
 class Drift(Fault):
     """Its values are the ratios of recorded to real effort at the beginning and the end."""
 
-    kind, of_each = 'drift', True
+    kind, of_all, of_each = 'drift', False, True
     text = (
         '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
         'arm warm up, or record in shorter pieces.'
@@ -20,8 +20,8 @@ class Drift(Fault):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of a constant gain, unless it is of all, and of its change."""
-        return (*self.simpler.names, *super().names) if self.joints else super().names
+        """Names of a constant gain and of its change."""
+        return (*self.simpler.names, *super().names)
 
     @property
     def simpler(self) -> Fault:
@@ -31,11 +31,9 @@ class Drift(Fault):
     def columns(self, at: Samples) -> list[Array]:
         """Return the rigid-body torque, and the same times time."""
         drifting = at.rigid * (at.late - 0.5)[:, None]
-        if not self.joints:
-            return [drifting]  # a common factor looks like other masses
         return [at.of(one, self.joints) for one in (at.rigid, drifting)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios at the beginning and the end."""
-        *constant, change = (found[name] for name in self.names)
-        return [1.0 + sum(constant) + half * change for half in (-0.5, 0.5)]
+        constant, change = (found[name] for name in self.names)
+        return [1.0 + constant + half * change for half in (-0.5, 0.5)]

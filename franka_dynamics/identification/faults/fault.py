@@ -139,6 +139,14 @@ class Fault(ABC):
         """Return whether values in the user's terms can be those of a fault."""
         return True
 
+    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+        """
+        Return whether it is asked about, and does no harm beside the arm in the fit.
+
+        `std` are the prior's standard deviations of the columns that the torque model has.
+        """
+        return False
+
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
         """

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .fault import Diagnosis, Fault, Samples
+from .gain import Gain
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...typing import Array
 
-# A base that is turned by more than TURNED [rad] is a fault, from TILTED on it is asked about:
+# A base that is turned by more than _TURNED [rad] is a fault, from _TILTED on it is asked about:
 # that of the sound Med7 is turned by 0.03.
-TILTED, TURNED = 0.01, 0.05
+_TILTED, _TURNED = 0.01, 0.05
 _LEFT_OUT = 0.5  # gravity of less than this share of its size is left out
-_SHARE = 0.05  # gravity has its size within this share, or is left out
 
 
 class Gravity(Fault):
@@ -37,13 +37,23 @@ class Gravity(Fault):
         return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return gravity as the recording has it."""
-        each = np.array([found[name] for name in self.names])
-        return (gravity + each @ gravity_axes(gravity)).tolist()
+        """
+        Return gravity as the recording has it: its direction, or what little is left of it.
+
+        A common factor of all efforts, which is fitted beside it, is part of the direction.
+        """
+        each, factor = [found[name] for name in self.names], 1.0 + found[Gain().kind]
+        turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
+        size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
+        return (turned if size < _LEFT_OUT * real else turned * real / size).tolist()
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether gravity turns, or is left out."""
-        return turn(values, gravity) > TURNED
+        return turn(values, gravity) > _TURNED
+
+    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+        """Return whether the base is not quite level."""
+        return _TILTED < turn(values, gravity) <= _TURNED
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
@@ -60,11 +70,8 @@ def gravity_axes(gravity: Array) -> Array:
 
 
 def turn(values: Sequence[float], gravity: Array) -> float:
-    """Return by how much gravity turns [rad], pi if it is left out, 0 if its size is wrong."""
-    found = np.array(values)
-    declared, size = float(np.linalg.norm(gravity)), float(np.linalg.norm(found))
-    if size < _LEFT_OUT * declared:
+    """Return by how much gravity turns [rad], pi if it is left out."""
+    size, real = float(np.linalg.norm(values)), float(np.linalg.norm(gravity))
+    if size < _LEFT_OUT * real:
         return np.pi
-    if abs(size / declared - 1.0) > _SHARE:
-        return 0.0  # a common factor
-    return float(np.arccos(np.clip(gravity @ found / (declared * size), -1.0, 1.0)))
+    return float(np.arccos(np.clip(gravity @ values / (real * size), -1.0, 1.0)))

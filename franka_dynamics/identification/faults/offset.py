@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 
 from .fault import Fault, Samples
-from ..torque_model import OFFSET_SYMBOL
+from ..torque_model import MAX_OFFSET_STD_RATIO, OFFSET_SYMBOL
 from ...typing import Array
 
 
@@ -29,3 +29,7 @@ class Offset(Fault):
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return False: an offset makes no recording doubtful."""
         return False
+
+    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+        """Return whether it is beyond what its prior expects."""
+        return bool(abs(values[0]) > MAX_OFFSET_STD_RATIO * std[0])
