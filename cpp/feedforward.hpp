@@ -38,6 +38,34 @@ inline void add(Vector & total, const Vector & part) noexcept
   }
 }
 
+/// What lets commands be followed again; of two the later counts.
+enum class Remedy {none, wait, clear};
+
+/// Why torques ended, and until when: Ending and Cause of the Python controller.
+struct Ending
+{
+  const char * why = nullptr;
+  Remedy until = Remedy::none;
+
+  /// Whether it is a fault that stays until it is cleared.
+  bool latched() const noexcept {return until == Remedy::clear;}
+  /// This ending and a later one: the first reason stays named, the harder remedy counts.
+  Ending joined(const Ending & later) const noexcept
+  {
+    return {why ? why : later.why, std::max(until, later.until)};
+  }
+};
+
+namespace cause
+{
+constexpr Ending kStatesLost{"a joint state is missing or not finite", Remedy::wait};
+constexpr Ending kStateImpossible{
+  "a joint is where it cannot be, or faster than it can be", Remedy::clear};
+constexpr Ending kBrakingFailed{
+  "something drives the arm: it gets faster in spite of braking", Remedy::clear};
+constexpr Ending kTorqueNotFinite{"the computed torque is not finite", Remedy::clear};
+}  // namespace cause
+
 /// The torque nearest to `desired` within the torque limits that may follow `previous` after
 /// `elapsed` seconds, of which at most kMaxStepS counts.
 inline Vector limited(const Vector & desired, const Vector & previous, double elapsed) noexcept
@@ -55,12 +83,12 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
 /// as far as kd damps less: a is that of a critically damped joint with the time constant
 /// kBrakingTimeConstantS, or longer and with softer gains in a slow loop. Without a motion's gains
 /// there is no pose, and a only damps.
-class Brake
+class BrakingController
 {
 public:
-  Brake() noexcept = default;
+  BrakingController() noexcept = default;
   /// `pulls`: whether the arm is to be held where it stops, with the gains of `settings` at least.
-  Brake(const Settings & settings, bool pulls) noexcept
+  BrakingController(const Settings & settings, bool pulls) noexcept
   : kp_(settings.kp), kd_(settings.kd), pulls_(pulls) {}
 
   bool at_rest() const noexcept {return at_rest_;}
@@ -102,11 +130,11 @@ public:
     }
   }
 
-  /// Take note of where the torque `sent` is not the one asked for.
-  void compare(const Vector & asked, const Vector & sent) noexcept
+  /// Note what limits made of a desired torque.
+  void limit(const Vector & desired, const Vector & sent) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
-      held_back_[i] = asked[i] - sent[i];
+      held_back_[i] = desired[i] - sent[i];
     }
   }
 
@@ -140,8 +168,31 @@ private:
   bool pulls_ = false, begun_ = false, at_rest_ = false;
 };
 
+/// Knows where the arm was last, for the torque that it gets while no joint state can be used.
+class UnseenArm
+{
+public:
+  /// Note a position that is believed.
+  void see(const Vector & q) noexcept
+  {
+    q_ = q;
+    known_ = true;
+  }
+
+  /// Forget where the arm was.
+  void reset() noexcept {known_ = false;}
+
+  /// Whether any position was believed, and the last one.
+  bool known() const noexcept {return known_;}
+  const Vector & q() const noexcept {return q_;}
+
+private:
+  Vector q_{};
+  bool known_ = false;
+};
+
 /// Settings and models that give a torque for a state and a motion.
-class Law
+class ControlLaw
 {
 public:
   void configure(const Settings & given) noexcept
@@ -233,7 +284,7 @@ public:
   const TermModel & terms() const noexcept {return law_.terms;}
   State state() const noexcept {return state_;}
   /// Why the state is State::fault; else nullptr.
-  const char * fault() const noexcept {return state_ == State::fault ? fault_.load() : nullptr;}
+  const char * fault() const noexcept {return state_ == State::fault ? why_.load() : nullptr;}
   /// How often torques ceased while they were followed.
   std::uint64_t timeouts() const noexcept {return timeouts_;}
 
@@ -241,7 +292,9 @@ public:
   void restart() noexcept
   {
     state_ = State::waiting;
-    changed_ = keeps_ = follows_ = known_ = latched_ = false;
+    changed_ = keeps_ = follows_ = false;
+    ending_ = Ending{};
+    unseen_.reset();
     good_ = 0;
     last_.fill(0.0);
     law_.friction.restart();
@@ -265,7 +318,7 @@ public:
     if (usable) {
       q_ = *q;
       dq_ = *dq;
-      known_ = true;
+      unseen_.see(q_);
       law_.friction.follow(clock_, q_);
     }
     decide(given, finite, usable);
@@ -281,11 +334,11 @@ public:
       slow(seconds, desired);
     }
     if (!all_finite(desired)) {
-      fail("the computed torque is not finite", true);
+      fail(cause::kTorqueNotFinite);
       desired = goal_;
     }
     last_ = limited(desired, last_, seconds);
-    brake_.compare(desired, last_);
+    brake_.limit(desired, last_);
     tau = last_;
     return true;
   }
@@ -293,7 +346,7 @@ public:
   /// Brake the arm in the next cycles, until a command is given.
   void brake() noexcept
   {
-    if (state_ == State::following || (state_ == State::fault && !latched_)) {
+    if (state_ == State::following || (state_ == State::fault && !ending_.latched())) {
       leave(State::braking);
       begin_braking();
     }
@@ -328,7 +381,8 @@ private:
     const bool moves = law_.settings.command == Command::motion;
     const bool blind = law_.settings.command == Command::total_torque;  // needs no state to follow
     const bool asked = given || (moves && state_ == State::waiting);
-    const bool cleared = state_ != State::fault || (!latched_ && good_ >= kMinGoodStateCount);
+    const bool cleared = state_ != State::fault ||
+      (!ending_.latched() && good_ >= kMinGoodStateCount);
     if (asked && ((usable && cleared) || blind)) {
       if (state_ != State::following) {
         begin();
@@ -342,11 +396,11 @@ private:
     const bool needed = state_ == State::braking || state_ == State::holding ||
       (state_ == State::following && !blind);
     if (needed && !finite) {
-      fail("a joint state is missing or not finite", false);
+      fail(cause::kStatesLost);
     } else if (needed && !usable) {
-      fail("a joint is where it cannot be, or faster than it can be", true);
+      fail(cause::kStateImpossible);
     } else if (state_ == State::fault && finite && !usable) {
-      latched_ = true;
+      ending_ = ending_.joined(cause::kStateImpossible);
     }
   }
 
@@ -356,7 +410,7 @@ private:
       last_ = resting();
     }
     from_ = last_;
-    if (known_ && !holds() && (state_ == State::waiting || state_ == State::stopped)) {
+    if (unseen_.known() && !holds() && (state_ == State::waiting || state_ == State::stopped)) {
       // The arm falls without the rest of g(q) once its brakes open, so that only the rate limits it.
       law_.terms.gravity_to_command(q_, from_);
     }
@@ -367,7 +421,7 @@ private:
 
   void begin_braking() noexcept
   {
-    brake_ = Brake(law_.settings, law_.settings.command == Command::motion);
+    brake_ = BrakingController(law_.settings, law_.settings.command == Command::motion);
   }
 
   void leave(State state) noexcept
@@ -376,10 +430,10 @@ private:
     keeps_ = follows_ = false;
   }
 
-  void fail(const char * reason, bool latched) noexcept
+  void fail(const Ending & ending) noexcept
   {
-    fault_ = reason;
-    latched_ = latched;
+    ending_ = ending;
+    why_ = ending.why;
     goal_ = resting();
     leave(State::fault);
   }
@@ -387,11 +441,11 @@ private:
   /// The torque at which the arm stays if nothing is computed any more.
   Vector resting() const noexcept
   {
-    if (!holds() || !known_) {
+    if (!holds() || !unseen_.known()) {
       return holds() ? last_ : Vector{};
     }
     Vector torque;
-    law_.terms.gravity_to_command(q_, torque);
+    law_.terms.gravity_to_command(unseen_.q(), torque);
     for (std::size_t i = 0; i < kJoints; ++i) {
       torque[i] = std::min(std::max(torque[i], -kEffort[i]), kEffort[i]);
     }
@@ -484,7 +538,7 @@ private:
     add(tau, coriolis);
     add(tau, slowing);
     if (brake_.driven()) {
-      fail("something drives the arm: it gets faster in spite of braking", true);
+      fail(cause::kBrakingFailed);
       tau = goal_;
     } else if (brake_.at_rest() && holds()) {
       state_ = State::holding;
@@ -494,8 +548,8 @@ private:
     }
   }
 
-  Law law_{}, before_{};
-  Brake brake_{};
+  ControlLaw law_{}, before_{};
+  BrakingController brake_{};
   Reference kept_{};  // the last reference, or the position that is held
   Vector q_{}, dq_{};
   Vector last_{}, goal_{}, from_{}, offset_{};
@@ -503,11 +557,11 @@ private:
   double since_ = -std::numeric_limits<double>::infinity();
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   std::atomic<State> state_{State::waiting};
-  std::atomic<const char *> fault_{nullptr};
+  std::atomic<const char *> why_{nullptr};  // of `ending_`, for other threads
   std::atomic<std::uint64_t> timeouts_{0};
+  Ending ending_{};       // what ended torques, as far as a fault did
+  UnseenArm unseen_{};
   int good_ = 0;          // number of possible states in a row
-  bool latched_ = false;  // whether the fault stays though states can be used
-  bool known_ = false;    // whether `q_` and `dq_` are measured
   bool keeps_ = false;    // whether `kept_` is valid
   bool follows_ = false;  // whether `kept_` was given in the last cycle
   bool begins_ = false, changed_ = false;  // start, and change of settings, since the last cycle
