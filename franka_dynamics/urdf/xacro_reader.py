@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
@@ -68,8 +69,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     if unknown := [name for name in arguments if name not in values.asked]:
         known = listed(sorted(values.asked)) or 'none'
         raise UrdfError(
-            f'{path} has no argument {listed(unknown)}; correct its name or leave it out. Its '
-            f'arguments are: {known}.'
+            f'{path} uses no argument {listed(unknown)}; correct its name or leave it out. It '
+            f'uses: {known}.'
         )
     if '<link' not in text:
         raise NoLinksError(f'{path} has no links, only macros; give the file that includes it.')
@@ -83,6 +84,7 @@ def _packages_beside(file: Path) -> Iterator[None]:
 
     in_ros = substitution_args._eval_find
 
+    @cache
     def find(name: str) -> str:
         for folder in file.resolve().parents:
             for found in (one for form in _PACKAGE_FILES for one in folder.glob(form)):

@@ -47,7 +47,7 @@ def test_packages_are_found_beside_the_files_and_arguments_are_used(write, parts
 @pytest.mark.parametrize(
     ('argument', 'given', 'said'),
     [
-        ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'arguments are: mass')),
+        ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'uses: mass')),
         ('', {}, ('argument mass', 'NAME:=VALUE')),
         ('<xacro:include filename="$(find far)/a.xacro"/>', {'mass': 2}, ('far', 'beside')),
     ],
