@@ -41,14 +41,20 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .batch.torch_model import TorchModel as TorchModel
     from .batch.traced_model import TracedModel as TracedModel
     from .codegen.emit import c_header as c_header
+    from .codegen.emit import operation_count as operation_count
     from .codegen.equations import customised_equations as customised_equations
     from .control.feedforward import Feedforward as Feedforward
     from .control.settings import Terms as Terms
     from .dynamics.body_tree import BodyTree as BodyTree
     from .dynamics.closed_chain import ClosedChain as ClosedChain
     from .dynamics.closed_chain import Loop as Loop
+    from .dynamics.closed_chain_derivatives import (
+        differentiate_by_parameters as differentiate_by_parameters,
+    )
+    from .dynamics.closed_chain_derivatives import motor_derivatives as motor_derivatives
     from .dynamics.derivatives import differentiate as differentiate
     from .dynamics.derivatives import linearize as linearize
+    from .dynamics.derivatives import tree_motion as tree_motion
     from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
     from .dynamics.pinocchio_model import PinocchioModel as Model  # noqa: F401
     from .dynamics.product_of_exponentials import (
@@ -65,14 +71,17 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .identification.energy_regressors import energy_regressors as energy_regressors
     from .identification.identify import identify as identify
     from .identification.payload import identify_payload as identify_payload
+    from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative
     from .mesh.mesh import mesh_inertia as mesh_inertia
     from .mesh.mesh import TriangleMesh as TriangleMesh
+    from .mesh.mesh import vertex_derivatives as vertex_derivatives
     from .mesh.mesh_file import load_mesh as load_mesh
     from .recordings.log_import import import_log as import_log
     from .recordings.log_import import recording_from_arrays as recording_from_arrays
     from .recordings.options import ColumnMap as ColumnMap
     from .recordings.recording import read_recording as read_recording
     from .recordings.recording import write_recording as write_recording
+    from .rpr.kinematics import RprKinematics as RprKinematics
     from .urdf.importer import import_urdf as import_urdf
     from .validation.compare_files import compare as compare
     from .validation.crosscheck import compare_formulations as compare_formulations
