@@ -299,12 +299,13 @@ class DisturbanceMonitor:
         if adds and times > 0.0:
             return (
                 f'nobody adds the gravity torque g(q), which target {target} expects of its '
-                'receiver; choose the target that this receiver is'
+                'receiver: its motors are dead or braked, or it is of another target'
             )
         if not adds and times < 0.0 and not terms.has_payload:  # its absence looks alike
             return (
                 f'the receiver adds the gravity torque g(q) itself, which target {target} takes '
-                'for missing; choose the target that this receiver is'
+                'for missing, or still applies an earlier torque, or its own feedback carries the '
+                'arm: end what drives it, then compare target and receiver'
             )
         return ''
 

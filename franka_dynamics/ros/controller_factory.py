@@ -36,7 +36,6 @@ from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_base_tilted
-from ..control.state_check import MAX_STICTION_TORQUE_RATIO
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf
@@ -45,6 +44,8 @@ from ..validation.urdf_check import checked_arm_from_urdf
 
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
+# Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
+_WRIST_FRICTION_RATIO = 0.02
 DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 
 
@@ -185,9 +186,8 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     node.get_logger().info(
         f'default gains from M at home: kp {given["kp"]} N m/rad, kd {given["kd"]} N m s/rad'
     )
-    # 1 rad off, the spring of a free joint does not overcome the friction of a wrist.
-    least = MAX_STICTION_TORQUE_RATIO * description.limit('effort')
-    weak = gains[0] < least
+    # 1 rad off, the spring of a free joint does not overcome its friction.
+    weak = gains[0] < _WRIST_FRICTION_RATIO * description.limit('effort')
     if weak.any():
         free = ', '.join(np.array(description.joint_names)[weak])
         node.get_logger().warning(
