@@ -37,13 +37,14 @@ from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
-    contact,
+    cross_validation,
     mass_ambiguity,
     results,
     solve,
     torque_model,
     verdict,
 )
+from franka_dynamics.identification.faults import contact, gravity, unexplained
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
@@ -242,7 +243,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'joint axes within {} m and {} rad of the DH rows',
                 (urdf_check._ROUNDED, urdf_check._ROUNDED),
             ),
-            ('The relative difference may be at most {}', (crosscheck.MAX_RELATIVE_DIFFERENCE,)),
+            (
+                "relative to the arm's largest torque, may be at most {}",
+                (crosscheck.MAX_RELATIVE_DIFFERENCE,),
+            ),
             ('rounded within {}', (float(f'{published.PUBLISHED_ROUNDING:.1g}'),)),
         ],
         'docs/howto/watch.md': [
@@ -289,15 +293,21 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 noise,
             ),
             (
-                'A fault matters if t exceeds {} (95 %), and gain times effect {}.',
-                (verdict._SIGNIFICANT_T, verdict._MIN_EVIDENCE),
+                'A fault matters if t exceeds {} (95 %) and ratio times effect {}, if {} % of its',
+                (
+                    cross_validation.SIGNIFICANT_T,
+                    cross_validation._EVIDENCE,
+                    100.0 * cross_validation._AGREES,
+                ),
             ),
+            ("starting set's own inertias; otherwise {}.", (cross_validation._STRONG,)),
             (
-                'with t above {}, with an effect above {}, and if {} % of its size',
-                (verdict._SIGNIFICANT_T, verdict._NAMED_EFFECT, 100.0 * verdict._AGREES),
+                'better than the second with t above {}, and has an effect above {}',
+                (cross_validation.SIGNIFICANT_T, verdict._NAMED_EFFECT),
             ),
+            ('whose efforts more than {} % is left', (100.0 * unexplained.MOST,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
-            ('gravity (turned by more than {} rad', (verdict._TURNED,)),
+            ('a base turned by {} to {} rad', (gravity._TILTED, gravity._TURNED)),
             ('at most {} % of the seconds', (100.0 * contact._MAX_CONTACT_SHARE,)),
             ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`--prior`) is {}', (DEFAULT_PRIOR_PRECISION,)),
