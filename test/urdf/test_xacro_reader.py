@@ -49,7 +49,11 @@ def test_packages_are_found_beside_the_files_and_arguments_are_used(write, parts
     [
         ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'uses: mass')),
         ('', {}, ('argument mass', 'NAME:=VALUE')),
-        ('<xacro:include filename="$(find far)/a.xacro"/>', {'mass': 2}, ('far', 'beside')),
+        (
+            '<xacro:include filename="$(find far)/a.xacro"/>',
+            {'mass': 2},
+            ('far', 'beside', 'source ROS'),
+        ),
     ],
 )
 def test_wrong_arguments_and_missing_packages_are_named(write, argument, given, said):
