@@ -6,17 +6,14 @@ from __future__ import annotations
 
 from .ending import Cause, Ending
 from .state_check import StateCheck
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 
 
-class AgeWatcher:
+class AgeWatcher(Watcher):
     """Ends torques when the control law would swing with states as old as those of `states`."""
 
     def __init__(self, states: StateCheck) -> None:
         self._states = states
-
-    def reset(self) -> None:
-        """Nothing is kept here."""
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if states are too old while the control law runs."""

@@ -24,7 +24,7 @@ from .limits import (
 from .speed_watcher import MAX_SPEED_RATIO
 from .state_check import MIN_GOOD_STATE_COUNT
 from .terms import MAX_REST_SPEED_RAD_S, StateTerms, TermModel
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -54,7 +54,7 @@ MAX_BRAKING_TIME_S = 1.0
 MAX_HELD_ARM_ENERGY_J = 1.5
 
 
-class BrakingController:
+class BrakingController(Watcher):
     """
     Computes the torque that brakes one arm to rest and holds the arm.
 
@@ -156,9 +156,6 @@ class BrakingController:
     def limit(self, desired: Array, sent: Array) -> None:
         """Note what limits made of a desired torque, (n,) each [N m]."""
         self._held_back = desired - sent
-
-    def reset(self) -> None:
-        """Nothing is to be forgotten when torques begin: `begin` does when they end."""
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if something drives the arm in spite of braking."""

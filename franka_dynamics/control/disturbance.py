@@ -25,7 +25,7 @@ from .limits import MAX_TORQUE_RATE_NM_S
 from .settings import per_joint
 from .state_check import MAX_STICTION_TORQUE_RATIO, StateLimits
 from .terms import StateTerms, TermModel
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..errors import SettingsError
@@ -62,7 +62,7 @@ MAX_EFFORT_ECHO_DELAY_COUNT = 3
 MIN_GRAVITY_TORQUE_RATIO = 0.6
 
 
-class DisturbanceMonitor:
+class DisturbanceMonitor(Watcher):
     """
     Computes and watches the disturbance torques of one arm, state by state.
 
@@ -90,9 +90,6 @@ class DisturbanceMonitor:
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
         self.forget(terms)
-
-    def reset(self) -> None:
-        """Nothing is forgotten when torques begin: the joints went on getting some."""
 
     def forget(self, terms: TermModel) -> None:
         """Forget all states and torques, and a change of payload; go on by these terms."""

@@ -23,11 +23,6 @@ class Then(str, Enum):
     LET_GO = 'the resting torque, and nothing brakes the arm any more'
     ZERO = 'zero torque'
 
-    @property
-    def brakes(self) -> bool:
-        """Whether the arm is braked to rest at first."""
-        return self in (Then.RELEASE, Then.HOLD)
-
 
 class Remedy(str, Enum):
     """What lets torques begin again, the easiest first; a node has its own texts."""
@@ -85,11 +80,6 @@ class Ending(NamedTuple):
         """Whether it is a fault, which stays until it is cleared."""
         return self.until in (Remedy.CLEAR, Remedy.CONFIGURE)
 
-    @property
-    def holds(self) -> bool:
-        """Whether the arm is to be held at rest, once it can be braked."""
-        return self.then is Then.HOLD
-
     def joined(self, later: Ending) -> Ending:
         """
         Return this ending and a later one.
@@ -108,6 +98,10 @@ class Ending(NamedTuple):
     def cleared(self, until: Remedy = Remedy.WAIT) -> Ending:
         """Return it without what it asked for: the arm rests until then."""
         return self._replace(then=Then.RELEASE, until=until)
+
+
+# While torques go out.
+NO_ENDING = Ending('', Then.RELEASE, Remedy.NONE, '')
 
 
 def waiting(why: str) -> Ending:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from .disturbance import DisturbanceMonitor, MAX_DISTURBANCE_TIME_S
 from .ending import Cause, Ending
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 
 
-class FallWatcher:
+class FallWatcher(Watcher):
     """
     Ends the resting torque when the arm has fallen under it for MAX_DISTURBANCE_TIME_S.
 

@@ -37,7 +37,7 @@ from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
 from .disturbance import DisturbanceMonitor
-from .ending import Cause, Ending, Remedy, Then, waiting
+from .ending import Cause, Ending, NO_ENDING, Remedy, Then, waiting
 from .fall_watcher import FallWatcher
 from .first_torque import blocker
 from .joint_trial import JointTrial
@@ -85,7 +85,7 @@ class Feedforward:
     for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
-    them from beginning, None while RUNNING. `asked` is the control law of the settings that are
+    them from beginning. `asked` is the control law of the settings that are
     asked for. `acting` are the terms by which torques go out: those of `asked`, or in silence
     those of the settings before, until the arm agrees with `asked` (`_compare`). `latest` is the
     latest
@@ -111,7 +111,7 @@ class Feedforward:
         arm, limits = as_description(arm), limits or StateLimits()
         if soft_gains is not None:
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
-        self.output = TorqueOutput(arm, period, in_loop=applied_when_silent, send=send)
+        self.output = TorqueOutput(arm, period, applied_when_silent, send)
         self._lock = threading.RLock()
         self.states = StateCheck(arm, limits, period)
         self.asked = self._made(arm, Settings().changed(target=target, **settings))
@@ -128,7 +128,7 @@ class Feedforward:
             (FallWatcher(found), found, SpeedWatcher(arm, found), AgeWatcher(self.states)),
         )
         self.blocked, self._wanted = '', True  # whether the user wants torques
-        self.ending: Ending | None = None
+        self.ending = NO_ENDING
         self.reset()
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
@@ -146,11 +146,12 @@ class Feedforward:
             self.states.reset()
             self.state = State.SILENT
             self.latest: StateTerms | None = None
-            stays = self.ending is not None and self.ending.until is Remedy.CONFIGURE
-            if self.ending is None or (self._wanted and not stays):
+            until, then = self.ending.until, self.ending.then
+            if until is not Remedy.CONFIGURE and self._wanted:
                 self.ending = waiting(self.states.problem)
-            elif not (stays and self.ending.then is Then.ZERO):
-                self.ending = self.ending.cleared(self.ending.until if stays else Remedy.START)
+            elif until is not Remedy.CONFIGURE or then is not Then.ZERO:
+                stays = until is Remedy.CONFIGURE
+                self.ending = self.ending.cleared(until if stays else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
             if self.trial is not None:
                 self.trial.end()
@@ -177,10 +178,9 @@ class Feedforward:
         clears.
         """
         with self._lock:
-            ending = self.ending
-            if ending is not None and ending.until is Remedy.CONFIGURE:
-                raise StartRefusedError(f'{ending.why}; configure the controller again.')
-            if ending is not None and ending.latched and self.state is State.BRAKING:
+            if self.ending.until is Remedy.CONFIGURE:
+                raise StartRefusedError(f'{self.why}; configure the controller again.')
+            if self.faulty and self.state is State.BRAKING:
                 raise StartRefusedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
             why = self._blocker(held=True) if held else ''
@@ -197,8 +197,8 @@ class Feedforward:
                 self.ending = waiting(
                     self.states.problem or self.blocked or 'good joint states are awaited'
                 )
-            elif ending is not None:
-                self.ending = ending.cleared()
+            elif self.state is not State.RUNNING:
+                self.ending = self.ending.cleared()
 
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
@@ -208,11 +208,9 @@ class Feedforward:
         rests is not caught by a stop, only one that was to be held before.
         """
         with self._lock:
-            later, before = then.value.ending(reason), self.ending
-            given_up = self.state is State.SILENT or (
-                self.state is State.STOPPING and before is not None and before.latched
-            )
-            if given_up and later.holds and not (before is not None and before.holds):
+            later, holds = then.value.ending(reason), self.ending.then is Then.HOLD
+            stopped = self.state is State.STOPPING and self.faulty
+            if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(then=Then.REST)
             self._wanted = self._wanted and later.latched
             self._end(later, acts=self.state in ACTIVE)
@@ -342,7 +340,7 @@ class Feedforward:
     @property
     def why(self) -> str:
         """Why torques have ended or do not begin; '' while RUNNING."""
-        return self.ending.why if self.ending else ''
+        return self.ending.why
 
     @property
     def state_problem(self) -> str:
@@ -353,25 +351,25 @@ class Feedforward:
     def status(self) -> Status:
         """State, reason and remedy."""
         with self._lock:
-            if self.ending is None:
-                tried = f'{self.trial.tried} is tried' if self.trial and self._tries else ''
-                return Status(self.state, tried or 'torques are sent', Remedy.NONE, False)
-            return Status(self.state, self.why, self.ending.until, self.faulty)
+            tried = f'{self.trial.tried} is tried' if self.trial and self._tries else ''
+            why = self.why or tried or 'torques are sent'
+            return Status(self.state, why, self.ending.until, self.faulty)
 
     @property
     def faulty(self) -> bool:
         """Whether a fault is latched, which `start` clears."""
-        return self.ending is not None and self.ending.latched
+        return self.ending.latched
 
     @property
     def enabled(self) -> bool:
         """Whether torques begin as soon as joint states allow it."""
-        return self.ending is None or self.ending.until is Remedy.WAIT
+        return self.ending.until in (Remedy.NONE, Remedy.WAIT)
 
     @property
     def ended(self) -> bool:
         """Whether the core was stopped, and sends nothing more until `start`."""
-        return self.state is State.SILENT and not (self.enabled or self._holds)
+        holds = self.ending.then is Then.HOLD
+        return self.state is State.SILENT and not (self.enabled or holds)
 
     @property
     def has_usable_states(self) -> bool:
@@ -388,11 +386,6 @@ class Feedforward:
     def sends(self) -> bool:
         """Whether the latest torque is new."""
         return self.output.is_new
-
-    @property
-    def _holds(self) -> bool:
-        """Whether the arm is to be held at rest until `start`."""
-        return self.ending is not None and self.ending.holds
 
     @property
     def _tries(self) -> bool:
@@ -429,11 +422,12 @@ class Feedforward:
             if problem is not None:
                 return self._reject(problem, now)
             problem = self.states.update(sample, now)
-            self.unseen.see(sample.q, leapt=problem is not None and problem.latched)
+            leapt = problem is not None and problem.latched
+            self.unseen.see(sample.q, sample.dq, leapt=leapt)
             reference = self.reference.at(sample.stamp)
             if problem is None:
                 problem = self._standing_still(sample, reference, now)
-                if self.states.is_repeated and not (problem and self.unseen.stop):
+                if self.states.is_repeated and not (problem and self.unseen.stops):
                     return self._rest_or_last(now, 0.0)
             if self.acting.friction is not None:
                 self.acting.friction.update(sample.stamp, sample.q)
@@ -492,7 +486,7 @@ class Feedforward:
             if too_often:
                 problem = Cause.STATES_LOST_OFTEN.ending(too_often + problem.why)
             self._end(problem)
-        elif self.ending is not None and self.ending.latched and problem.latched:
+        elif self.faulty and problem.latched:
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)
         elif problem.latched:
             self._end(problem, acts=False)
@@ -532,9 +526,9 @@ class Feedforward:
         desired = np.zeros_like(sample.q) if reference is None else reference.dq
         problem = states.frozen_joint(None if silent else self.output.last, desired)
         if problem is not None and self.state in ACTIVE:
-            self.unseen.begin_stop(self.acting, *states.extrapolated_motion(), now)
-        if problem is not None and self.unseen.stop is not None:
-            self.unseen.stop.update_measured(sample.q, sample.dq, states.live, now)
+            self.unseen.begin_stop(*states.extrapolated_motion(), now)
+        if problem is not None and self.unseen.stops:
+            self.unseen.update_measured(sample.q, sample.dq, states.live, now)
         return problem
 
     def _terms_at(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
@@ -556,7 +550,7 @@ class Feedforward:
         Returns why torques of the settings asked for are refused, or ''.
         """
         refused, silent = self._compare(state), self.state is State.SILENT
-        if self._holds and self.has_usable_states:
+        if self.ending.then is Then.HOLD and self.has_usable_states:
             self._begin_torque(state, silent=silent)
             self._change(Event.BACK)
         elif self.enabled:
@@ -613,7 +607,7 @@ class Feedforward:
         terms, output, found = self.asked.terms, self.output, self.disturbances
         adds, gravity = terms.adds_gravity, terms.gravity(state.q)
         waits = silent and not output.in_loop
-        if waits and not output.still_acts(state.q, self.states.arrival, adds_gravity=adds):
+        if waits and not output.still_acts(state.q, self.states.arrival, adds):
             output.forget()  # another receiver, or the arm was moved
             found.begin(state.stamp)
         if not output.sent:
@@ -627,7 +621,7 @@ class Feedforward:
             watcher.reset()
         self.ramp.begin(begins_at)
         self.reference.clear('torques begin')
-        self.ending = None
+        self.ending = NO_ENDING
         self._change(event)
 
     # 3. Run, or brake --------------------------------------------------------------------------
@@ -640,7 +634,8 @@ class Feedforward:
             if ending is not None:
                 self._end(ending)
         if self.state is State.BRAKING and self.brake.at_rest:
-            self._change(Event.REST_HELD if self._holds else Event.REST)
+            holds = self.ending.then is Then.HOLD
+            self._change(Event.REST_HELD if holds else Event.REST)
         sends = self.state in ACTIVE or self.output.in_loop
         if self.state is State.STOPPING or not sends:
             return self._rest_or_last(now, 0.0)
@@ -683,27 +678,23 @@ class Feedforward:
         If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
         lasts while the arm moves, as far as states show it.
         """
-        state, stop = self.latest, None if self._gets_zero else self.unseen.stop
-        goal = self.output.clipped(stop.torque(now) if stop else self._resting())
+        state, arm, terms = self.latest, self.unseen, self.acting
+        stops = arm.stops and self.ending.then is not Then.ZERO
+        goal = arm.stopping_torque(terms, now) if stops else self._resting()
+        goal = self.output.clipped(goal)
         torque = self._send(goal, now - self.output.sent_at, now)
         unseen = bool(self.states.problem) or silence > MAX_GAP_S
-        goes_on = state is not None and not (self.acting.adds_gravity or unseen) and state.moves
-        goes_on |= stop is not None and not stop.is_finished(now)
+        goes_on = state is not None and not (terms.adds_gravity or unseen) and state.moves
+        goes_on |= stops and not arm.has_stopped(terms, now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END)
-            q = 0.0 * goal if self.unseen.q is None else self.unseen.q
-            self.output.record_end(q, adds_gravity=self.acting.adds_gravity)
+            self.output.record_end(0.0 * goal if arm.q is None else arm.q, terms.adds_gravity)
         return torque
 
     def _resting(self) -> Array:
         """Return the resting torque, (n,) [N m]; zero if the receiver is not the target."""
         torque = self.unseen.resting_torque(self.acting)
-        return 0.0 * torque if self._gets_zero else torque
-
-    @property
-    def _gets_zero(self) -> bool:
-        """Whether the torque goes to zero, because the receiver is not the target."""
-        return self.ending is not None and self.ending.then is Then.ZERO
+        return 0.0 * torque if self.ending.then is Then.ZERO else torque
 
     # 5. What do the joints get that the model does not explain? --------------------------------
     def _sent_before(self) -> list[Array]:
@@ -723,10 +714,10 @@ class Feedforward:
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
         falls = not runs and self.enabled and state.moves
-        rests = self.unseen.rests(self.acting) and not self._gets_zero
-        let_go = self.ending is not None and self.ending.then is Then.LET_GO
+        rests = self.unseen.rests(self.acting) and self.ending.then is not Then.ZERO
         sends = self.state is State.STOPPING or self.output.in_loop
-        watched = not (active or let_go) and sends and (rests or falls)
+        watched = not active and sends and (rests or falls)
+        watched = watched and self.ending.then is not Then.LET_GO
         refused = refused if falls and rests else ''
         ending = self._found(self.watchers[1], self._cycle(state, reference, watched, refused))
         self.counts['faults'] += ending is not None
@@ -763,9 +754,8 @@ class Feedforward:
         An ending that is latched, or by which the arm is braked or held, is joined with a later
         one. `acts`: the state changes, too.
         """
-        before = self.ending
         lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
-        self.ending = before.joined(later) if before is not None and lasts else later
+        self.ending = self.ending.joined(later) if lasts else later
         if acts:
             event = {Then.RELEASE: Event.RELEASE, Then.HOLD: Event.HOLD}
             self._change(event.get(later.then, Event.LOST))

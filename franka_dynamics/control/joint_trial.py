@@ -14,7 +14,7 @@ import numpy as np
 from .braking import BrakingController
 from .ending import Cause, Ending
 from .terms import StateTerms, TermModel
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -37,7 +37,7 @@ INITIAL_HOLD_TIME_S = 0.3  # in which brakes open and the first torque settles
 _CHECK = '; check the order and the signs of joints in states and torques'
 
 
-class JointTrial:
+class JointTrial(Watcher):
     """
     Pushes each joint of an arm with a growing torque, and judges its motion.
 

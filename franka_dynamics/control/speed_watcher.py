@@ -13,7 +13,7 @@ from .ending import Cause, Ending
 from .limits import MAX_BRAKING_DECELERATION_RAD_S2
 from .terms import StateTerms
 from .trajectory import ReferencePoint
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -34,7 +34,7 @@ MAX_SPEED_NEAR_LIMIT_RAD_S = 0.5
 STOPPING_DELAY_S = 0.05
 
 
-class SpeedWatcher:
+class SpeedWatcher(Watcher):
     """
     Ends torques when a joint is too fast, or will be before its torque can be turned.
 

@@ -48,7 +48,6 @@ class TorqueOutput:
         self,
         arm: ArmDescription,
         period: float,
-        *,
         in_loop: bool,
         send: Callable[[Array], object] | None,
     ) -> None:
@@ -84,11 +83,11 @@ class TorqueOutput:
         """Count the rate of the next torque from a time [s] on."""
         self.sent_at = now
 
-    def record_end(self, q: Array, *, adds_gravity: bool) -> None:
+    def record_end(self, q: Array, adds_gravity: bool) -> None:
         """Record where the arm is when torques end, and whether the receiver adds gravity."""
         self._ended = adds_gravity, q
 
-    def still_acts(self, q: Array, now: float, *, adds_gravity: bool) -> bool:
+    def still_acts(self, q: Array, now: float, adds_gravity: bool) -> bool:
         """Return whether a node's last torque may still act at its receiver."""
         added, where = self._ended
         over = now - self.sent_at > COMMAND_TIMEOUT_S

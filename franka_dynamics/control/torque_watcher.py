@@ -7,14 +7,11 @@ from __future__ import annotations
 import numpy as np
 
 from .ending import Cause, Ending
-from .watcher import Cycle
+from .watcher import Cycle, Watcher
 
 
-class TorqueWatcher:
+class TorqueWatcher(Watcher):
     """Ends torques when a computed one is not finite; that one is never sent."""
-
-    def reset(self) -> None:
-        """Nothing is kept here."""
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if the desired torque is not finite."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from .control_law import ControlLaw
 from .ending import Ending
@@ -17,8 +17,8 @@ class Cycle(NamedTuple):
     """
     One joint state that is answered, and by what.
 
-    `terms` are those by which torques go out, `law` is that of the settings asked for, `torque`
-    the desired torque, (n,) [N m], `elapsed` the time since the state before [s]. `runs`: the
+    `terms` are those by which torques go out, `law` is that of the settings asked for, `elapsed`
+    the time since the state before [s], `torque` the desired torque, (n,) [N m]. `runs`: the
     control law answers it; `rests`: the resting torque does, and moves the arm if it is wrong.
     `refused` is why the law's torques may not begin though the arm moves, or ''.
     """
@@ -34,11 +34,12 @@ class Cycle(NamedTuple):
     refused: str = ''
 
 
-class Watcher(Protocol):
+class Watcher:
     """Looks at each answered joint state, and says whether torques must end."""
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return what ends torques, or None."""
+        raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget the states before; torques begin."""
+        """Forget the states before, if they count: torques begin."""
