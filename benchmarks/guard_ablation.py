@@ -113,6 +113,9 @@ RULES: dict[str, Rule] = {
     'the stop by the model of an arm that is not seen': partial(
         replaced, 'unseen', 'begin_stop', nothing
     ),
+    'the joints that are still seen in it': partial(
+        replaced, 'unseen', 'update_measured', nothing
+    ),
 }
 # The same by a constant of braking.py, which does nothing with this value.
 CONSTANTS = {

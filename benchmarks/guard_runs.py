@@ -31,6 +31,7 @@ from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.control.state_check import StateCheck
+from franka_dynamics.control.unseen_arm import UnseenArm
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.typing import Array
@@ -96,12 +97,14 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
 
 
 class Unguarded(Feedforward):
-    """A core that believes all possible states, refuses no first torque and stops no arm."""
+    """A core that believes all possible states, refuses no first torque and brakes no arm."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         states: Any = self.states
         disturbances: Any = self.disturbances
+        unseen: Any = self.unseen
+        unseen.lose = lambda *_: None
         disturbances.violation_under = lambda *_: ''
         states.frozen_joint = lambda *_: None
         self.watchers = self.watchers[0], ()
@@ -114,6 +117,7 @@ class Unguarded(Feedforward):
 assert '_blocker' in vars(Feedforward)
 assert 'violation_under' in vars(DisturbanceMonitor)
 assert 'frozen_joint' in vars(StateCheck)
+assert 'lose' in vars(UnseenArm)
 
 
 @dataclass

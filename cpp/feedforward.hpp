@@ -168,27 +168,62 @@ private:
   bool pulls_ = false, begun_ = false, at_rest_ = false;
 };
 
-/// Knows where the arm was last, for the torque that it gets while no joint state can be used.
+/// Knows where the arm was last, and the torque that brings it to rest from there by the model
+/// while no joint state can be believed.
 class UnseenArm
 {
 public:
-  /// Note a position that is believed.
-  void see(const Vector & q) noexcept
+  /// Note a state that is believed.
+  void see(const Vector & q, const Vector & dq) noexcept
   {
     q_ = q;
+    dq_ = dq;
     known_ = true;
+    stops_ = false;
   }
 
   /// Forget where the arm was.
-  void reset() noexcept {known_ = false;}
+  void reset() noexcept {known_ = stops_ = false;}
 
-  /// Whether any position was believed, and the last one.
+  /// Bring an arm that moved when it was seen last to rest from there, at a time [s].
+  void lose(double now) noexcept
+  {
+    const bool moved = std::any_of(
+      dq_.begin(), dq_.end(), [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
+    if (known_ && !stops_ && moved) {
+      stops_ = true;
+      begun_ = now;
+    }
+  }
+
+  /// Whether the arm is being brought to rest at a time [s].
+  bool stops(double now) const noexcept {return stops_ && now - begun_ < kUnseenStopTimeS;}
+
+  /// Compute the torque that brings the arm to rest; velocities are taken to decay exponentially.
+  void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
+  {
+    const double left = std::exp(-std::max(0.0, now - begun_) / kUnseenStopTimeConstantS);
+    Vector q, dq, slowing, part;
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      q[i] = q_[i] + (1.0 - left) * kUnseenStopTimeConstantS * dq_[i];
+      dq[i] = left * dq_[i];
+      slowing[i] = -dq[i] / kUnseenStopTimeConstantS;
+    }
+    terms.gravity_to_command(q, tau);
+    terms.coriolis(q, dq, part);
+    add(tau, part);
+    terms.inertia(q, slowing, part);
+    add(tau, part);
+  }
+
+  /// Whether any state was believed, and the last position.
   bool known() const noexcept {return known_;}
   const Vector & q() const noexcept {return q_;}
 
 private:
-  Vector q_{};
-  bool known_ = false;
+  Vector q_{}, dq_{};
+  double begun_ = 0.0;  // [s]
+  bool known_ = false, stops_ = false;
 };
 
 /// Settings and models that give a torque for a state and a motion.
@@ -253,7 +288,8 @@ public:
 ///
 /// A fault is a needed joint state that is missing, not finite or impossible, or an arm that gets
 /// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) at the last
-/// possible position if the target adds none). After missing states the arm is braked again, and
+/// possible position if the target adds none), at once or, if a moving arm is not seen any more,
+/// once the model has brought it to rest (not if commands are total torques). After missing states the arm is braked again, and
 /// commands are followed, once kMinGoodStateCount possible ones have come in a row. Other faults
 /// stay until restart() or, if commands are total torques, the next command.
 class Feedforward
@@ -318,7 +354,7 @@ public:
     if (usable) {
       q_ = *q;
       dq_ = *dq;
-      unseen_.see(q_);
+      unseen_.see(q_, dq_);
       law_.friction.follow(clock_, q_);
     }
     decide(given, finite, usable);
@@ -326,7 +362,9 @@ public:
       return false;
     }
     Vector desired = goal_;
-    if (state_ == State::fault) {
+    if (state_ == State::fault && unseen_.stops(clock_)) {
+      unseen_.stopping_torque(law_.terms, clock_, desired);
+    } else if (state_ == State::fault) {
       desired = goal_ = resting();
     } else if (state_ == State::following) {
       follow(given, desired);
@@ -396,9 +434,9 @@ private:
     const bool needed = state_ == State::braking || state_ == State::holding ||
       (state_ == State::following && !blind);
     if (needed && !finite) {
-      fail(cause::kStatesLost);
+      lose(cause::kStatesLost);
     } else if (needed && !usable) {
-      fail(cause::kStateImpossible);
+      lose(cause::kStateImpossible);
     } else if (state_ == State::fault && finite && !usable) {
       ending_ = ending_.joined(cause::kStateImpossible);
     }
@@ -428,6 +466,15 @@ private:
   {
     state_ = state;
     keeps_ = follows_ = false;
+  }
+
+  /// End torques because a joint state that is needed cannot be used.
+  void lose(const Ending & ending) noexcept
+  {
+    fail(ending);
+    if (law_.settings.command != Command::total_torque) {
+      unseen_.lose(clock_);
+    }
   }
 
   void fail(const Ending & ending) noexcept

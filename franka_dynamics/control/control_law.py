@@ -91,7 +91,7 @@ class ControlLaw:
             f'kd makes velocities decay at {0.5 * np.pi / self._max_kd_delay:.0f} 1/s, and '
             f'{delay}; use at most {self._max_kd_delay / late:.2g} of this kd, or take joint '
             'states at a higher rate; a simulated arm bears more if its description has the '
-            "drives' inertia"
+            "drives' inertia (arm.with_armature())"
         )
 
     def require_stable(self, period: float, age: float) -> None:

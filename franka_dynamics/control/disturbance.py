@@ -23,7 +23,7 @@ from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S
 from .settings import per_joint
-from .state_check import MAX_STICTION_TORQUE_RATIO, StateLimits
+from .state_check import StateLimits, stiction
 from .terms import StateTerms, TermModel
 from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
@@ -84,7 +84,7 @@ class DisturbanceMonitor(Watcher):
     def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._held_until_commanded = limits.held_until_commanded
-        self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
+        self._stiction, self._zero = stiction(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm, limits.joint_factors)
         self.largest = self._zero.copy()
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
@@ -97,14 +97,13 @@ class DisturbanceMonitor(Watcher):
         self._friction = self._friction_model(terms)
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
-        self._believed = self._zero  # what the joints get, if sent torques arrive [N m]
-        self._gravity = self._zero
+        self._needed = self._gravity = self._zero  # by the motion, and g(q) [N m]
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
     def begin(self, stamp: float) -> None:
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
-        self._observer.reset_estimate()
+        self._observer.reset_estimate(np.array((self._zero, self._zero, -self._gravity)))
         self.commanded = self.external_torque = self._zero
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
@@ -117,7 +116,7 @@ class DisturbanceMonitor(Watcher):
         It has shape (n,) [N m]. `loaded`: the payload has changed.
         """
         lifted, more = more_gravity(before, after, state)
-        change = np.array((-more, -lifted if self.measured else -more))
+        change = np.array((-more, -lifted if self.measured else -more, -lifted))
         self.commanded = self.commanded + change[0]
         self.external_torque = self.external_torque + change[1]
         observer = MomentumObserver(after.true)
@@ -135,7 +134,7 @@ class DisturbanceMonitor(Watcher):
     @property
     def is_idle(self) -> bool:
         """Whether the measured torque is zero but for friction, as while brakes hold the arm."""
-        little = np.abs(self.received) <= MAX_STICTION_TORQUE_RATIO * self._effort
+        little = np.abs(self.received) <= self._stiction
         return not self.measured or bool(little.all())
 
     def observe(
@@ -164,7 +163,6 @@ class DisturbanceMonitor(Watcher):
         else:  # before the first torque a target that compensates gravity carries the arm itself,
             # also on an inclined base
             believed = state.gravity if terms.adds_gravity else added
-        self._believed = believed
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
         echoed = (
@@ -178,9 +176,10 @@ class DisturbanceMonitor(Watcher):
             self._friction.update(state.stamp, state.q)
             torque = effort - self._friction.torque(state.dq)
             self.received = effort - added
-        self.commanded, self.external_torque = self._observer.update(
-            state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
+        self.commanded, self.external_torque, needed = self._observer.update(
+            state.stamp, state.q, state.dq, np.array((believed, torque, self._zero)), state.gravity
         )
+        self._needed = -needed
 
     def _differences(self) -> tuple[Array, Array]:
         """Return the measured torque less what the motion needs, and less the commanded one."""
@@ -219,7 +218,7 @@ class DisturbanceMonitor(Watcher):
         """
         if (np.abs(self.commanded) <= self.start_bound).all():
             return 0.0
-        driving = self._believed - self.commanded - state.gravity - state.coriolis
+        driving = self._needed - state.gravity - state.coriolis
         acceleration = np.linalg.solve(terms.true.mass_matrix(state.q), driving)
         along = np.maximum(0.0, acceleration * np.sign(state.dq))
         return np.asarray(0.5 * along * np.abs(driving).max() / MAX_TORQUE_RATE_NM_S)

@@ -66,9 +66,9 @@ class MomentumObserver:
         self._external = self._slope = self._still
         self._changed = False
 
-    def reset_estimate(self) -> None:
-        """Reset the estimated external torque to zero."""
-        self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
+    def reset_estimate(self, external: Array) -> None:
+        """Begin anew at an external torque, in the shape of the estimate [N m]."""
+        self._external, self._slope = external, 0.0 * external
 
     def continue_from(self, previous: MomentumObserver, torque_change: Array) -> None:
         """

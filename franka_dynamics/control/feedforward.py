@@ -485,6 +485,7 @@ class Feedforward:
             too_often = self.states.record_loss(now)
             if too_often:
                 problem = Cause.STATES_LOST_OFTEN.ending(too_often + problem.why)
+            self.unseen.lose(now)
             self._end(problem)
         elif self.faulty and problem.latched:
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)
@@ -497,8 +498,9 @@ class Feedforward:
     def _answer_out_of_order(self, sample: Sample, error: str) -> Array:
         """Return the torque after a state whose stamp is not after that of the state before."""
         if error == 'late':  # it is dropped; the last state counts
-            if self.state is State.SILENT and self.enabled:
-                self.ending = waiting(self.states.note_repetition(sample.stamp))
+            why = self.states.note_repetition(sample.stamp)
+            if why and self.state is State.SILENT and self.enabled:
+                self.ending = waiting(why)
             return self.tick(*self.states.tick_times(sample.stamp, sample.age, sample.now))
         now = sample.stamp if sample.now is None else sample.now
         if now < self.states.arrival:

@@ -51,10 +51,12 @@ _IMPOSSIBLE = (
 # simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
 # is stopped between two counts of an encoder of 0.1 mrad that was faster than
 # MIN_FROZEN_SPEED_RAD_S, which takes 50 rad/s^2. And one moves that is desired to, once its
-# torque has changed by MAX_STICTION_TORQUE_RATIO of its limit: that is the friction of Franka's
-# wrists (MuJoCo Menagerie), and more than that of other joints.
+# torque has changed by more than its friction: STICTION_MARGIN_RATIO times the one that the arm's
+# description has (6.4 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
+# MIN_STICTION_TORQUE_RATIO times the torque limit.
 MIN_FROZEN_SPEED_RAD_S = 0.1
-MAX_STICTION_TORQUE_RATIO = 0.02
+MIN_STICTION_TORQUE_RATIO = 0.02
+STICTION_MARGIN_RATIO = 1.25
 # How long the same state may come again, as in simulated time that is slow [s]. It is no measured
 # figure: it allows a thousandth of real time at 1 kHz.
 MAX_REPEATED_STATE_TIME_S = 1.0
@@ -77,16 +79,17 @@ class StateLimits:
     """
     Bounds that joint states and measured efforts must keep, and what efforts contain.
 
-    `min_input_rate` is the lowest rate of states [Hz], `state_timeout` the longest time between
-    two [s], `max_state_age` their largest age [s] (0: ages are not used). `joint_factors` multiply
-    the bounds on unexplained torque, one for all joints or one each; `bag replay --learn` finds
-    them. `effort_friction` says whether measured torques contain friction: included, excluded or
-    auto. `held_until_commanded`: a receiver that adds no gravity carries the arm until the first
-    torque comes. `try_joints`: before anything is followed, each joint is pushed until it moves by
-    2 mrad, so that swapped or reversed joints are found.
+    `min_input_rate` is the lowest rate of states [Hz], by default that of the longest period of a
+    loop, less 5 %, `state_timeout` the longest time between two [s], `max_state_age` their largest
+    age [s] (0: ages are not used). `joint_factors` multiply the bounds on disturbance torques, one
+    for all joints or one each; `bag replay --learn` finds them. `effort_friction` says whether
+    measured torques contain friction: included, excluded or auto. `held_until_commanded`: a
+    receiver that adds no gravity carries the arm until the first torque comes. `try_joints`:
+    before anything is followed, each joint is pushed until it moves by 2 mrad, so that swapped or
+    reversed joints are found.
     """
 
-    min_input_rate: float = 95.0
+    min_input_rate: float = 0.95 / MAX_PERIOD_S
     state_timeout: float = 0.02
     max_state_age: float = 0.1
     joint_factors: tuple[float, ...] = (1.0,)
@@ -159,7 +162,7 @@ class StateCheck:
         self._lowest = np.concatenate((arm.limit('lower') - POSITION_TOLERANCE_RAD, -most))
         self._highest = np.concatenate((arm.limit('upper') + POSITION_TOLERANCE_RAD, most))
         self._zero = np.zeros(arm.n)
-        self._effort = arm.limit('effort')
+        self._stiction = stiction(arm)
         self.reset()
 
     def reset(self) -> None:
@@ -182,7 +185,7 @@ class StateCheck:
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
-        self._behind = 0
+        self._behind = self._repeated = 0
         self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
 
@@ -226,7 +229,10 @@ class StateCheck:
         self.good, self.problem, self._drift = 0, why, self._zero
 
     def note_repetition(self, stamp: float) -> str:
-        """Note that time does not go on; return so."""
+        """Note that time does not go on once it has not for long; return so, or ''."""
+        self._repeated += 1
+        if self._repeated <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
+            return ''
         self.problem = f'the time of joint states does not go on ({stamp:g} s again)'
         return self.problem
 
@@ -286,7 +292,7 @@ class StateCheck:
     def stamp_error(self, stamp: float) -> str:
         """Return 'late' for an old stamp [s], 'set back' for a clock set back, else ''."""
         if self.stamp is None or stamp > self.stamp:
-            self._behind = 0
+            self._behind = self._repeated = 0
             return ''
         self._behind += stamp < self.stamp
         late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MIN_CLOCK_SET_BACK_S
@@ -338,7 +344,7 @@ class StateCheck:
         self._torque = np.where(self._still_s > 0.0, self._torque, torque)
         self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
-        changed = np.abs(torque - self._torque) > MAX_STICTION_TORQUE_RATIO * self._effort
+        changed = np.abs(torque - self._torque) > self._stiction
         moved = np.abs(self._dq_before) > MIN_FROZEN_SPEED_RAD_S
         led = changed & (desired_dq != 0.0)
         self._must_move = same & (self._must_move | moved | led)
@@ -434,6 +440,15 @@ class StateCheck:
             'states; where a simulation was set back, the controller must be reset, too'
         )
         return f'{self._names[joint]} {what}; {cause}'
+
+
+def stiction(arm: ArmDescription) -> Array:
+    """Return by how much a torque may change while friction holds a joint, (n,) [N m]."""
+    known, least = arm.friction or arm.simulated_friction, arm.limit('effort')
+    slides = (
+        np.zeros(arm.n) if known is None else known.torque(np.full(arm.n, MIN_FROZEN_SPEED_RAD_S))
+    )
+    return np.maximum(MIN_STICTION_TORQUE_RATIO * least, STICTION_MARGIN_RATIO * np.abs(slides))
 
 
 def seconds(name: str, value: Any, *, finite: bool = True) -> float:

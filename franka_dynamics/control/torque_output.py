@@ -75,8 +75,14 @@ class TorqueOutput:
         self.sent_at = -np.inf
 
     def keep(self) -> Array:
-        """Give no new torque; return the last one, (n,) [N m], which the caller may change."""
+        """
+        Give no new torque; return the last one, (n,) [N m], which the caller may change.
+
+        A loop applies it: the next one is within the rate from there.
+        """
         self.is_new = False
+        if self.in_loop and not self.sent:
+            self.sent.append(self._zero)
         return self.last.copy()
 
     def restart_rate(self, now: float) -> None:

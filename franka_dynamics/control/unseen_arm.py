@@ -61,6 +61,13 @@ class UnseenArm:
         if not self._leapt:
             self.q, self.dq = q, dq
 
+    def lose(self, now: float) -> None:
+        """Bring an arm that moved when it was seen last to rest from there, at a time [s]."""
+        if self.q is None or self.dq is None or self.stops:
+            return
+        if np.abs(self.dq).max() > MAX_REST_SPEED_RAD_S:
+            self.begin_stop(self.q, self.dq, now)
+
     def begin_stop(self, q: Array, dq: Array, now: float) -> None:
         """Bring the arm to rest from a state, (n,) each, in which it probably is at `now` [s]."""
         self.stops, self._begun = True, (q, dq, now)

@@ -17,6 +17,7 @@ from ..control import (
     settings,
     state_check,
     terms,
+    unseen_arm,
 )
 from ..control.receiver import ReceiverState, Refusal
 from ..dynamics.model import GRAVITY
@@ -32,6 +33,7 @@ _CONSTANTS = {
     'MAX_HELD_ARM_ENERGY_J MAX_BRAKING_TIME_S',
     reference: 'MAX_START_DISTANCE_RAD',
     terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FULL_FRICTION_SPEED_RAD_S',
+    unseen_arm: 'UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
     friction_state: 'MAX_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
     'MAX_EARTH_GRAVITY_M_S2',

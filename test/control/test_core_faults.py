@@ -360,7 +360,7 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
     loop.arm.read, loop.controller.step = late, aged
     loop.run(2.2)
     assert loop.controller.faulty
-    assert loop.fastest < 1.5
+    assert loop.fastest < 1.7
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():
@@ -489,4 +489,5 @@ def test_joints_without_a_torque_limit_are_not_tried():
 def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
     # Their run without the guard takes parts of it out by name, and asks for them.
     monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
-    assert importlib.import_module(bench).main
+    for take_out in getattr(importlib.import_module(bench), 'RULES', {}).values():
+        take_out(core(MUJOCO))

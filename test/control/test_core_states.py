@@ -97,7 +97,7 @@ ROWS = {
     ),
     (State.STOPPING, Event.CATCH): (lambda s: fall(s.stopping()), State.BRAKING),
     (State.SILENT, Event.CATCH): (lambda _: fall(resting_loop()), State.BRAKING),
-    (State.STOPPING, Event.END): (lambda s: s.stopping().tick(20), State.SILENT),
+    (State.STOPPING, Event.END): (lambda s: s.stopping().tick(300), State.SILENT),
 }
 
 
@@ -576,7 +576,7 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
 
 
 def test_a_core_that_will_hold_the_arm_again_has_not_ended():
-    script = Script().stopping(True).tick(200)
+    script = Script().stopping(True).tick(400)
     assert script.core.state is State.SILENT and not script.core.ended
     script.core.stop('the user ends')
     assert script.core.ended
@@ -757,7 +757,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
 def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     script = Script(MUJOCO, applied_when_silent=False).stopping(held)
     script.core.stop('test', Stop.HOLD if held else Stop.LET_GO)
-    script.tick(200)
+    script.tick(400)
     assert script.core.state is State.SILENT
     script.q = script.q + 0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
     script.time += 1.0

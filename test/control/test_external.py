@@ -83,7 +83,7 @@ def test_a_forgotten_torque_leaves_nothing_that_grows_again():
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     for k in range(5):  # 10 N m begin to act: the estimate still rises
         observer.update(1e-3 * k, FER.home, still, gravity + 10.0 * (k > 0))
-    observer.reset_estimate()
+    observer.reset_estimate(np.zeros(7))
     for k in range(5, 50):
         torque = observer.update(1e-3 * k, FER.home, still, gravity)
         np.testing.assert_allclose(torque, still, rtol=0, atol=1e-9)

@@ -191,7 +191,7 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
     q, dq = home.copy(), np.zeros(arm.n)
     assert controller.cycle(q, np.full(arm.n, 0.1))[1] == 'following'
     (q if what == 'position' else dq)[joint] = value
-    for _ in range(250):  # the ramp of a start included
+    for _ in range(300):  # the stop by the model included
         torque, state = controller.cycle(q, dq)
     usable = ends == 'following'
     assert state == ('following' if usable else 'fault')
