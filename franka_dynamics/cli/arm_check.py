@@ -21,7 +21,7 @@ from ..arm.hand_file import is_file_name
 from ..arm_io import load_arm
 from ..errors import DescriptionError, FrankaDynamicsError, listed, NoLinksError, UrdfWarning
 from ..report import crosscheck as report
-from ..urdf.document import parse_urdf, read_urdf
+from ..urdf.document import parse_urdf, read_document
 from ..urdf.importer import arms_with_joints
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
@@ -166,7 +166,7 @@ def _is_unknown(other: str, prefix: str | None, arm: ArmChoice) -> bool:
     """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
     if not is_urdf(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
         return False
-    document = parse_urdf(read_urdf(Path(other), dict(arm.xacro)), other)
+    document = read_document(other, xacro=dict(arm.xacro))
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
 
 

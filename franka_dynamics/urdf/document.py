@@ -23,6 +23,7 @@ import numpy as np
 
 from .mjcf import is_mjcf_text, MJCF_TAG, urdf_of_mjcf
 from .xacro_reader import expand_xacro
+from ..arm.arm_file import is_urdf_text
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
 from ..errors import DescriptionError, listed, unreadable_file_message, UrdfError
@@ -194,6 +195,30 @@ def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
         raise UrdfError(
             f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'
         ) from error
+
+
+def read_document(
+    urdf: str | Path, source: str | None = None, xacro: Mapping[str, object] | None = None
+) -> UrdfDocument:
+    """
+    Read a URDF or an MJCF, given as a text or a path, or a xacro file with the arguments `xacro`.
+
+    `source` is its name in error messages; default: the path, or 'the URDF'.
+
+    Raises
+    ------
+    DescriptionError
+        If a text is given with arguments.
+    UrdfError
+        As `read_urdf` and `parse_urdf`.
+
+    """
+    given = is_urdf_text(urdf)
+    if given and xacro:
+        raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
+    source = source or ('the URDF' if given else str(urdf))
+    text = str(urdf).strip() if given else read_urdf(Path(urdf), xacro)
+    return parse_urdf(urdf_of_mjcf(text, source) if is_mjcf_text(text) else text, source)
 
 
 def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:

@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from .dh_recovery import description_from_chain
-from .document import parse_urdf, read_urdf, UrdfDocument
+from .document import read_document, UrdfDocument
 from .joint_choice import choose_joints
-from .mjcf import is_mjcf_text, urdf_of_mjcf
 from .plausibility import find_implausible_values
 from .serial_chain import read_chain, require_moving
-from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, is_urdf_text, load
+from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
@@ -88,12 +87,7 @@ def import_urdf(
 
     """
     convention = as_enum(Convention, convention, 'The convention', DescriptionError)
-    given = is_urdf_text(urdf)
-    if given and xacro:
-        raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
-    source = source or ('the URDF' if given else str(urdf))
-    text = str(urdf).strip() if given else read_urdf(Path(urdf), xacro)
-    document = parse_urdf(urdf_of_mjcf(text, source) if is_mjcf_text(text) else text, source)
+    document = read_document(urdf, source, xacro)
     gripper: Sequence[str] = ()
     if joint_names:
         for one in joint_names:

@@ -11,7 +11,7 @@ added, too. Moving joints on other branches, and their bodies, are left out.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class SerialChain:
     tools: tuple[str, ...]
     held: dict[str, float]
     notes: tuple[str, ...]
-    torque_notes: tuple[str, ...]
+    torque_notes: tuple[str, ...] = ()
 
     @property
     def bodies(self) -> dict[str, tuple[str, ...]]:
@@ -141,34 +141,23 @@ def read_chain(
             f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold, '
             'held_joints); the bodies they carry count as part of the arm or of its base.'
         )
-    massless = [
-        joint.child
-        for joint in arm
-        if not any(document.links[name].has_inertia for name in fixed[joint.child])
-    ]
-    links = ', '.join(map(repr, massless))
-    if len(massless) == len(arm):
-        torque_notes.append(
-            f'{document.source}: no moving link has an <inertial> with mass ({links}): M, C dq '
-            'and g are zero, and only the geometry can be used.'
-        )
-    elif massless:
-        torque_notes.append(
-            f'{links}: neither the link nor what is fixed to it has an <inertial> with mass.'
-        )
     moving = (joint for joint in document.joints.values() if joint.moves)
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
         notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
-    return SerialChain(
-        document,
-        tuple(arm),
-        poses,
-        fixed,
-        tuple(tools),
-        positions,
-        tuple(notes),
-        tuple(torque_notes),
-    )
+    chain = SerialChain(document, tuple(arm), poses, fixed, tuple(tools), positions, tuple(notes))
+    return replace(chain, torque_notes=(*torque_notes, *_mass_notes(chain)))
+
+
+def _mass_notes(chain: SerialChain) -> list[str]:
+    """Return a note on moving links without mass."""
+    links = ', '.join(map(repr, chain.massless))
+    if len(chain.massless) == len(chain.joints):
+        return [
+            f'{chain.document.source}: no moving link has an <inertial> with mass ({links}): M, '
+            'C dq and g are zero, and only the geometry can be used.'
+        ]
+    what = 'neither the link nor what is fixed to it has an <inertial> with mass.'
+    return [f'{links}: {what}'] if links else []
 
 
 def _mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:

@@ -14,11 +14,11 @@ from .alignment import arm_of_chain, links_in_frames_of
 from .comparison import compare_descriptions, Comparison
 from .published import nearest_set, published_sets
 from ..arm import ArmDescription
-from ..arm.arm_file import is_urdf, is_urdf_text
+from ..arm.arm_file import is_urdf
 from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
-from ..urdf.document import parse_urdf, read_urdf
+from ..urdf.document import read_document
 from ..urdf.importer import detect_arm
 from ..urdf.serial_chain import read_chain
 
@@ -96,11 +96,7 @@ def read_pair(
         return as_description(first), as_description(second)
     if first is not None:
         first = as_description(first)
-    document = (
-        parse_urdf(f'{second}'.strip())
-        if is_urdf_text(second)
-        else parse_urdf(read_urdf(Path(f'{second}'), xacro), f'{second}')
-    )
+    document = read_document(f'{second}', xacro=xacro)
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     # A shipped arm or an arm file says nothing of the mount, so it is compared on the URDF's.

@@ -86,6 +86,8 @@ def test_an_mjcf_is_read_as_by_pinocchio(tmp_path):
         tau = pin.rnea(native, data, q, dq, ddq)
         found = fd.Model(arm).inverse_dynamics(q, dq, ddq)
         np.testing.assert_allclose(found, tau, rtol=0.0, atol=RTOL * np.abs(tau).max())
+    assert fd.compare(arm, text).passed
+    assert not fd.compare(arm, text.replace('mass="1"', 'mass="1.001"')).passed
 
 
 def test_limits_drives_and_home_are_those_of_the_file():
