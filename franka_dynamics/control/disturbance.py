@@ -62,6 +62,13 @@ MAX_EFFORT_ECHO_DELAY_COUNT = 3
 MIN_GRAVITY_TORQUE_RATIO = 0.6
 
 
+# Why measured torques differ by a multiple of g(q) from what the motion needs.
+_WRONG_EFFORTS = {
+    -1.0: 'efforts without gravity are reported, or brakes hold the arm',
+    -2.0: 'efforts of the other sign are reported: those that the arm exerts on its drives',
+}
+
+
 class DisturbanceMonitor(Watcher):
     """
     Computes and watches the disturbance torques of one arm, state by state.
@@ -265,10 +272,13 @@ class DisturbanceMonitor(Watcher):
         if cause := self._gravity_error(motion - command, terms):
             return f'{cause} ({torque} {(motion - command)[joint]:+.1f} N m)'
         if shares[0, joint] > 1.0:
+            cause = 'check payload, hand, gravity_vector and target, or something touches the arm'
+            for times, why in _WRONG_EFFORTS.items() if self.measured else ():
+                if (np.abs(motion - times * self._gravity) <= bound).all():
+                    cause = why
             return (
                 f'{torque} {motion[joint]:+.1f} N m from what its motion needs '
-                f'({bound[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
-                'target, or something touches the arm'
+                f'({bound[joint]:.1f} are allowed); {cause}'
             )
         return (
             f'{torque} {command[joint]:+.1f} N m from what is commanded and target '

@@ -18,7 +18,7 @@ from franka_dynamics.control.braking import (
 )
 from franka_dynamics.control.disturbance import disturbance_bounds, MAX_PICK_UP_TIME_S
 from franka_dynamics.control.disturbance_replay import learn_joint_factors, replay_disturbances
-from franka_dynamics.control.feedforward import State, StateLimits, Stop
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -491,3 +491,15 @@ def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
     monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
     for take_out in getattr(importlib.import_module(bench), 'RULES', {}).values():
         take_out(core(MUJOCO))
+
+
+@pytest.mark.parametrize(
+    ('times', 'words'), [(-1.0, 'of the other sign'), (0.02, 'without gravity')]
+)
+def test_efforts_of_another_sign_or_without_gravity_are_said_to_be_so(times, words):
+    arm = load('fr3')
+    controller = Feedforward(arm, 'fci')
+    effort = times * NewtonEulerModel(arm).gravity(arm.home)
+    for k in range(300):
+        controller.step(arm.home, np.zeros(7), 1e-3 * k, effort=effort)
+    assert controller.state is State.SILENT and words in str(controller.status)
