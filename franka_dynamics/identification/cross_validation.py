@@ -134,7 +134,18 @@ class FoldFits:
     def values(self) -> tuple[float, ...]:
         """The fault in the user's terms, by the fit to all folds."""
         found = dict(zip(self.fits.sums.names, self.theta[-2].tolist()))
+        if self.fault.is_in_torques:
+            found |= self._rigid_torque_by((Gain.kind, *self.fault.names))
         return tuple(self.fault.values(found, self.fits.prior.model.base.gravity[0]))
+
+    def _rigid_torque_by(self, names: tuple[str, ...]) -> dict[str, float]:
+        """Return the coefficients of columns by which they are all that is fitted but friction."""
+        fits, rigid = self.fits, self.theta[-2].copy()
+        rigid[len(fits.prior.sqrt_precision) : fits.p] = 0.0
+        columns, products = fits.sums.places(names), fits.sums.weighted(fits.per_joint**2)
+        found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
+        found[0] -= 1.0  # of the starting set's torque, as the others are beside it
+        return dict(zip(names, found.tolist()))
 
     def possible(self) -> bool:
         """Return whether the fault can have these values."""
@@ -211,4 +222,6 @@ class FoldFits:
         """Return whether this is asked about, and `best` explains less, or no more in doubt."""
         if not self.asks() or best.better(self):
             return False
+        if self.fault.is_in_torques:
+            return self.better(best)
         return float(self.log_likelihood_ratios(best).mean()) > 0.0 or not best.agrees()

@@ -98,7 +98,8 @@ class Fault(ABC):
     A fault of a recording: the torques that it adds to the measured ones, and its sentence.
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
-    `kind`; whether each joint may have the fault, or all together, or both; and a sentence `text`
+    `kind`; whether each joint may have the fault, or all together, or both; whether its value is
+    read off all fitted torques, because inertias explain a part; and a sentence `text`
     for `str.format` (the words are those of `sentence`).
     """
 
@@ -106,6 +107,7 @@ class Fault(ABC):
     kind: ClassVar[str]
     of_each: ClassVar[bool] = False
     of_all: ClassVar[bool] = True
+    is_in_torques: ClassVar[bool] = False
     text: ClassVar[str]
 
     @classmethod

@@ -12,15 +12,15 @@ from ...dynamics.newton_euler import NewtonEulerModel
 from ...typing import Array
 
 # A base that is turned by more than _TURNED [rad] is a fault, from _TILTED on it is asked about:
-# that of the sound Med7 is turned by 0.03.
-_TILTED, _TURNED = 0.01, 0.05
+# that of a sound FER is turned by 0.011, of a sound Med7 by 0.02.
+_TILTED, _TURNED = 0.015, 0.05
 _LEFT_OUT = 0.5  # gravity of less than this share of its size is left out
 
 
 class Gravity(Fault):
     """Its values are the components of gravity in the space frame [m/s^2]."""
 
-    kind = 'gravity'
+    kind, is_in_torques = 'gravity', True
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'

@@ -21,7 +21,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind = 'time'
+    kind, is_in_torques = 'time', True
     text = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
