@@ -63,6 +63,7 @@ MIN_GRAVITY_TORQUE_RATIO = 0.6
 
 
 # Why measured torques differ by a multiple of g(q) from what the motion needs.
+MAX_REST_RATIO = 0.1  # of the difference, that no wrong effort explains; less than loads leave
 _WRONG_EFFORTS = {
     -1.0: 'efforts without gravity are reported, or brakes hold the arm',
     -2.0: 'efforts of the other sign are reported: those that the arm exerts on its drives',
@@ -274,7 +275,8 @@ class DisturbanceMonitor(Watcher):
         if shares[0, joint] > 1.0:
             cause = 'check payload, hand, gravity_vector and target, or something touches the arm'
             for times, why in _WRONG_EFFORTS.items() if self.measured else ():
-                if (np.abs(motion - times * self._gravity) <= bound).all():
+                rest = np.abs(motion - times * self._gravity).max()
+                if rest <= MAX_REST_RATIO * np.abs(motion).max():
                     cause = why
             return (
                 f'{torque} {motion[joint]:+.1f} N m from what its motion needs '
