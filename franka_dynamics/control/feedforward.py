@@ -418,29 +418,15 @@ class Feedforward:
             if wrong_order:
                 return self._answer_out_of_order(sample, wrong_order)
             now = sample.stamp if sample.now is None else sample.now
-            problem = self._impossible(sample)
-            if problem is not None:
-                return self._reject(problem, now)
-            problem = self.states.update(sample, now)
-            leapt = problem is not None and problem.latched
-            self.unseen.see(sample.q, sample.dq, leapt=leapt)
-            reference = self.reference.at(sample.stamp)
-            if problem is None:
-                problem = self._standing_still(sample, reference, now)
-                if self.states.is_repeated and not (problem and self.unseen.stops):
-                    return self._rest_or_last(now, 0.0)
-            if self.acting.friction is not None:
-                self.acting.friction.update(sample.stamp, sample.q)
-            state = self.latest = self._terms_at(sample, reference)
-            if problem is not None:
-                return self._reject(problem, now)
-            self.states.accept()
-            self.unseen.end_stop()
+            unusable, reference = self._inspect(sample, now)
+            if unusable is not None:
+                return unusable
+            state = self._state_of(sample, reference)
             acts, sent, refused = self.state in ACTIVE, self._sent_before(), ''
             if not acts:
                 self._observe(state, sample, sent)  # part 5
                 refused = self._admit(state)  # part 2
-                state = self.latest = self._terms_at(sample, reference)
+                state = self._state_of(sample, reference)
             torque = self._answer(state, reference, now)  # parts 3 and 4
             if acts:
                 self._observe(state, sample, sent)  # part 5
@@ -511,6 +497,28 @@ class Feedforward:
         self.output.restart_rate(now)  # a further torque of this instant must not differ
         return torque
 
+    def _inspect(self, sample: Sample, now: float) -> tuple[Array | None, ReferencePoint | None]:
+        """Return the torque after a state that cannot be used, else None, and what is desired."""
+        problem = self._impossible(sample)
+        if problem is not None:
+            return self._reject(problem, now), None
+        problem = self.states.update(sample, now)
+        leapt = problem is not None and problem.latched
+        self.unseen.see(sample.q, sample.dq, leapt=leapt)
+        reference = self.reference.at(sample.stamp)
+        if problem is None:
+            problem = self._standing_still(sample, reference, now)
+            if self.states.is_repeated and not (problem and self.unseen.stops):
+                return self._rest_or_last(now, 0.0), None
+        if self.acting.friction is not None:
+            self.acting.friction.update(sample.stamp, sample.q)
+        if problem is not None:
+            self._state_of(sample, reference)
+            return self._reject(problem, now), None
+        self.states.accept()
+        self.unseen.end_stop()
+        return None, reference
+
     def _impossible(self, sample: Sample) -> Ending | None:
         """Return an ending if a value of a state is impossible; first degrees of a loop raise."""
         problem = self.states.impossible(sample.q, sample.dq, sample.effort)
@@ -533,9 +541,10 @@ class Feedforward:
             self.unseen.update_measured(sample.q, sample.dq, states.live, now)
         return problem
 
-    def _terms_at(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
+    def _state_of(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
         """Return the torque terms of a state, by the terms by which torques go out."""
-        return self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+        self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+        return self.latest
 
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""

@@ -1,0 +1,91 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What ends torques: the table of causes, how two are joined, and what no stop is for."""
+
+from functools import reduce
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.ending import Cause, Remedy, Then
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
+from franka_dynamics.control.settings import Settings
+
+from .closed_loop import core, HOME, Loop, STILL
+from .test_core_faults import CARRIED, FIRM, NOTHING
+
+PAGE = Path(__file__).parents[2] / 'docs' / 'reference' / 'reliability.md'
+FR3 = load('fr3')
+
+
+def test_the_page_shows_the_table_of_causes():
+    for cause in Cause:
+        words, then, until = cause.value
+        assert f'| {words} | {then.value} | {until.value} |' in PAGE.read_text('utf-8')
+
+
+@given(st.lists(st.sampled_from(Cause), min_size=1))
+def test_joined_endings_keep_the_first_reason_and_the_hardest_remedy(causes):
+    endings = [cause.ending(f'{k} {cause.name}') for k, cause in enumerate(causes)]
+    joined = reduce(lambda one, later: one.joined(later), endings)
+    assert joined.why.startswith(endings[0].why) and joined.why.endswith(endings[-1].why)
+    order = list(Remedy).index
+    assert order(joined.until) == max(order(one.until) for one in endings)
+    what = {one.then for one in endings}
+    if Then.ZERO in what or Then.LET_GO in what:  # no such arm is braked again
+        assert joined.then is (Then.ZERO if Then.ZERO in what else Then.LET_GO)
+    assert (joined.then is Then.HOLD) <= (Then.HOLD in what)
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
+    simulation = CARRIED if target == 'fci' else {'friction': True}
+    loop = Loop(Settings(target=target, **FIRM), **simulation).run(0.4)
+    loop.move(3, 0.5, 0.8)
+    loop.run(0.4)
+    before = loop.speed
+    for _ in range(1000):
+        torque = loop.controller.tick(loop.arm.time)
+        loop.arm.step(torque, is_new=loop.controller.sends)
+        loop.fastest = max(loop.fastest, loop.speed)
+    assert before > 0.5
+    assert loop.fastest < 1.5 * before
+    assert loop.controller.state is State.SILENT
+
+
+def test_after_refused_states_a_loop_gets_no_step_of_torque():
+    loop = Feedforward(FR3, 'mujoco')
+    torques = [loop.step(NOTHING if k < 3 else FR3.home, STILL, 1e-3 * k) for k in range(60)]
+    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
+    assert np.abs(torques[-1]).max() > 15.0
+
+
+def test_coarse_stamps_hide_no_reason():
+    node = core(Settings(target='fci', kd=(30.0,)), limits=StateLimits(max_state_age=0.0))
+    for k in range(600):
+        node.step(HOME + 1e-9 * k, STILL, 1e-2 * (k // 10), now=1e-3 * k)
+    assert 'kd' in node.why
+
+
+@pytest.mark.parametrize(('share', 'wrong'), [(0.05, False), (0.09, True)])
+def test_a_joint_may_stick_as_its_friction_says(share, wrong):
+    states = Feedforward(FR3).states
+    for k in range(200):  # joint 5 sticks by 6.4 % of its torque limit
+        states.update(states.sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k)
+        torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[4]
+        found = states.frozen_joint(torque, np.eye(7)[4])
+    assert (found is not None) is wrong
+
+
+def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
+    terms, monitor = (made := core(Settings(target='fci'))).asked.terms, made.disturbances
+    for k in range(60):
+        state = terms.at(1e-3 * k, HOME, STILL, None)
+        sent = [max(0.0, k - 30.0) * 0.2 * np.eye(7)[6]]  # up to 6 N m
+        monitor.observe(state, terms, None, sent, 0)
+    assert monitor.commanded[6] > monitor.start_bound[6]
+    assert np.max(monitor.speed_gain(state, terms)) < 1e-6
