@@ -57,17 +57,40 @@ MAX_COUNTED_STEP_S = 0.5 * MAX_DISTURBANCE_TIME_S
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
-# A disturbance that is g(q), up to the start's bound, times this share or more says that the
-# joints get g(q) twice or not at all. Below 1, because the observer lags behind a falling arm.
-MIN_GRAVITY_TORQUE_RATIO = 0.6
-
-
+# What a disturbance says that is a multiple of g(q) up to the start's bound: whether the target
+# adds gravity, range of the multiple, words. Ranges are wide, because the observer lags behind a
+# falling arm.
+_BY_GRAVITY = (
+    (
+        True,
+        (0.6, 1.4),
+        'nobody adds the gravity torque g(q), which target {} expects of its receiver: its motors '
+        'are dead or braked, or it is of another target',
+    ),
+    (
+        False,
+        (-1.4, -0.6),
+        'the receiver adds the gravity torque g(q) itself, which target {} takes for missing, or '
+        'still applies an earlier torque, or its own feedback carries the arm, or gravity_vector '
+        'has the wrong sign: end what drives the arm, then compare these',
+    ),
+    (None, (-2.6, -1.4), 'gravity_vector has the wrong sign: gravity points away from it'),
+)
+# Nobody adds g(q) if so many joints that carry more than the start's bound each say so: one alone
+# has lost its motor or is braked.
+MIN_LACKING_JOINT_COUNT, MIN_LACKING_GRAVITY_RATIO = 2, 0.5
 # Why measured torques differ by a multiple of g(q) from what the motion needs.
 MAX_REST_RATIO = 0.1  # of the difference, that no wrong effort explains; less than loads leave
 _WRONG_EFFORTS = {
     -1.0: 'efforts without gravity are reported, or brakes hold the arm',
-    -2.0: 'efforts of the other sign are reported: those that the arm exerts on its drives',
+    -2.0: 'efforts of the other sign are reported, those that the arm exerts on its drives, or '
+    'gravity_vector has the wrong sign',
 }
+_CHECK = 'check payload, hand, gravity_vector and target'
+_NOT_APPLIED = (
+    'the torque is not applied as it is sent (a dead motor or a closed brake, late, in another '
+    'order, or somebody else sends, too)'
+)
 
 
 class DisturbanceMonitor(Watcher):
@@ -268,28 +291,31 @@ class DisturbanceMonitor(Watcher):
         joint = int(shares.max(axis=0).argmax())
         if shares[:, joint].max() <= 1.0:
             return ''
-        kind = 'measured' if self.measured else 'commanded'
+        kind, believed = 'measured' if self.measured else 'commanded', motion - command
         torque = f'the {kind} torque of {self._arm.joint_names[joint]} departs by'
-        if cause := self._gravity_error(motion - command, terms):
-            return f'{cause} ({torque} {(motion - command)[joint]:+.1f} N m)'
-        if shares[0, joint] > 1.0:
-            cause = 'check payload, hand, gravity_vector and target, or something touches the arm'
-            for times, why in _WRONG_EFFORTS.items() if self.measured else ():
-                rest = np.abs(motion - times * self._gravity).max()
-                if rest <= MAX_REST_RATIO * np.abs(motion).max():
-                    cause = why
-            return (
-                f'{torque} {motion[joint]:+.1f} N m from what its motion needs '
-                f'({bound[joint]:.1f} are allowed); {cause}'
-            )
-        return (
-            f'{torque} {command[joint]:+.1f} N m from what is commanded and target '
-            f'{terms.profile.name} adds ({bound[joint]:.1f} are allowed); check target, '
-            'payload and gravity_vector'
-        )
+        if cause := self._gravity_error(believed, terms):
+            return f'{cause} ({torque} {believed[joint]:+.1f} N m)'
+        where, most = 'from what its motion needs', bound[joint]
+        if shares[0, joint] <= 1.0:
+            motion, where = command, f'from what is commanded and target {terms.profile.name} adds'
+            cause = f'{_NOT_APPLIED}, or check target, payload and gravity_vector'
+        elif self.measured:
+            cause = self._wrong_effort(motion)
+            cause = cause or f'{_CHECK}, or something touches the arm or a closed brake holds it'
+        else:
+            cause = f'{_CHECK}, or something touches the arm, or {_NOT_APPLIED}'
+        return f'{torque} {motion[joint]:+.1f} N m {where} ({most:.1f} are allowed); {cause}'
+
+    def _wrong_effort(self, motion: Array) -> str:
+        """Return which wrong efforts explain nearly all of a measured disturbance, or ''."""
+        for times, why in _WRONG_EFFORTS.items():
+            rest = np.abs(motion - times * self._gravity).max()
+            if rest <= MAX_REST_RATIO * np.abs(motion).max():
+                return why
+        return ''
 
     def gravity_error(self, terms: TermModel) -> str:
-        """Return why the joints get g(q) twice or not at all, or ''."""
+        """Return what is wrong about g(q) that explains the commanded disturbance, or ''."""
         return self._gravity_error(self.commanded, terms)
 
     def _gravity_error(self, disturbance: Array, terms: TermModel) -> str:
@@ -297,24 +323,16 @@ class DisturbanceMonitor(Watcher):
         weighted = self._gravity / self.start_bound**2
         size = float(weighted @ self._gravity)
         times = float(weighted @ disturbance) / size if size > 1.0 else 0.0
-        rest = np.abs(disturbance - times * self._gravity) / self.start_bound
-        if (
-            not MIN_GRAVITY_TORQUE_RATIO <= abs(times) <= 2.0 - MIN_GRAVITY_TORQUE_RATIO
-            or rest.max() > 1.0
-        ):
+        rest, adds = np.abs(disturbance - times * self._gravity), terms.adds_gravity
+        if (rest > self.start_bound).any() or (not adds and terms.has_payload):
+            return ''  # a payload's absence looks alike
+        heavy = np.abs(self._gravity) > self.start_bound
+        lacks = disturbance[heavy] / self._gravity[heavy] > MIN_LACKING_GRAVITY_RATIO
+        if times > 0.0 and not (len(lacks) >= MIN_LACKING_JOINT_COUNT and lacks.all()):
             return ''
-        target, adds = terms.profile.name, terms.adds_gravity
-        if adds and times > 0.0:
-            return (
-                f'nobody adds the gravity torque g(q), which target {target} expects of its '
-                'receiver: its motors are dead or braked, or it is of another target'
-            )
-        if not adds and times < 0.0 and not terms.has_payload:  # its absence looks alike
-            return (
-                f'the receiver adds the gravity torque g(q) itself, which target {target} takes '
-                'for missing, or still applies an earlier torque, or its own feedback carries the '
-                'arm: end what drives it, then compare target and receiver'
-            )
+        for of, (least, most), words in _BY_GRAVITY:
+            if of in (adds, None) and least <= times <= most:
+                return words.format(terms.profile.name)
         return ''
 
 

@@ -503,3 +503,22 @@ def test_efforts_of_another_sign_or_without_gravity_are_said_to_be_so(times, wor
     for k in range(300):
         controller.step(arm.home, np.zeros(7), 1e-3 * k, effort=effort)
     assert controller.state is State.SILENT and words in str(controller.status)
+
+
+def test_gravity_of_the_wrong_sign_is_named():
+    loop = Loop(replace(MUJOCO, gravity_vector=(0.0, 0.0, 9.81)), **UNMEASURED).run(0.3)
+    assert 'gravity_vector' in loop.controller.why and loop.controller.faulty
+
+
+def test_a_motor_that_dies_in_motion_is_not_taken_for_a_receiver_without_gravity():
+    loop = Loop(replace(FCI, **FIRM), **CARRIED).run(0.4)
+    step = loop.arm.step
+    gravity = NewtonEulerModel(FER)
+
+    def without_joint_4(torque, is_new):  # it does not carry itself any more, either
+        q = loop.arm.position
+        step(torque - np.eye(7)[3] * (torque + gravity.gravity(q)), is_new=is_new)
+
+    loop.arm.step = without_joint_4
+    loop.run(0.3)
+    assert loop.controller.faulty and 'dead motor' in loop.controller.why
