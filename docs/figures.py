@@ -199,14 +199,16 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ('under SCHED_FIFO at priority {}', (REALTIME_PRIORITY,)),
         ],
-        'docs/howto/policies.md': [
+        'docs/howto/own-simulator.md': [
             ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
             ('After {} states without a first torque', (core.WAIT_WARNING_STATE_COUNT,)),
+            ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE_RAD,)),
+        ],
+        'docs/howto/policies.md': [
             (
                 'two of its periods and {} ms late',
                 (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
             ),
-            ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE_RAD,)),
         ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),

@@ -130,31 +130,31 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
         np.testing.assert_array_equal(mine.links[3].inertia, found.links[3].inertia)
 
 
-def test_the_loop_of_the_page_on_policies_runs_with_another_arm_and_step(tmp_path, monkeypatch):
+def test_the_loop_of_the_page_runs_with_another_arm_and_step(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code = CODE['docs/howto/policies.md'][0].replace("'fr3'", "'fer'")
+    code = CODE['docs/howto/own-simulator.md'][0].replace("'fr3'", "'fer'")
     code = code.replace('data = mujoco', 'model.opt.timestep = 0.005\ndata = mujoco')
     names = {}
-    exec(compile(code, 'policies', 'exec'), names)
+    exec(compile(code, 'page', 'exec'), names)
     assert names['feedforward'].state == 'running'
     assert np.abs(names['data'].qpos - names['policy'](names['data'].time)).max() < 0.2
 
 
 def test_the_loop_of_the_page_runs_at_50_hz_with_the_substeps_that_it_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (substeps,) = re.findall(r'`(for _ in range.*?)`', PAGES[DOCS / 'howto/policies.md'])
+    (substeps,) = re.findall(r'`(for _ in range.*?)`', PAGES[DOCS / 'howto/own-simulator.md'])
     loop, advance, step = (
         'period=model.opt.timestep,',
         '        data.ctrl[:] = feedforward.step(data.qpos, data.qvel, data.time)\n'
         '        mujoco.mj_step(model, data)\n',
         'step % 33',
     )
-    code = CODE['docs/howto/policies.md'][0]
+    code = CODE['docs/howto/own-simulator.md'][0]
     assert all(code.count(one) == 1 for one in (loop, advance, step))
     code = code.replace(loop, 'period=0.01,').replace(advance, f'        {substeps}\n')
     code = code.replace(step, 'step % 2').replace('range(1000)', 'range(100)')
     names = {}
-    exec(compile(code, 'policies', 'exec'), names)
+    exec(compile(code, 'page', 'exec'), names)
     assert names['feedforward'].state == 'running' and names['data'].time == pytest.approx(2.0)
     assert np.abs(names['data'].qpos - names['policy'](names['data'].time)).max() < 0.2
 

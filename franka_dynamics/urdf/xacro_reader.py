@@ -62,7 +62,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         with _packages_beside(path):
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
-        reason = ' '.join(str(error).split()) or type(error).__name__
+        found = error.__context__ if type(error.__context__) is LookupError else error
+        reason = ' '.join(str(found).split()) or type(error).__name__
         if 'Undefined substitution argument' in reason:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error

@@ -58,8 +58,9 @@ def test_packages_are_found_beside_the_files_and_arguments_are_used(write, parts
 )
 def test_wrong_arguments_and_missing_packages_are_named(write, argument, given, said):
     file = write('src/parts', argument)
-    with refuses(UrdfError, 'robot.urdf.xacro', *said):
+    with refuses(UrdfError, 'robot.urdf.xacro', *said) as error:
         load_arm(file, xacro=given)
+    assert str(error.value).count(said[0]) == 1 + (said[0] == 'far')  # not said twice
     with refuses(UrdfError, 'rod.xacro', 'only macros'):
         load_arm(file.parents[2] / 'parts/urdf/rod.xacro')
 
