@@ -172,7 +172,7 @@ ROS_PYTHON ?= python3
 ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/urdf/test_xacro.py test/test_installation.py \
 	test/cpp_package/test_ros2_control.py test/ros/test_cpp_example.py \
-	test/ros/test_trajectory_action.py test/ros/test_motion_goals.py \
+	test/ros/test_motion_goals.py \
 	test/ros/test_trajectory_controller.py test/ros/test_parameter_tables.py \
 	test/ros/test_security.py
 

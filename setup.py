@@ -55,7 +55,6 @@ PROGRAMS = [
     'franka-dynamics = franka_dynamics.__main__:main',
     'feedforward_node = franka_dynamics.ros.feedforward_node:main',
     'simulator_node = franka_dynamics.ros.simulator_node:main',
-    'trajectory_action_node = franka_dynamics.ros.trajectory_action_node:main',
     'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
 ]
 

@@ -42,7 +42,6 @@ APART = {
         'launch_files/test_ros2_commands.py',
         'ros/test_cpp_example.py',
         'ros/test_launch.py',
-        'ros/test_trajectory_action.py',
         'ros/test_trajectory_controller.py',
     ),
     'libraries': ('batch/test_torch_model.py', 'examples/test_payload_by_gradient.py'),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
     from ..ros.status import NodeSnapshot
     from ..ros.topic_listener import TopicListener
 
-_NODES = ('feedforward', 'simulator', 'trajectory_action')
+_NODES = ('feedforward', 'simulator')
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
 # commands may never arrive.

@@ -248,6 +248,13 @@ class FeedforwardDiagnostics(StatusPublisher):
         else:
             logger.info(text)
 
+    def no_state(self) -> str:
+        """Return why no joint state is known by which a motion may be planned, or ''."""
+        if not self._node.active:
+            return 'the node is not active'
+        known = self._controller.latest is not None
+        return self._missing() or ('' if known else self.present().why)
+
     def _missing(self) -> str:
         """Return a sentence if no joint state comes, or ''."""
         silence = time.monotonic() - self.arrival

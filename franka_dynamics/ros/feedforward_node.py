@@ -365,6 +365,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
     def run_background_tasks(self) -> float:
         """Check the receivers and publish diagnostics; return the time until the next call [s]."""
         if self.core is None:
+            self._goals.poll()
             return _IDLE_PERIOD_S
         if self.active and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + _REFRESH_PERIOD_S

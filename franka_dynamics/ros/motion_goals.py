@@ -4,7 +4,8 @@
 The motions that a feedforward node is asked for, on its topic ~/reference or by its action.
 
 Both are checked, followed and reported alike: `MotionGoals.follow`. A stream of set-points comes
-on the topic. A goal of the action, which MoveIt sends, also has tolerances, feedback and a result.
+on the topic. A goal of the action, which MoveIt sends, also has tolerances, feedback and a result;
+with the parameter `controller_action` a joint_trajectory_controller follows it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rclpy.action import ActionServer, CancelResponse
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .diagnostics import FeedforwardDiagnostics
-from .follow_joint_trajectory import ACTION, action_type, parse_goal, Tolerances
+from .follow_joint_trajectory import ACTION, action_type, GoalRelay, parse_goal, Tolerances
 from .messages import (
     deserialize,
     float64_array,
@@ -42,6 +43,7 @@ from ..errors import MissingDependencyError, NotActiveError, ReferenceRefusedErr
 
 _MAX_MARK_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 _RESULT_DELIVERY_S = 0.3  # to send results before the node ends [s]
+_CANCEL_TIMEOUT_S = 1.0  # for goals that were passed on to end before the node does [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
 
 
@@ -79,11 +81,17 @@ class MotionGoals:
         self._unsent = set[bytes]()  # goals whose result is not sent yet
         diagnostics.on_reference_event = self._on_event
         self._server: Any = None
+        self._relay: GoalRelay | None = None
+        controller_action = node.get_parameter('controller_action').value
         try:
             self._type = action_type()
         except MissingDependencyError as error:
+            if controller_action:
+                raise
             node.get_logger().info(f'no action {ACTION}: {error}')
             return
+        if controller_action:
+            self._relay = GoalRelay(node.service_entities, self._type, controller_action)
         self._server = ActionServer(
             node.service_entities,
             self._type,
@@ -151,7 +159,7 @@ class MotionGoals:
 
     def _on_goal(self, handle: Any) -> None:
         """
-        Follow an accepted goal, or abort it with the code and the sentence of its refusal.
+        Follow an accepted goal or pass it on; abort a refused one with its code and sentence.
 
         Every goal is accepted first, because a rejection cannot say why.
         """
@@ -160,6 +168,11 @@ class MotionGoals:
         try:
             if self._node.core is None:
                 raise NotActiveError('The node is not configured.')
+            if self._relay is not None:
+                if why := self._diagnostics.no_state():
+                    raise NotActiveError(f'Nobody knows where the arm is: {why}.')
+                self._relay.send(handle, self._node.core)
+                return
             names = list(self._node.core.names)
             path = Tolerances.from_messages(goal.path_tolerance, names)
             # By default the next motion could begin where this one ends.
@@ -183,6 +196,9 @@ class MotionGoals:
 
     def poll(self) -> None:
         """Check goals against their tolerances, end them, publish feedback; every 50 ms."""
+        if self._relay is not None:
+            for ended in self._relay.poll(self._node.active):
+                self._end(*ended)
         controller = self._node.core
         for mark, goal in list(self._goals.items()):
             state, handle = controller.latest, goal.handle
@@ -254,15 +270,20 @@ class MotionGoals:
             self._server.notify_execute(handle, finish)
 
     def deliver(self) -> None:
-        """Send the results of goals that ended while nobody served the action."""
+        """Send the results of goals that ended while nobody served the action, or end with it."""
+        until = time.monotonic() + _CANCEL_TIMEOUT_S
+        while self._relay is not None and self._relay.goals and time.monotonic() < until:
+            self._node.service_entities.executor.spin_once(timeout_sec=_FEEDBACK_PERIOD_S)
+            self.poll()
         until = time.monotonic() + (_RESULT_DELIVERY_S if self._unsent else 0.0)
         while time.monotonic() < until:
             self._node.service_entities.executor.spin_once(timeout_sec=_RESULT_DELIVERY_S)
 
     def destroy(self) -> None:
         """Destroy the action."""
-        if self._server is not None:
-            self._server.destroy()
+        for one in (self._server, self._relay):
+            if one is not None:
+                one.destroy()
 
 
 def _point(*fields: Any) -> JointTrajectoryPoint:

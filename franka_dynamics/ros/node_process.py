@@ -84,7 +84,7 @@ def request_realtime(default: str = ON) -> str:
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
     environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, for which the
-    simulated arm and the trajectory_action node pass off, because both can wait.
+    simulated arm passes off, because it can wait.
 
     Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless environment variables set
     its transports or a profiles file: threads busy-wait for the locks of its shared memory, and

@@ -32,7 +32,6 @@ LIVE_TABLES = ('torque', 'motion')  # whose parameters change without a new conf
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE_TABLES, 'feedforward'),
     'simulator': ('arm', 'simulator'),
-    'trajectory_action': ('arm', 'torque', 'trajectory_action'),
 }
 NODE_NAMES = tuple(_FILES)
 

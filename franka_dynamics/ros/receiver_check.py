@@ -172,7 +172,8 @@ class ReceiverCheck:
         now, count = time.monotonic(), self._publisher.get_subscription_count()
         if now >= self._next_look and self.state is TorquePermission.GRANTED:
             self._next_look = now + _LOOK_PERIOD_S
-            self.unheard = '' if count else self._why_unheard()
+            passes_on = self._node.get_parameter('controller_action').value
+            self.unheard = '' if count or passes_on else self._why_unheard()
         if self.state is TorquePermission.CHECKING:
             if self._heard_at:
                 names = ', '.join(publisher_names(self._node, self.topic))

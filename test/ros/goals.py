@@ -1,17 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the trajectory action."""
+"""A client of the node's action."""
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionClient
 
 
 class GoalClient:
-    """Sends goals to a node's action; `until` waits as Probe.until does."""
+    """Sends goals to the node's action; `until` waits as Probe.until does."""
 
-    def __init__(self, probe, until, node='trajectory_action') -> None:
+    def __init__(self, probe, until) -> None:
         self._until, self.feedback = until, []
-        name = f'{node}/follow_joint_trajectory'
+        name = 'feedforward/follow_joint_trajectory'
         self._action = ActionClient(probe, FollowJointTrajectory, name)
         probe.until(self._action.server_is_ready, 'the action')
 

@@ -1,7 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feedforward node's own action, with a simulated arm and goals as MoveIt 2 sends them."""
+"""
+The node's action with goals as MoveIt 2 sends them: followed by a simulated arm, or passed on.
 
+A stand-in for joint_trajectory_controller takes what is passed on.
+"""
+
+from pathlib import Path
 import signal
 
 import pytest
@@ -13,12 +18,16 @@ from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 import numpy as np
+from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
 from .conftest import FER
+from .fake_trajectory_controller import ABORT, REJECT, SUCCEED, UNTIL_CANCELLED
 from .goals import GoalClient
 
 NAMES = list(FER.joint_names)
@@ -55,7 +64,7 @@ class World:
         self.states = probe.collect(JointState, 'joint_states')
         start_arm()
         self.node = start_node(target='mujoco', **parameters)
-        self.client = GoalClient(probe, probe.until, 'feedforward')
+        self.client = GoalClient(probe, probe.until)
         probe.until_status(NODE, state='running')
 
     def end_of(self, message):
@@ -163,3 +172,122 @@ def test_a_goal_ends_with_what_ends_the_torques(way, make_world):
         assert (status, 'Nothing would follow' in said) == (ABORTED, True)
     if way == 'signal':
         world.node.wait()
+
+
+CONTROLLER = 'feedforward_trajectory_controller'
+ACTION = f'{CONTROLLER}/follow_joint_trajectory'
+MOTION = multisine(FER, 2.0, 0.2)
+
+
+class WorldOfController:
+    """An arm that stands, a node that passes goals on, perhaps a controller, and a client."""
+
+    def __init__(self, probe, arm, launch, start_node, controller=True):
+        self.probe = probe
+        self.received = probe.collect(JointTrajectory, f'{CONTROLLER}/received', reliable=True)
+        if controller:
+            self.controller = launch(
+                str(Path(__file__).with_name('fake_trajectory_controller.py'))
+            )
+            theirs = ActionClient(probe, FollowJointTrajectory, ACTION)
+            probe.until(theirs.server_is_ready, 'the action of the controller')
+        self.node = start_node(controller_action=ACTION)
+        self.client = GoalClient(probe, arm.until)
+        # Once it commands, the node has found the controller's action, too.
+        arm.until_says(NODE, 'running')
+
+    def end_of(self, goal):
+        return self.client.end(self.client.send(goal))
+
+
+@pytest.fixture
+def make_passing_world(probe, arm, launch, start_node):
+    return lambda **options: WorldOfController(probe, arm, launch, start_node, **options)
+
+
+def passed(wish=SUCCEED, names=NAMES, positions=MOTION.positions):
+    rows = positions, MOTION.velocities, MOTION.accelerations
+    message = FollowJointTrajectory.Goal(
+        trajectory=trajectory_message(names, MOTION.times, *rows),
+        path_tolerance=[JointTolerance(name='passed on', position=0.1)],
+    )
+    message.goal_time_tolerance.sec = wish
+    return message
+
+
+def test_a_goal_is_passed_on_with_torques_and_its_result_comes_back(make_passing_world):
+    world = make_passing_world()
+    # The stand-in returns the tolerance of the goal.
+    assert world.end_of(passed()) == (SUCCEEDED, Result.SUCCESSFUL, 'passed on')
+    world.probe.until(lambda: world.received and world.client.feedback, 'the goal and feedback')
+    assert list(world.client.feedback[0].feedback.actual.positions) == [0.25] * 7
+    assert world.received[0].header.stamp.sec == 0  # zero: start on arrival, as requested
+    points = world.received[0].points
+    expected = NewtonEulerModel(FER, (0.0, 0.0, 0.0)).inverse_dynamics(
+        *(
+            np.array([getattr(point, name) for point in points])
+            for name in ('positions', 'velocities', 'accelerations')
+        )
+    )
+    assert np.abs(expected).max() > 0.5
+    efforts = [list(point.effort) for point in points]
+    np.testing.assert_allclose(efforts, expected, rtol=0.0, atol=1e-9)
+    # Nobody need receive the node's own torques.
+    assert world.probe.status(NODE).level == 'OK'
+
+
+def test_refusals_rejection_abort_and_cancel_are_passed_on(make_passing_world):
+    world = make_passing_world()
+    # A controller rejects without a reason; this node aborts with a sentence.
+    status, code, said = world.end_of(passed(REJECT))
+    assert (status, code) == (ABORTED, Result.INVALID_GOAL)
+    assert 'rejected the goal' in said
+    violated = ABORTED, Result.PATH_TOLERANCE_VIOLATED, 'fr3_joint4 is 0.3 rad off'
+    assert world.end_of(passed(ABORT)) == violated
+    first = world.client.followed(passed(UNTIL_CANCELLED))
+    # A later goal takes the place of the first, and alone is cancelled.
+    second = world.client.send(passed(UNTIL_CANCELLED))
+    assert world.client.end(first) == (ABORTED, Result.INVALID_GOAL, 'preempted')
+    world.probe.until(lambda: len(world.received) == 3, 'the goals that reached it')
+    world.client.cancel(second)
+    assert world.client.end(second)[::2] == (CANCELED, 'cancelled there')
+    for trajectory in world.received:
+        assert np.abs([point.effort for point in trajectory.points]).max() > 0.5
+    # A goal that is refused never reaches the controller.
+    beyond = MOTION.positions.copy()
+    beyond[len(beyond) // 2] += 3.0
+    for bad, expected, words in (
+        (passed(positions=beyond), Result.INVALID_GOAL, 'its limits there are'),
+        (passed(positions=beyond * np.nan), Result.INVALID_GOAL, 'nan'),
+        (passed(names=['a', *NAMES[1:]]), Result.INVALID_JOINTS, 'must name each of the joints'),
+    ):
+        status, code, said = world.end_of(bad)
+        assert (status, code, words in said) == (ABORTED, expected, True)
+        assert len(said) < 500
+    assert len(world.received) == 3
+
+
+@pytest.mark.parametrize('end', ['killed', 'interrupted', 'deactivated'])
+def test_what_is_passed_on_ends_with_the_controller_and_with_the_node(end, make_passing_world):
+    world = make_passing_world()
+    handle = world.client.followed(passed(UNTIL_CANCELLED))
+    words = 'cancelled there'
+    if end == 'killed':
+        words = 'is gone'
+        world.controller.kill()
+    elif end == 'interrupted':
+        world.node.send(signal.SIGINT)
+    else:
+        assert world.probe.client.change_state('deactivate') == 'inactive'
+    status, _, said = world.client.end(handle)
+    assert (status, words in said) == (ABORTED, True), said
+    if end == 'interrupted':
+        world.node.wait()
+    if end == 'deactivated':
+        assert 'not active' in world.end_of(passed())[2]
+
+
+def test_without_a_controller_the_goal_says_so(make_passing_world):
+    world = make_passing_world(controller=False)
+    status, _, said = world.end_of(passed())
+    assert (status, 'Nobody serves' in said) == (ABORTED, True)

@@ -25,10 +25,13 @@ from ..processes import run_python
 POLICIES = share_directory() / 'security' / 'policies'
 # Parameters with which a node has all its topics.
 PARAMETERS = {
-    'feedforward': {'use_sim_time': True, 'model_source': 'robot_description'},
+    'feedforward': {
+        'use_sim_time': True,
+        'model_source': 'robot_description',
+        'controller_action': 'feedforward_trajectory_controller/follow_joint_trajectory',
+    },
     'gazebo_direct': {'use_sim_time': True},
     'simulator': {'publish_clock': True},
-    'trajectory_action': {'use_sim_time': True},
 }
 # The end points behind each rule of a policy; those of an action are in
 # https://design.ros2.org/articles/actions.html.
@@ -75,8 +78,6 @@ def seen(probe, node, space='/'):
 
 @pytest.mark.parametrize('node', sorted([*NODE_NAMES, 'gazebo_direct']))
 def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
-    if node == 'trajectory_action':
-        pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')
     description = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
     description.publish(String(data=(share_directory() / 'urdf' / 'fr3.urdf').read_text()))
     # With a second publisher, the feedforward node subscribes to its own command topic.
@@ -85,8 +86,6 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if find_spec('control_msgs') is None:  # then no node has an action
         policy = {one for one in policy if '/_action/' not in one[1]}
     space = '/simulation' if node in ('simulator', 'gazebo_direct') else '/'
-    if node == 'trajectory_action':
-        found.add(('subscriber', '/joint_states'))  # only while a goal is prepared
 
     def differences():
         """Return what the node has not shown of the policy, and what the policy lacks."""
@@ -100,7 +99,10 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
         shown, named = zip(*alike) if alike else ((), ())
         return policy - set(named), found - set(shown)
 
-    launch(f'{node}_node', **PARAMETERS[node])
+    parameters = PARAMETERS[node]
+    if find_spec('control_msgs') is None:
+        parameters.pop('controller_action', None)
+    launch(f'{node}_node', **parameters)
     probe.until(lambda: not differences()[0], f'all of {policy}')
     for _ in range(100):  # time for further end points
         probe.spin()

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The action node before joint_trajectory_controller itself, in ros2_control_node on mock hardware.
+The node before joint_trajectory_controller itself, in ros2_control_node on mock hardware.
 
 It needs ros2_control (ros2_control_prefix.py) and the Python messages of its control_msgs and
 controller_manager_msgs; elsewhere it is skipped.
@@ -93,14 +93,12 @@ def stack(probe, tmp_path, run_manager):
 
 
 @pytest.fixture
-def client(stack, launch):
-    """Return a client of the action node, which relays to the trajectory controller."""
+def client(stack, start_node):
+    """Return a client of the node, which passes goals on to the trajectory controller."""
     stack.activate('trajectory')
     action = 'trajectory/follow_joint_trajectory'
-    launch(
-        'trajectory_action_node',
-        **{'robot_type': 'fr3', 'target': 'mujoco', 'controller_action': action, 'wait': 20.0},
-    )
+    start_node(robot_type='fr3', target='mujoco', controller_action=action)
+    stack.probe.until_status('/feedforward', state='running')
     return GoalClient(stack.probe, stack.probe.until)
 
 
