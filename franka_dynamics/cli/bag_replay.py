@@ -22,7 +22,7 @@ from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import SignalOptions
 from ..report import replay as report
-from ..report.external import write_external
+from ..report.external import write_external_torque
 from ..report.verdict import headline, open_lines, verdict_lines
 
 _MAX_SHOWN_FITS = 3
@@ -77,7 +77,7 @@ def run(
             'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
             f'of the base, at {frame} + ({", ".join(f"{value:g}" for value in tool_center)}) m',
         }
-        say(write_external(external, result, estimator(best.arm), about))
+        say(write_external_torque(external, result, estimator(best.arm), about))
     if not no_plots:
         path, title = output / 'torques.png', f'{Path(recording.source).name} on {best.arm.name}'
         report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)

@@ -112,12 +112,12 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
 
 def python_function(program: Program, docstring: str = '') -> str:
     """
-    Return a program as the source of one Python function, or of two if it has parameters.
+    Return the source of a Python function that runs a program, and of one for its parameters.
 
     The function of the program takes the program's input arrays, then (for parameters at run time)
-    the prepared array `p`, then the output array, which it fills. The second function, `prepare_`
-    and the program's name, takes the array X of the parameters in the program's order and fills
-    `p`.
+    the prepared array `p`, then the output array, which it fills. If there are parameters, the
+    second function, `prepare_` and the program's name, takes the array X of the parameters in the
+    program's order and fills `p`.
     """
     body = _body(program, '    ', 'p', '')
     body += [f'    {line}' for line in _results(program, ', ')]

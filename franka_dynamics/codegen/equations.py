@@ -90,7 +90,7 @@ class Equations:
 
     @functools.cached_property
     def program(self) -> Program:
-        """The equations as statements."""
+        """The equations as a straight-line program of assignments."""
         name = self.quantity.value
         return write_program(
             name if self.frame == FLANGE else name.replace('flange', 'frame'),
@@ -225,7 +225,7 @@ def run_time_parameter_names(n: int) -> tuple[str, ...]:
 
 
 def run_time_parameter_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return an arm's values of `run_time_parameter_names`, with the default gravity."""
+    """Return the arguments of generated code with run-time parameters: an arm's links, gravity."""
     links = [
         float(value)
         for link, joint in zip(description.links, description.joints)

@@ -137,7 +137,7 @@ class Graph:
         return sine, Expression(self, 1, self._node(COS, (angle.node,)))
 
     def add(self, a: Expression, b: Expression) -> Expression:
-        """Return a + b."""
+        """Return the sum a + b, simplified where a term is zero or both are constant."""
         if a.is_zero:
             return b
         if b.is_zero:
@@ -155,7 +155,7 @@ class Graph:
         return Expression(self, a.sign, self._node(kind, (a.node, b.node)))
 
     def product(self, a: Expression, b: Expression) -> Expression:
-        """Return a b."""
+        """Return the product a b, simplified where a factor is constant."""
         sign = a.sign * b.sign
         if a.is_zero or b.is_zero:
             return self.zero
@@ -182,7 +182,7 @@ class Graph:
         return Expression(self, sign, self._node(MULTIPLY, ordered))
 
     def reciprocal(self, a: Expression) -> Expression:
-        """Return 1 / a."""
+        """Return the reciprocal 1 / a, a number where a is constant."""
         if a.number is not None:
             return self.lift(1.0 / a.number)
         return Expression(self, a.sign, self._node(RECIPROCAL, (a.node,)))
@@ -241,7 +241,7 @@ class Graph:
 
 def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -> list[Expression]:
     """
-    Return the derivatives of a value by some of its inputs, as expressions of the same graph.
+    Return the derivatives of a scalar expression by some variables, as expressions of `graph`.
 
     Reverse accumulation (Griewank and Walther 2008, "Evaluating Derivatives", section 3.2): from
     the value to the inputs, each node adds its adjoint times the partial derivative to each

@@ -45,9 +45,10 @@ def in_tip_frame(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: Values
 ) -> tuple[Values, Values]:
     """
-    Return force and moment about the origin of the tip body's frame, in its axes.
+    Return a wrench on the tip body, given in the space frame, in the axes of the tip's frame.
 
-    `wrench`, shape (6,), is a force and a moment about the tip's origin, in space axes.
+    `wrench`, shape (6,), is a force [N] and a moment [N m] about the tip's origin, in space axes;
+    the returned force and moment are about the origin of the tip body's frame.
     """
     force, moment = (chain.root[:3, :3].T @ part for part in np.split(wrench, 2))
     for j in chain.path():

@@ -49,7 +49,7 @@ class Output(NamedTuple):
 @dataclass(frozen=True)
 class Program:
     """
-    A straight-line computation.
+    A computation as a list of assignments, without branches or loops.
 
     `inputs` maps each input array to the elements that the program reads, counted from 1; `shape`
     is the shape of the array `output`. `statements` and `preparation` are texts `target =

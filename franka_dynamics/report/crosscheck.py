@@ -77,7 +77,7 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
 
 
 def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
-    """Return two tables: differences from the reference formulation, and unphysical links."""
+    """Return tables of each formulation's differences, and of links that no real body can be."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
         f'largest difference from {result.reference}, relative to the largest value',

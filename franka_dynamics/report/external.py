@@ -17,16 +17,17 @@ from ..recordings.recording import Recording, Wrenches, write_bag
 from ..typing import Array
 
 
-def write_external(
+def write_external_torque(
     output: Path,
     result: ReplayEvaluation,
     estimator: WrenchEstimator,
     about: Mapping[str, str],
 ) -> str:
     """
-    Write a file or bag; return a sentence with the root mean square of the external torque.
+    Write a recording's external torque and wrench to a file or bag; return a sentence on it.
 
-    `about` describes payload, gravity and wrench, for the header of the file.
+    The sentence says the root mean square of the external torque. `about` describes payload,
+    gravity and wrench, for the header of the file.
     """
     recording, motion, best = result.recording, result.motion, result.fits[0]
     arm, torque = best.arm, motion.effort - best.predicted
