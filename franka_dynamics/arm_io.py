@@ -95,12 +95,12 @@ def load_arm(
 
     """
     if is_urdf(arm):
-        source = 'the URDF' if is_urdf_text(arm) else str(arm)
+        source = 'The text' if is_urdf_text(arm) else str(arm)
         for name, value in (('inertial_set', inertial_set), ('repair', repair)):
             if value is not None:
                 raise DescriptionError(
-                    f'{source} is a URDF, which has one inertial set and states no rounding; '
-                    f'leave {name} out, or write it as an arm file (franka-dynamics arm import).'
+                    f'{source} has one inertial set and states no rounding; leave {name} out, or '
+                    'write it as an arm file (franka-dynamics arm import).'
                 )
         # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
         from .urdf.importer import import_urdf
@@ -114,8 +114,8 @@ def load_arm(
             warnings.warn(sentence, UrdfWarning, stacklevel=2)
     elif joints or held or xacro:
         raise DescriptionError(
-            f'{arm} is no URDF: its joints cannot be chosen, and it has no arguments; leave '
-            'joints, held and xacro out.'
+            f'{arm} is no URDF or MJCF: its joints cannot be chosen, and it has no arguments; '
+            'leave joints, held and xacro out.'
         )
     else:
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)

@@ -233,7 +233,7 @@ def _arm_path(arm: str | Path) -> Path:
     if is_urdf(arm):
         file = 'FILE' if is_urdf_text(arm) else shlex.quote(text)
         raise DescriptionError(
-            f'{text} is a URDF, and an arm file is needed here; write one with '
+            f'{text} is no arm file, which is needed here; write one with '
             f'"franka-dynamics arm import {file} --output arm.yaml".'
         )
     own, names, name = Path(text).expanduser(), available_arms(), canonical_arm_name(text)

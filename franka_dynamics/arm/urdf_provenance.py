@@ -1,12 +1,66 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The URDF from which an arm was imported, for checks of the import."""
+"""The file from which an arm was imported, for checks of the import, and its words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from .inertia import LinkInertia
+
+
+@dataclass(frozen=True)
+class Words:
+    """
+    What a kind of file calls a link, its joints, and the numbers that it states.
+
+    `moving` are the kinds of joints that an arm can have, `floating` those that float, and
+    `inertial` holds the numbers of a link: `mass`, centre of mass (`center`) and `tensor`.
+    `reader` is the library whose own reading of the file an arm is compared with.
+    """
+
+    file: str
+    a_file: str
+    link: str
+    links: str
+    moving: str
+    floating: str
+    inertial: str
+    mass: str
+    center: str
+    tensor: str
+    effort: str
+    reader: str
+
+
+URDF = Words(
+    file='URDF',
+    a_file='a URDF',
+    link='link',
+    links='links',
+    moving='revolute, continuous or prismatic',
+    floating='floating',
+    inertial='<inertial>',
+    mass='<mass>',
+    center='<origin>',
+    tensor='<inertia>',
+    effort='<limit> effort',
+    reader='Pinocchio',
+)
+MJCF = Words(
+    file='MJCF',
+    a_file='an MJCF',
+    link='body',
+    links='bodies',
+    moving='a hinge or a slide',
+    floating='free or ball',
+    inertial='inertial or geom',
+    mass='inertial mass',
+    center='inertial pos',
+    tensor='inertial diaginertia',
+    effort='actuatorfrcrange, forcerange or ctrlrange',
+    reader='MuJoCo',
+)
 
 
 @dataclass(frozen=True)
@@ -30,6 +84,6 @@ class UrdfProvenance:
     mjcf: str = ''
 
     @property
-    def other_reader(self) -> str:
-        """The library whose own reading of the file the arm is compared with."""
-        return 'MuJoCo' if self.mjcf else 'Pinocchio'
+    def words(self) -> Words:
+        """What the file calls its parts."""
+        return MJCF if self.mjcf else URDF

@@ -149,7 +149,7 @@ def _check(
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
         answer.note(
             "Compared were three formulations of the arm's dynamics and "
-            f"{description.urdf.other_reader}'s own reading of the file; largest differences from "
+            f"{description.urdf.words.reader}'s own reading of the file; largest differences from "
             f'that: {found}. {with_arm} compares it with another arm.'
         )
         shown = _add_doubts(answer, description.urdf.text, arm.arm)
@@ -197,9 +197,9 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
     first, second = _pair(arm, other, prefix)
     found, from_urdf = compare(first, second, gravity=gravity), second.urdf is not None
     named, own = other, f' ({second.inertial_set}, hand {second.hand})'
-    empty = dict[str, str]()
-    if from_urdf:
-        named, own = second.source, ''
+    empty, inertial = dict[str, str](), ''
+    if second.urdf is not None:
+        named, own, inertial = second.source, '', second.urdf.words.inertial
         links = zip(first.joint_names, second.link_names, second.links)
         empty = {joint: name for joint, name, link in links if not link.parameters().any()}
     shown = [one for one in found.differences if one.kind != 'link' or one.place not in empty]
@@ -212,7 +212,7 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
     )
     if empty:
         sentence = (
-            f'{named}: no <inertial> with mass in {listed([*empty.values()])}, nor in what is '
+            f'{named}: no {inertial} with mass in {listed([*empty.values()])}, nor in what is '
             'fixed to it; give it there. Below only the geometry of these links is compared.\n'
             f'{sentence}'
         )
@@ -243,7 +243,7 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
 def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescription, ArmDescription]:
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(arm.arm):
-        forbid_with('a URDF, which is compared as it is written', *MASS_OPTIONS)
+        forbid_with('a URDF or MJCF, which is compared as it is written', *MASS_OPTIONS)
     xacro = dict(arm.xacro)
     if is_urdf(other) and not is_given('arm'):
         require_with('--arm', 'repair', 'payload')

@@ -67,7 +67,7 @@ def run(
         say(f'{output}: {span}, flange {arm.urdf.tip}, {convention} DH rows.')
     differences = ', '.join(f'{one}' for one in found)
     say(
-        f"the arm file against {arm.urdf.other_reader}'s own reading of it: largest differences "
+        f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
         f'{differences} (tolerance {MAX_RELATIVE_DIFFERENCE:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )

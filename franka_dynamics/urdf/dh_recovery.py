@@ -132,7 +132,7 @@ def description_from_chain(
     document, links = chain.document, [joint.child for joint in chain.joints]
     if tip not in (None, *chain.tools):
         raise document.error(
-            f'the link {tip!r} is not fixed to {links[-1]!r}; links that are: '
+            f'the {document.words.link} {tip!r} is not fixed to {links[-1]!r}; links that are: '
             f'{", ".join(chain.tools)}.'
         )
     poses = [chain.poses[link] for link in links]

@@ -12,7 +12,7 @@ ignores some of these errors, and only prints the reason of others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 import math
 from pathlib import Path
@@ -21,11 +21,12 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-from .mjcf import is_mjcf_text, MJCF_TAG, urdf_of_mjcf
+from .mjcf import BETWEEN_JOINTS, GEOMS, is_mjcf_text, MJCF_TAG, urdf_of_mjcf
 from .xacro_reader import expand_xacro
 from ..arm.arm_file import is_urdf_text
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
+from ..arm.urdf_provenance import MJCF, URDF, Words
 from ..errors import DescriptionError, listed, unreadable_file_message, UrdfError
 from ..names import parse_float
 from ..spatial import exp6, joint_twist, JointKind, pose_from_xyz_rpy
@@ -114,7 +115,7 @@ class UrdfDocument:
     links, each behind those on the way from the root to it. `notes` are sentences about
     tolerated deviations from the format and doubtful limits. `simulated` has, of an MJCF,
     `armature`, `damping`, `frictionloss` and, if it states one, `home` of each moving joint,
-    and `mjcf` is its path or text.
+    `mjcf` is its path or text, and `tensors` names what states the tensor of a body.
     """
 
     name: str
@@ -126,6 +127,28 @@ class UrdfDocument:
     notes: tuple[str, ...] = ()
     simulated: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     mjcf: str = ''
+    tensors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> Words:
+        """What the file calls its parts."""
+        return MJCF if self.mjcf else URDF
+
+    def entries(self, link: str) -> Words:
+        """Return what the file calls the numbers of a link."""
+        if (stated := self.tensors.get(link)) == GEOMS:
+            mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
+            return replace(self.words, mass=mass, center=center, tensor=tensor)
+        return replace(self.words, tensor=f'inertial {stated}') if stated else self.words
+
+    def kind(self, joint: UrdfJoint) -> str:
+        """Return what the file calls the kind of a joint."""
+        return self.words.floating if joint.kind == 'floating' else joint.kind
+
+    def quoted(self, link: str) -> str:
+        """Return a link's name for a message; of an MJCF, what stands between two joints, too."""
+        name, between, joint = link.partition(BETWEEN_JOINTS if self.mjcf else '\0')
+        return f'{name!r} at its joint {joint}' if between else repr(link)
 
     @property
     def root(self) -> str:
@@ -216,16 +239,16 @@ def read_document(
     given = is_urdf_text(urdf)
     if given and xacro:
         raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
-    source = source or ('the URDF' if given else str(urdf))
-    text = str(urdf).strip() if given else read_urdf(Path(urdf), xacro)
-    return parse_urdf(urdf_of_mjcf(text, source) if is_mjcf_text(text) else text, source)
+    source = source or ('' if given else str(urdf))
+    return parse_urdf(str(urdf).strip() if given else read_urdf(Path(urdf), xacro), source)
 
 
-def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
+def parse_urdf(text: str, source: str = '') -> UrdfDocument:
     """
-    Read a URDF's text, with xacro already expanded.
+    Read the text of a URDF, with xacro already expanded, or of an MJCF.
 
-    `source`, a path or a topic, is the text's name in error messages.
+    `source`, a path or a topic, is the text's name in error messages; default: 'the URDF' or 'the
+    MJCF'.
 
     Raises
     ------
@@ -234,6 +257,10 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
         message names the source, the element, the value and the fix.
 
     """
+    if is_mjcf_text(text):
+        source = source or 'the MJCF'
+        text = urdf_of_mjcf(text, source)
+    source = source or 'the URDF'
     text, notes = _as_others_read(text)
     robot = _robot(text, source)
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
@@ -247,15 +274,28 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     if rubbing:
         notes.append(f'{listed(rubbing)}: damping and friction of <dynamics> are in no model.')
     order = _from_root(robot, links, joints.values())
-    name, mjcf, simulated = robot.element.get('name', ''), '', dict[str, dict[str, float]]()
-    for extra in robot.element.findall(MJCF_TAG):
-        mjcf = extra.get('original', '')
-        notes += [note.get('text', '') for note in extra.findall('note')]
-        for one in extra.findall('joint'):
-            part = _Part(one, f'{source}: {MJCF_TAG}')
-            keys = (key for key in one.attrib if key != 'name')
-            simulated[one.get('name', '')] = {key: part.number(key) for key in keys}
-    return UrdfDocument(name, source, text, links, joints, order, tuple(notes), simulated, mjcf)
+    document = UrdfDocument(
+        robot.element.get('name', ''), source, text, links, joints, order, tuple(notes)
+    )
+    extra = robot.element.find(MJCF_TAG)
+    return document if extra is None else _of_mjcf(document, extra)
+
+
+def _of_mjcf(document: UrdfDocument, extra: ElementTree.Element) -> UrdfDocument:
+    """Return a document with what an MJCF says beyond a URDF."""
+    simulated = dict[str, dict[str, float]]()
+    for one in extra.findall('joint'):
+        part = _Part(one, f'{document.source}: {MJCF_TAG}')
+        keys = (key for key in one.attrib if key != 'name')
+        simulated[one.get('name', '')] = {key: part.number(key) for key in keys}
+    notes = (note.get('text', '') for note in extra.findall('note'))
+    return replace(
+        document,
+        notes=(*document.notes, *notes),
+        simulated=simulated,
+        mjcf=extra.get('original', ''),
+        tensors={one.get('name', ''): one.get('tensor', '') for one in extra.findall('body')},
+    )
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,10 @@ from ..spatial import (
 from ..typing import Array
 
 # The element of the URDF that holds what URDFs cannot say: the MJCF's path or text as `original`,
-# notes, and joints with their attributes `armature`, `damping`, `frictionloss` and `home`.
+# notes, joints with their attributes `armature`, `damping`, `frictionloss` and `home`, and bodies
+# with the attribute of <inertial> that states their `tensor`, or GEOMS.
 MJCF_TAG = 'mjcf'
+GEOMS = 'geoms'
 # In the name of a link that is no body of the MJCF, but stands between a joint and its body.
 BETWEEN_JOINTS = '@'
 _UNKNOWN_LIMIT = 1e9  # which `parse_urdf` reads as none
@@ -57,22 +59,24 @@ def urdf_of_mjcf(text: str, source: str, path: Path | None = None) -> str:
         If MuJoCo cannot read the MJCF; the message has MuJoCo's reason.
 
     """
-    model, inferred = compiled(text, source, path)
+    model, tensors = compiled(text, source, path)
     robot = ElementTree.Element(
         'robot', name=model.names[: model.names.index(b'\0')].decode() or 'arm'
     )
     extra = _add(robot, MJCF_TAG, original=str(path or text))
     notes = _Tree(model, robot, extra).add_all()
-    if inferred:
+    for name, stated in tensors.items():
+        _add(extra, 'body', name=name, tensor=stated)
+    if inferred := [name for name, stated in tensors.items() if stated == GEOMS]:
         notes.append(f'{listed(inferred)}: the inertia is computed from the geoms of the body.')
     for note in notes:
         _add(extra, 'note', text=note)
     return ElementTree.tostring(robot, encoding='unicode')
 
 
-def compiled(text: str, source: str, path: Path | None = None) -> tuple[Any, list[str]]:
+def compiled(text: str, source: str, path: Path | None = None) -> tuple[Any, dict[str, str]]:
     """
-    Return MuJoCo's compiled model of an MJCF, and the bodies whose inertia is that of geoms.
+    Return MuJoCo's compiled model of an MJCF, and what states the tensors of moving bodies.
 
     Arguments and errors are those of `urdf_of_mjcf`.
     """
@@ -80,41 +84,49 @@ def compiled(text: str, source: str, path: Path | None = None) -> tuple[Any, lis
         import mujoco
 
     def read() -> Any:
-        return mujoco.MjSpec.from_file(str(path)) if path else mujoco.MjSpec.from_string(text)
+        spec = mujoco.MjSpec.from_file(str(path)) if path else mujoco.MjSpec.from_string(text)
+        for kind, parts in (('body', spec.bodies), ('joint', spec.joints)):
+            for number, one in enumerate(parts):
+                one.name = one.name or f'{kind}{number}'
+        return spec
 
     try:
         spec = read()
-        inferred = _delete_what_has_no_mass(mujoco, spec)
+        tensors = _delete_what_has_no_mass(mujoco, spec)
         try:
-            return spec.compile(), inferred
+            return spec.compile(), tensors
         except ValueError:  # something else refers to what was deleted
-            return read().compile(), inferred
+            return read().compile(), tensors
     except (ValueError, OSError) as error:
         reason = ' '.join(str(error).split())
         raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
 
 
-def _delete_what_has_no_mass(mujoco: Any, spec: Any) -> list[str]:
+def _delete_what_has_no_mass(mujoco: Any, spec: Any) -> dict[str, str]:
     """
-    Delete geoms that no inertia is computed from, and meshes, whose files may be missing.
+    Delete geoms that no inertia is computed from, and what needs files, which may be missing.
 
-    Returns the names of moving bodies without <inertial>, which keep their geoms.
+    Returns what states the tensor of each moving body: an attribute of <inertial>, or GEOMS, which
+    are kept.
     """
     kind = mujoco.mjtInertiaFromGeom
     always = spec.compiler.inertiafromgeom == kind.mjINERTIAFROMGEOM_TRUE
-    moving, inferred = {spec.worldbody.name: False}, []
-    for body in spec.bodies[1:]:
-        moving[body.name] = moving.get(body.parent.name, True) or bool(list(body.joints))
-        if moving[body.name] and list(body.geoms) and (always or not body.explicitinertial):
-            inferred.append(body.name)
-    for geom in list(spec.geoms) if not always else []:
-        if geom.parent.name not in inferred:
+    moving, tensors = dict[str, bool](), dict[str, str]()
+    for body in spec.bodies:
+        above = body.parent
+        moving[body.name] = bool(list(body.joints)) or bool(above and moving[above.name])
+        stated, geoms = body.explicitinertial and not always, list(body.geoms)
+        if moving[body.name] and (stated or geoms):
+            full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
+            tensors[body.name] = full if stated else GEOMS
+            geoms = geoms if stated else []
+        for geom in geoms if not always else []:
             spec.delete(geom)
     used = {geom.meshname for geom in spec.geoms}
     meshes = (mesh for mesh in spec.meshes if mesh.name not in used)
     for one in (*spec.sensors, *spec.pairs, *spec.excludes, *spec.skins, *meshes):
         spec.delete(one)
-    return inferred
+    return tensors
 
 
 class _Tree:
@@ -124,7 +136,7 @@ class _Tree:
         import mujoco
 
         self._mujoco, self._model, self._robot, self._extra = mujoco, model, robot, extra
-        self._bodies = [one.name or f'body{one.id}' for one in map(model.body, range(model.nbody))]
+        self._bodies = [model.body(k).name for k in range(model.nbody)]
 
     def add_all(self) -> list[str]:
         """Add all links and joints; return notes on what a chain of joints leaves out."""
@@ -165,7 +177,7 @@ class _Tree:
     def _moving(self, joint: int, parent: str, child: str, pose: Array) -> None:
         """Add a moving joint; MuJoCo's zero is where the joint has its `ref`."""
         model, kinds = self._model, self._mujoco.mjtJoint
-        name = model.joint(joint).name or f'joint{joint}'
+        name = model.joint(joint).name
         slides = model.jnt_type[joint] == kinds.mjJNT_SLIDE
         if not slides and model.jnt_type[joint] != kinds.mjJNT_HINGE:
             self._joint(name, 'floating', parent, child, pose)
@@ -180,7 +192,7 @@ class _Tree:
         _add(element, 'axis', xyz=axis)
         low, high = model.jnt_range[joint] if limited else (-_UNKNOWN_LIMIT, _UNKNOWN_LIMIT)
         bounds = {} if kind == 'continuous' else {'lower': low, 'upper': high}
-        effort = min([_UNKNOWN_LIMIT, *self._efforts(joint)])
+        effort = min(filter(None, [_UNKNOWN_LIMIT, *self._efforts(joint)]))
         _add(element, 'limit', effort=effort, velocity=_UNKNOWN_LIMIT, **bounds)
         values = {
             'armature': model.dof_armature[dof],

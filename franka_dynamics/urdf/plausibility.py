@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds numbers of a URDF that a real arm can hardly have.
+Finds numbers of a URDF or an MJCF that a real arm can hardly have.
 
 Each rule is a statement of physics. A body has nowhere negative density. Its mass lies within its
 shape: along every direction its centre lies between the shape's ends, at distances a and b from
@@ -26,7 +26,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from .document import UrdfDocument
+from .document import UrdfDocument, Words
 from .pinocchio_reading import pinocchio_model, without_material_and_dynamics
 from ..arm.inertia import LinkInertia
 from ..typing import Array
@@ -56,10 +56,11 @@ _SIDES = (('left', 'right'), ('Left', 'Right'), ('LEFT', 'RIGHT'), ('l', 'r'), (
 
 class ImplausibleValue(NamedTuple):
     """
-    An implausible number of a URDF: of which link or joint, in which entry, and why.
+    An implausible number of a file: of which link or joint, in which entry, and why.
 
-    `kind` is 'link' or 'joint', with one name or two. `impossible` says that no real body has the
-    number, not only that an arm hardly has it.
+    `kind` is 'joint', or what the file calls a link, and `entry` what it calls the number; of two
+    links, `kind` is the plural. `impossible` says that no real body has the number, not only that
+    an arm hardly has it.
     """
 
     kind: str
@@ -88,10 +89,11 @@ class _Body(NamedTuple):
     to two behind it (`within` says which). `distance` [m] is that of the centre of mass from the
     joint. `reach` [m] is the largest distance of the joint from this, from the joints behind it
     and from the one before it, if there is no shape: a body whose mass spreads (standard
-    deviation) by more is at least twice as long.
+    deviation) by more is at least twice as long. `words` names the link's numbers.
     """
 
     name: str
+    words: Words
     joint: int
     mass: float
     tensor: Array
@@ -99,6 +101,9 @@ class _Body(NamedTuple):
     within: str
     distance: float
     reach: float
+
+    def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
+        return ImplausibleValue(self.words.link, (self.name,), entry, reason, impossible)
 
 
 def find_implausible_values(
@@ -145,9 +150,11 @@ def find_implausible_values(
             points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
             distance = float(np.linalg.norm(pose[:3, 3]))
             far = max(reach, distance)
-            body = _Body(one.name, k, link.mass, link.tensor, points, within, distance, far)
-            group.append(body)
-            found += _of_link(body)
+            words = document.entries(one.name)
+            group.append(
+                _Body(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
+            )
+            found += _of_link(group[-1])
         bodies += group
         if group:
             found += _compactness(group, model.inertias[k])
@@ -157,21 +164,22 @@ def find_implausible_values(
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
+            words, points = document.entries(name), _FAR_M * _CUBE
             found += _of_link(
-                _Body(name, 0, link.mass, link.tensor, _FAR_M * _CUBE, '', 0.0, _FAR_M)
+                _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
     total = sum(body.mass for body in bodies)
     for k in range(1, model.njoints):
         mass, near = model.inertias[k].mass, {*model.supports[k], *model.subtrees[k]}
         if 0.0 < mass < _MIN_MASS_RATIO * total and len(near) == model.njoints:
-            name = max((one for one in bodies if one.joint == k), key=lambda one: one.mass).name
-            reason = f'{mass:.3g} kg, and all moving links together {total:.3g} kg'
-            found.append(ImplausibleValue('link', (name,), '<mass>', reason))
+            body = max((one for one in bodies if one.joint == k), key=lambda one: one.mass)
+            reason = f'{mass:.3g} kg, and all moving {body.words.links} together {total:.3g} kg'
+            found.append(body.doubt(body.words.mass, reason))
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
-            weighs = f'{body.mass:g} kg, and all other moving links together '
+            weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
             reason = f'{weighs}{total - body.mass:.3g} kg'
-            found.append(ImplausibleValue('link', (body.name,), '<mass>', reason))
+            found.append(body.doubt(body.words.mass, reason))
     doubts = (*found, *_weak_joints(document, model), *_unlike_twins(model, bodies))
     return doubts, tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
@@ -248,8 +256,8 @@ def _density(group: list[_Body], points: list[Array]) -> Iterator[ImplausibleVal
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    heaviest = max(group, key=lambda body: body.mass).name
-    yield ImplausibleValue('link', (heaviest,), '<mass>', reason)
+    heaviest = max(group, key=lambda body: body.mass)
+    yield heaviest.doubt(heaviest.words.mass, reason)
 
 
 def _compactness(group: list[_Body], inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
@@ -261,8 +269,8 @@ def _compactness(group: list[_Body], inertia: pin.Inertia) -> Iterator[Implausib
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
             f'than in a ball of lead, {least**0.5:.2g} m'
         )
-        heaviest = max(group, key=lambda body: body.mass).name
-        yield ImplausibleValue('link', (heaviest,), '<inertia>', reason)
+        heaviest = max(group, key=lambda body: body.mass)
+        yield heaviest.doubt(heaviest.words.tensor, reason)
 
 
 def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
@@ -270,20 +278,20 @@ def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
     outside, spread, most, axis = _extent(body, body.tensor)
     if impossible := _impossible(body):
         reason = impossible + _question(body)
-        yield ImplausibleValue('link', (body.name,), '<inertia>', reason, impossible=True)
+        yield body.doubt(body.words.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
             f'the centre of mass, {body.distance:.3g} m from its joint, lies {outside:.2g} m '
             f'beyond what {body.within}'
         )
-        yield ImplausibleValue('link', (body.name,), '<origin>', reason)
+        yield body.doubt(body.words.center, reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
             f'{body.within} {most:.2g} m'
         )
-        yield ImplausibleValue('link', (body.name,), '<inertia>', reason + _question(body))
+        yield body.doubt(body.words.tensor, reason + _question(body))
 
 
 def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
@@ -356,7 +364,7 @@ def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[Implausib
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
             unit = 'N' if joint.kind == 'prismatic' else 'N m'
             reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
-            yield ImplausibleValue('joint', (name,), '<limit> effort', f'{reason} {unit}')
+            yield ImplausibleValue('joint', (name,), document.words.effort, f'{reason} {unit}')
 
 
 def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[ImplausibleValue]:
@@ -368,17 +376,13 @@ def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[Implausible
             continue
         # Mirrored links share these numbers.
         moments = np.linalg.eigvalsh([one.tensor, two.tensor])
+        words, distances = one.words, np.array([[one.distance], [two.distance]])
         for entry, pair, least in (
-            ('<mass> [kg]', np.array([[one.mass], [two.mass]]), 0.0),
-            (
-                '<origin>, distance [m]',
-                np.array([[one.distance], [two.distance]]),
-                _MAX_TWIN_DISTANCE_M,
-            ),
-            ('<inertia>, principal moments [kg m^2]', moments, 0.0),
+            (f'{words.mass} [kg]', np.array([[one.mass], [two.mass]]), 0.0),
+            (f'{words.center}, distance [m]', distances, _MAX_TWIN_DISTANCE_M),
+            (f'{words.tensor}, principal moments [kg m^2]', moments, 0.0),
         ):
             if np.abs(pair[0] - pair[1]).max() > max(least, _MAX_TWIN_RATIO * np.abs(pair).max()):
-                words = (', '.join(f'{value:.4g}' for value in each) for each in pair)
-                yield ImplausibleValue(
-                    'links', (name, two.name), entry, f'differ: {" and ".join(words)}'
-                )
+                values = (', '.join(f'{value:.4g}' for value in each) for each in pair)
+                reason = f'differ: {" and ".join(values)}'
+                yield ImplausibleValue(words.links, (name, two.name), entry, reason)

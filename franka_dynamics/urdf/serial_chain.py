@@ -89,7 +89,7 @@ class SerialChain:
 def read_chain(
     urdf: str | UrdfDocument,
     joint_names: Sequence[str],
-    source: str = 'the URDF',
+    source: str = '',
     *,
     held: Mapping[str, float] | None = None,
     gripper: Collection[str] = (),
@@ -143,20 +143,23 @@ def read_chain(
         )
     moving = (joint for joint in document.joints.values() if joint.moves)
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
-        notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
+        notes.append(
+            f'{listed(others)}: on another branch of the {document.words.file}, left out.'
+        )
     chain = SerialChain(document, tuple(arm), poses, fixed, tuple(tools), positions, tuple(notes))
     return replace(chain, torque_notes=(*torque_notes, *_mass_notes(chain)))
 
 
 def _mass_notes(chain: SerialChain) -> list[str]:
     """Return a note on moving links without mass."""
-    links = ', '.join(map(repr, chain.massless))
+    document, words = chain.document, chain.document.words
+    links = ', '.join(map(document.quoted, chain.massless))
     if len(chain.massless) == len(chain.joints):
         return [
-            f'{chain.document.source}: no moving link has an <inertial> with mass ({links}): M, '
-            'C dq and g are zero, and only the geometry can be used.'
+            f'{document.source}: no moving {words.link} has an {words.inertial} with mass '
+            f'({links}): M, C dq and g are zero, and only the geometry can be used.'
         ]
-    what = 'neither the link nor what is fixed to it has an <inertial> with mass.'
+    what = f'neither the {words.link} nor what is fixed to it has an {words.inertial} with mass.'
     return [f'{links}: {what}'] if links else []
 
 
@@ -167,8 +170,8 @@ def _mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -
         return []
     gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
     return [
-        f'the URDF mounts {base} tilted against its root link {document.root}: in the frame of '
-        f'{base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
+        f'the {document.words.file} mounts {base} tilted against its root {document.root}: in the '
+        f'frame of {base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
     ]
 
 
@@ -184,10 +187,10 @@ def _require_chain(
         if joint is None:
             raise document.error(f'has no joint {name!r}; {_joints_it_has(document, name)}')
         if joint.mimics is not None or not joint.moves:
-            what = f'mimics {joint.mimics!r}' if joint.moves else f'is {joint.kind}'
+            what = f'mimics {joint.mimics!r}' if joint.moves else f'is {document.kind(joint)}'
             raise document.error(
-                f'joint {name!r} {what}; a joint of the arm must be revolute, continuous or '
-                'prismatic, and move on its own.'
+                f'joint {name!r} {what}; a joint of the arm must be {document.words.moving}, and '
+                'move on its own.'
             )
         arm.append(joint)
     path = document.moving_joints_to(names[-1])
@@ -202,7 +205,7 @@ def _require_chain(
     below = [document.joints[name] for name in moving[: -len(arm)]]
     # A mimic joint is held where the joint that it follows puts it.
     if below := [joint for joint in below if joint.mimics is None or joint.mimics not in held]:
-        fix = 'Give a URDF in which the base stands still.'
+        fix = f'Give {document.words.a_file} in which the base stands still.'
         if all(joint.moves for joint in below):
             at = dict.fromkeys(joint.mimics or joint.name for joint in below)
             poses = ', '.join(f'{name!r}: 0.0' for name in at)
@@ -212,8 +215,8 @@ def _require_chain(
                 f'held_joints:=[{", ".join(f"{name}=0" for name in at)}].'
             )
         raise document.error(
-            f'{names[0]!r} hangs below the {below[-1].kind} joint {below[-1].name!r}: the base of '
-            f'the arm moves, and its dynamics depend on that motion. {fix}'
+            f'{names[0]!r} hangs below the {document.kind(below[-1])} joint {below[-1].name!r}: '
+            f'the base of the arm moves, and its dynamics depend on that motion. {fix}'
         )
     return arm
 

@@ -15,9 +15,9 @@ from .comparison import compare_descriptions, Comparison
 from .published import nearest_set, published_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf
-from ..arm_io import as_description
+from ..arm_io import as_description, load_arm
 from ..dynamics.model import GRAVITY
-from ..errors import UnknownArmError
+from ..errors import DescriptionError, UnknownArmError
 from ..urdf.document import read_document
 from ..urdf.importer import detect_arm
 from ..urdf.serial_chain import read_chain
@@ -28,6 +28,7 @@ def compare(
     second: str | Path | ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,
+    xacro: Mapping[str, object] | None = None,
 ) -> Comparison:
     """
     Find the differences of two arms in geometry, inertias, limits and friction.
@@ -37,10 +38,12 @@ def compare(
     Parameters
     ----------
     first, second : str, Path or ArmDescription
-        A shipped arm's name, the path of an arm file, URDF or xacro file, a URDF's text, or a
-        description. Both need equally many joints, which are paired from base to tip.
+        An arm as `load_arm` takes it, or its description. Both need equally many joints, which
+        are paired from base to tip.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2], for the effects of the differences on torques.
+    xacro : mapping of str to object, optional
+        Arguments of the xacro files among the two, which have their own defaults.
 
     Returns
     -------
@@ -51,12 +54,17 @@ def compare(
     Raises
     ------
     DescriptionError
-        If an arm cannot be read, or the numbers of joints differ.
+        If an arm cannot be read, the numbers of joints differ, or no xacro file has arguments.
     UrdfError
         If a URDF cannot be read, or which of its joints are the arm is not clear.
 
     """
-    return compare_descriptions(*read_pair(first, second), gravity)
+    of_first, of_second = (str(one).endswith('.xacro') for one in (first, second))
+    if xacro and not (of_first or of_second):
+        raise DescriptionError('Neither arm is a xacro file; leave xacro out.')
+    if xacro and of_first and is_urdf(second):
+        first, xacro = load_arm(str(first), xacro=xacro), xacro if of_second else None
+    return compare_descriptions(*read_pair(first, second, xacro=xacro), gravity)
 
 
 def read_pair(

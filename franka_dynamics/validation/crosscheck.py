@@ -168,7 +168,7 @@ class CrosscheckResult:
             differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
             urdf = self.description.urdf
             found.append(
-                f"It differs from {urdf.other_reader}'s own reading of {urdf.source} in "
+                f"It differs from {urdf.words.reader}'s own reading of {urdf.source} in "
                 f'{differing}.'
             )
         return tuple(found)

@@ -52,12 +52,11 @@ def mjcf_terms(
     model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     data = mujoco.MjData(model)
     mujoco.mj_setConst(model, data)  # M of bodies that only slide is kept, with its armature
-    numbers = {model.joint(k).name or f'joint{k}': k for k in range(model.njnt)}
     for name, position in urdf.held:
-        data.qpos[model.jnt_qposadr[numbers[name]]] = position
-    joints = [numbers[name] for name in urdf.joint_names]
+        data.joint(name).qpos[0] = position
+    joints = [model.joint(name).id for name in urdf.joint_names]
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    bodies = {model.body(k).name or f'body{k}': k for k in range(model.nbody)}
+    bodies = {model.body(k).name for k in range(model.nbody)}
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
         data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
@@ -70,8 +69,8 @@ def mjcf_terms(
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, gravity_vector(gravity))
-        body = bodies.get(urdf.tip)
-        tip = data.body(body) if body else data.site(urdf.tip.removesuffix('_site'))
+        by_body = urdf.tip in bodies
+        tip = data.body(urdf.tip) if by_body else data.site(urdf.tip.removesuffix('_site'))
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
         found.append(

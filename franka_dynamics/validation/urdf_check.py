@@ -138,11 +138,12 @@ def checked_arm_from_urdf(
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
+    words = chain.document.words
     if chain.massless:
         raise chain.document.error(
-            f'link {", ".join(chain.massless)} without mass: there is no <inertial> in it, nor in '
-            'what is fixed to it. Give the inertials, or take the model from the arm file '
-            '(model_source: description).'
+            f'{words.link} {", ".join(chain.massless)} without mass: there is no {words.inertial} '
+            'in it, nor in what is fixed to it. Give the inertials, or take the model from the '
+            'arm file (model_source: description).'
         )
     reference = replace(reference, base=chain.mount @ reference.base)
     arm = arm_of_chain(chain, reference)
@@ -161,13 +162,14 @@ def checked_arm_from_urdf(
     same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
     if found.geometry:
-        words = f'its geometry is that of {reference.name} within rounding; its own is used.'
-        limit_notes.append(words)
-    if chain.flange is None:
-        words = (
-            f'no link of it has the name of a flange: that of {chain.joints[-1].child} is taken.'
+        limit_notes.append(
+            f'its geometry is that of {reference.name} within rounding; its own is used.'
         )
-        limit_notes.append(f'{words} A payload counts from there.')
+    if chain.flange is None:
+        limit_notes.append(
+            f'no {words.link} of it has the name of a flange: that of {chain.joints[-1].child} is '
+            'taken. A payload counts from there.'
+        )
     verdict = UrdfVerdict(
         source,
         reference.name,
@@ -275,8 +277,8 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     hand = [name for name in (*chain.tools, *chain.held) if of_hand(name)]
     if hand and not any(of_hand(body) for body in chain.bodies[chain.joints[-1].child]):
         raise chain.document.error(
-            f'{listed(hand)} of a hand have no mass: there is no <inertial>. Give it, or state '
-            "the hand's absence (hand: none)."
+            f'{listed(hand)} of a hand have no mass: there is no {chain.document.words.inertial}. '
+            "Give it, or state the hand's absence (hand: none)."
         )
 
 

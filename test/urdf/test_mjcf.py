@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MJCF as `load` reads it, against MuJoCo's inverse dynamics and Pinocchio's own reader."""
 
+import re
 import sys
 
 import mujoco
@@ -10,7 +11,10 @@ import pinocchio as pin
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.errors import UrdfWarning
+from franka_dynamics.errors import UrdfError, UrdfWarning
+from franka_dynamics.urdf.importer import import_urdf
+from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import refuses
 
@@ -40,6 +44,14 @@ GEOMS = """<mujoco model="geoms"><worldbody><body name="upper" pos="0 0 0.3">
  <body pos="0.4 0 0"><joint axis="0 1 0"/><joint axis="0 0 1" pos="0 0.1 0"/>
   <geom type="box" pos="0.15 0 0" size="0.15 0.03 0.02" mass="0.8"/></body>
 </body></worldbody></mujoco>"""
+
+TWINS = """<mujoco><worldbody><body name="left_arm"><joint name="left_turn"/>
+ <inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.01 0.01"/></body>
+<body name="right_arm" pos="0 1 0"><joint name="right_turn"/>
+ <inertial pos="0 0 0.1" mass="2" diaginertia="0.01 0.01 0.01"/></body></worldbody></mujoco>"""
+BALL = '<inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.01 0.01"/>'
+FREE = f'<mujoco><worldbody><body><freejoint name="free"/>{BALL}'
+HINGE = f'<body><joint name="turn"/>{BALL}</body>'
 
 
 def by_mujoco(text, q, dq, ddq):
@@ -113,6 +125,56 @@ def test_inertias_from_geoms_and_unnamed_bodies_are_said():
         data = by_mujoco(GEOMS, q, dq, ddq)
         tau = fd.Model(arm).inverse_dynamics(q, dq, ddq)
         np.testing.assert_allclose(tau, data.qfrc_inverse, rtol=0.0, atol=RTOL * np.abs(tau).max())
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'said'),
+    [
+        ('mass="2"', 'mass="90"', ("body 'upper', inertial mass", 'all other moving bodies')),
+        ('"0.02 0.03 0.025', '"20 30 25', ("body 'upper', inertial fullinertia",)),
+        ('0.002 0.01 0.01', '2e-7 2e-7 2e-7', ("body 'fore', inertial diaginertia",)),
+        ('pos="0.15', 'pos="15', ("body 'fore', inertial pos", "'elbow', actuatorfrcrange")),
+        ('name="base"', 'name="base" euler="0 90 0"', ('the MJCF mounts', 'root world')),
+        (ARM, GEOMS, ("body 'upper', mass of its geoms", "'body2' at its joint 1: neither the")),
+        (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial mass", 'branch of the MJCF')),
+    ],
+)
+@pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')
+def test_notes_name_bodies_and_attributes_of_the_mjcf(old, new, said):
+    text = ARM.replace(old, new, 1).format(joints=PLAIN)
+    notes = ' '.join(fd.load(text, joints=('left_turn',) if new == TWINS else None).notes)
+    assert all(one in notes for one in said), notes
+    assert not re.search('link|URDF|<', notes)
+
+
+@pytest.mark.parametrize(
+    ('text', 'options', 'said'),
+    [
+        (f'{FREE}{HINGE}</body></worldbody></mujoco>', {}, ('free or ball', 'Give an MJCF')),
+        (
+            f'{FREE}</body></worldbody></mujoco>',
+            {'joint_names': ['free']},
+            ('a hinge or a slide',),
+        ),
+        (ARM.format(joints=PLAIN), {'tip': 'upper'}, ("the body 'upper' is not fixed to 'fore'",)),
+    ],
+)
+def test_refusals_name_what_an_mjcf_has(text, options, said):
+    with refuses(UrdfError, 'the MJCF', *said):
+        import_urdf(text, **options)
+
+
+def test_an_mjcf_on_a_topic_is_checked_as_a_urdf_is():
+    text = mjcf_text(fd.load('fr3', 'franka_description', hand='none'))
+    arm, verdict = checked_arm_from_urdf(text, fd.load('fr3'))
+    assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'none')
+    assert fd.crosscheck(arm, count=5).passed
+    site = '<site name="fr3_link8" pos="0 0 0.107" euler="0 0 0" />'
+    assert text.count(site) == 1
+    notes = checked_arm_from_urdf(text.replace(site, ''), fd.load('fr3'))[1].notes
+    assert 'no body of it has the name of a flange' in ' '.join(notes)
+    with refuses(UrdfError, 'fr3_hand', 'inertial or geom'):
+        checked_arm_from_urdf(text.replace(site, f'{site}<body name="fr3_hand"/>'), fd.load('fr3'))
 
 
 @pytest.mark.parametrize('name', ['fr3', 'fr3v2_1'])

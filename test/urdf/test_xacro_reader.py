@@ -4,8 +4,9 @@
 
 import pytest
 
-from franka_dynamics.arm_io import load_arm
+from franka_dynamics.arm_io import load_arm, write_urdf
 from franka_dynamics.errors import DescriptionError, UrdfError
+from franka_dynamics.validation.compare_files import compare
 
 from ..agreement import refuses
 
@@ -65,7 +66,18 @@ def test_wrong_arguments_and_missing_packages_are_named(write, argument, given, 
         load_arm(file.parents[2] / 'parts/urdf/rod.xacro')
 
 
+def test_arguments_are_those_of_each_xacro_file_that_is_compared(write, tmp_path):
+    file, given = write('src/parts'), {'mass': 3.5}
+    arm = load_arm(file, xacro=given)
+    write_urdf(arm, tmp_path / 'arm.urdf')
+    for pair in ((arm, file), (file, arm), (file, file), (file, tmp_path / 'arm.urdf')):
+        assert not compare(*pair, xacro=given).differences
+        assert bool(compare(*pair).differences) is (pair != (file, file))
+
+
 @pytest.mark.parametrize('arm', ['fr3', '<robot name="a"/>', 'robot.urdf'])
 def test_what_is_no_xacro_file_has_no_arguments(arm):
     with refuses(DescriptionError, 'xacro'):
         load_arm(arm, xacro={'mass': 2})
+    with refuses(DescriptionError, 'xacro'):
+        compare(arm, 'fr3', xacro={'mass': 2})
