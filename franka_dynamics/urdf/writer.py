@@ -8,10 +8,11 @@ the DH frame, as in Franka's own URDFs. A standard DH frame lies at the far end 
 link's frame is the previous DH frame, moved by the joint. The choice of link frames changes
 neither kinematics nor dynamics.
 
-Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF the body frames are
-the DH frames, and each actuator is a motor, whose control input is its joint's torque or force.
-Geoms do not collide. Joints have the armature and friction that are known of the real arm, unless
-the ideal arm is asked for: then MuJoCo computes the rigid-body dynamics of the model only.
+Numbers have up to 15 decimals, small masses and tensors 12 digits; MuJoCo's own writer keeps six.
+In MJCF the body frames are the DH frames, and each actuator is a motor, whose control input is its
+joint's torque or force. Geoms do not collide. Joints have the armature and friction that are known
+of the real arm, unless the ideal arm is asked for: then MuJoCo computes the rigid-body dynamics of
+the model only.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ from ..errors import DescriptionError, InertiaError, listed
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
-# Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
-_DECIMALS = 15
+# Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
+# values that are small beside 1 as a whole: they have _DIGITS significant digits.
+_DECIMALS, _DIGITS = 15, 12
+_LENGTHS_AND_ANGLES = ('xyz', 'rpy', 'pos', 'euler', 'axis')
 _MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
@@ -148,16 +151,25 @@ def xml_text(robot: Element) -> str:
 def add(parent: Element, tag: str, **attributes: Any) -> Element:
     """Add an element to a parent and return it; numbers and arrays of its attributes are text."""
     texts = {
-        key: value if isinstance(value, str) else number_text(*np.ravel(value))
+        key: value
+        if isinstance(value, str)
+        else number_text(*np.ravel(value), small=key not in _LENGTHS_AND_ANGLES)
         for key, value in attributes.items()
     }
     return ElementTree.SubElement(parent, tag, texts)
 
 
-def number_text(*values: float) -> str:
-    """Return numbers as text, rounded to 15 decimals, without trailing zeros."""
+def number_text(*values: float, small: bool = True) -> str:
+    """
+    Return numbers as text, rounded to 15 decimals, without trailing zeros.
+
+    If all are `small`, they are rounded to 12 significant digits of the largest.
+    """
+    largest, decimals = max(map(abs, values), default=0.0), _DECIMALS
+    if small and largest:
+        decimals = max(decimals, _DIGITS - 1 - math.floor(math.log10(largest)))
     return ' '.join(
-        repr(round(float(value), _DECIMALS) + 0.0).removesuffix('.0') for value in values
+        repr(round(float(value), decimals) + 0.0).removesuffix('.0') for value in values
     )
 
 
@@ -191,8 +203,8 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
     add(inertial, 'mass', value=inertia.mass)
-    six = six_from_tensor(inertia.inertia_at_center_of_mass)
-    add(inertial, 'inertia', **{f'i{axes}': value for axes, value in zip(TENSOR_ORDER, six)})
+    six = number_text(*six_from_tensor(inertia.inertia_at_center_of_mass)).split()
+    add(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
 
 
 def _add_joint(

@@ -179,6 +179,17 @@ def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
     np.testing.assert_array_equal(ranges, np.clip(stops, -1e9, 1e9))
 
 
+@pytest.mark.parametrize('write', [urdf_text, mjcf_text])
+@pytest.mark.parametrize('scale', [1e-5, 1e-7])
+def test_a_tiny_arm_keeps_its_digits(write, scale):
+    arm = load('fr3', hand='none')
+    links = tuple(LinkInertia.from_parameters(scale * link.parameters()) for link in arm.links)
+    arm, state = replace(arm, links=links), sample_states(arm, 20)
+    expected = PinocchioModel(arm).inverse_dynamics(*state)
+    found = PinocchioModel(import_urdf(write(arm))).inverse_dynamics(*state)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
+
+
 def test_a_massless_link_keeps_its_inertia():
     arm = load('fer', hand='none')
     spinning = LinkInertia(0.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
