@@ -4,6 +4,7 @@
 
 import gc
 from importlib.util import find_spec
+from itertools import chain, zip_longest
 import os
 from pathlib import Path
 
@@ -28,10 +29,11 @@ use_isolated_network()
 
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
-# The longest file runs first, then the rooms of long files, so that all workers end at about the
-# same time.
+# Tests of nodes wait for each other's processes, all others compute: files of both kinds take
+# turns, so that no processor is idle, the longest first.
 LONGEST = 'test_tutorial.py'
-SLOWEST_ROOMS = ('ros', 'identification', 'cli', 'codegen')
+WAITING_ROOMS = ('ros', 'launch_files')
+SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'examples', 'batch')
 
 
 # What needs more of ROS than its wheels bring, and what needs PyTorch. By default these are
@@ -67,13 +69,17 @@ def pytest_itemcollected(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the longest file and the slowest rooms first; all else stays in order."""
+    """Let files that wait and files that compute take turns, the longest first."""
+    files = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
     order = {room: k for k, room in enumerate(SLOWEST_ROOMS)}
-
-    def place(item):
-        return item.path.name != LONGEST, order.get(item.path.parent.name, len(order))
-
-    items.sort(key=place)
+    waiting = [path for path in files if path.parent.name in WAITING_ROOMS]
+    computing = [path for path in files if path.parent.name not in WAITING_ROOMS]
+    waiting.sort(key=lambda path: path.name != LONGEST)
+    computing.sort(key=lambda path: order.get(path.parent.name, len(order)))
+    turns = chain.from_iterable(zip_longest(waiting, computing))
+    items[:] = [item for path in turns if path for item in files[path]]
 
 
 def pytest_collection_finish():

@@ -142,7 +142,7 @@ def test_the_commands_of_getting_started_run(shell):
 
 def test_the_commands_for_the_real_arm_run(shell):
     # A simulated arm with gravity compensation stands in for the real arm.
-    sim = 'sim --arm fr3 --target fci --no-gains --real-time-factor 0.5'.split()
+    sim = 'sim --arm fr3 --target fci --no-gains --real-time-factor 0.25'.split()
     said = through(shell, 'howto/real-arm.md', sim)
     # The recorder notes that no joint moved; the simulated arm equals its model.
     assert 'note: no joint has moved' in said['bag record']
