@@ -74,11 +74,13 @@ class CrossValidation:
         identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
         self.given = given
+        self.asked: list[Diagnosis] = []
         self.plain = FoldFits(self)
 
-    def give(self, fault: Fault) -> None:
+    def give(self, fit: FoldFits) -> None:
         """Put the columns of a fault about which the user is asked into all fits."""
-        self.given += (fault,)
+        self.given += (fit.fault,)
+        self.asked.append(fit.diagnosis())
         self.plain = FoldFits(self)
 
     def unexplained(self) -> float:
@@ -105,8 +107,9 @@ class FoldFits:
         self.fits, self._fault = fits, fault
         own = [*range(fits.p)]
         rows = fits.equations.copy()
-        for one in (*fits.given, *((fault,) if fault else ())):
-            for k in fits.sums.places(one.names):
+        names = [one.asked for one in fits.given] + ([fault.names] if fault else [])
+        for one in names:
+            for k in fits.sums.places(one):
                 if k < fits.p:  # a column of the model, such as an offset's, loses its prior
                     rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
                 else:
@@ -185,7 +188,7 @@ class FoldFits:
         which remains on the median left-out fold with the fault in the fit.
         """
         fits, change = self.fits, np.zeros(self.theta.shape[1])
-        asked = [k for one in fits.given for k in fits.sums.places(one.names)]
+        asked = [k for one in fits.given for k in fits.sums.places(one.asked)]
         moved = [*range(len(fits.prior.sqrt_precision)), *asked]
         change[moved] = (fits.plain.theta - self.theta)[-1, moved]
         taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
@@ -222,6 +225,4 @@ class FoldFits:
         """Return whether this is asked about, and `best` explains less, or no more in doubt."""
         if not self.asks() or best.better(self):
             return False
-        if self.fault.is_in_torques:
-            return self.better(best)
         return float(self.log_likelihood_ratios(best).mean()) > 0.0 or not best.agrees()

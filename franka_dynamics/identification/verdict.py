@@ -32,9 +32,11 @@ import numpy as np
 from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
 from .faults import Diagnosis, faults_of
 from .faults.contact import contact_time
+from .faults.delay import Delay
 from .faults.gain import Gain
 from .faults.gravity import Gravity
-from .faults.unexplained import MOST, Unexplained
+from .faults.offset import Offset
+from .faults.unexplained import ASKED, MOST, Unexplained
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .prior import Prior
@@ -88,9 +90,7 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
         asked = next((fit for fit in tried if fit.hides(best)), None)
         if asked is None:
             break
-        if asked.fault == Gravity():  # ask about the base first, then about what it looks like
-            return _driven(fits), (), asked.error() / fits.plain.error()
-        fits.give(asked.fault)  # it would hide other faults
+        fits.give(asked)  # it would hide other faults
     plain = fits.plain
     left = best.error() / plain.error()
     doubtful = [fit for fit in faults if fit.matters()]
@@ -147,6 +147,7 @@ def judge(
     recordings' summaries, `sums` all their sums.
     """
     fits = CrossValidation(sums, prior)
+    level = Diagnosis(Unexplained.kind, (), (fits.unexplained(),))
     found, suspected, left = diagnose(fits)
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
@@ -161,21 +162,24 @@ def judge(
             Diagnosis('contact', (), (at,), where=name) for at, name in touched if at is not None
         )
         suspected = () if found else suspected
-    if not found and (share := fits.unexplained()) > MOST:
-        found, suspected = (Diagnosis(Unexplained.kind, (), (share,)),), ()
+    if not found and level.values[0] > MOST:
+        found, suspected = (level,), ()
     questions = () if found or suspected else tuple(_questions(fits))
+    if not found and not suspected and level.values[0] > ASKED:
+        questions = (level, *questions)
     return Verdict(found, questions, suspected, narrowest)
 
 
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield a base that is not quite level, and offsets that are large and significant."""
-    fit, base = fits.plain, FoldFits(fits, Gravity())
-    if base.asks():
-        fit = base  # a tilt looks like offsets
-        yield base.diagnosis()
+    for one in (FoldFits(fits, Gravity()), FoldFits(fits, Delay())):
+        if one.fault not in fits.given and one.asks():
+            fits.give(one)  # a tilt looks like offsets
+    yield from (each for each in fits.asked if each.kind != Offset.kind)
+    fit = fits.plain
     count = len(fits.samples)
     for fault in faults_of(fits.prior.model.n):
-        if fault.kind == 'offset':
+        if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)
             value = float(fit.theta[-2, column])
             # The jackknife's standard error.

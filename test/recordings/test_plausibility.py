@@ -79,6 +79,22 @@ def test_a_factor_of_every_velocity_is_told(sound, factor):
     assert told == pytest.approx(factor, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ('stamps', 'velocities', 'told'),
+    [(1.25, 1.0, 1.25), (0.8, 1.0, 0.8), (1.0, 1.08, 1.08), (1.25, 0.8, None), (1.03, 1.0, None)],
+)
+def test_velocities_of_another_time_than_the_positions_are_told(
+    fer_1khz_recording, stamps, velocities, told
+):
+    log = fer_1khz_recording
+    since = ((log.stamp_ns - log.stamp_ns[0]) * stamps).astype(np.int64)
+    found = faults(replace(log, stamp_ns=log.stamp_ns[0] + since, dq=velocities * log.dq), FER)
+    assert len(found) == (told is not None)
+    if found:
+        figure = float(found[0].partition('velocities are ')[2].partition(' times')[0])
+        assert figure == pytest.approx(told, rel=0.02) and '--velocity derived' in found[0]
+
+
 @pytest.mark.parametrize(('part', 'clipped'), [(0.9, True), (0.995, False)])
 def test_an_effort_at_its_extreme_in_a_twentieth_of_the_messages_is_clipped(sound, part, clipped):
     most = np.quantile(np.abs(sound.effort), part, axis=0)

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """All efforts are late against the positions."""
 
+from collections.abc import Sequence
+
 from .fault import Fault, Samples
 from ...typing import Array
+
+# Up to _ASKED [s] it is asked about: the efforts of a sound Med7 are 0.031 late.
+_ASKED = 0.04
 
 
 class Delay(Fault):
@@ -18,3 +23,11 @@ class Delay(Fault):
     def columns(self, at: Samples) -> list[Array]:
         """Return minus the rate of the torques."""
         return [-at.rate]
+
+    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether efforts are so late, or so early, that it is a fault."""
+        return abs(values[0]) > _ASKED
+
+    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+        """Return whether efforts are a little late or early."""
+        return abs(values[0]) <= _ASKED

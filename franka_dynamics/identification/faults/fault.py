@@ -121,6 +121,11 @@ class Fault(ABC):
         return ('_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)]),)
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the columns that all fits have once the user is asked about the fault."""
+        return self.names
+
+    @property
     def simpler(self) -> Fault:
         """The fault of which this one is a variant with more columns, or itself."""
         return self

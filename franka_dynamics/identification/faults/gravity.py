@@ -14,7 +14,9 @@ from ...typing import Array
 # A base that is turned by more than _TURNED [rad] is a fault, from _TILTED on it is asked about:
 # that of a sound FER is turned by 0.011, of a sound Med7 by 0.02.
 _TILTED, _TURNED = 0.015, 0.05
-_LEFT_OUT = 0.5  # gravity of less than this share of its size is left out
+# Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
+# that are twice real ones, of 0.11 that of three times.
+_LEFT_OUT = 0.1
 
 
 class Gravity(Fault):
@@ -30,6 +32,11 @@ class Gravity(Fault):
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return 'gravity_level_1', 'gravity_level_2', 'gravity_size'
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the columns of a small turn; another size would look like another time."""
+        return self.names[:2]
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the torques of three accelerations of the base."""
