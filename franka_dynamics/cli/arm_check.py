@@ -156,7 +156,7 @@ def _check(
     elif is_file_name(arm.arm) and not description.inconsistencies():
         _add_doubts(answer, urdf_text(description), f'{arm.arm} as arm export writes it')
     answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
-    answer.impossible += description.inconsistencies()
+    answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))
     answer.details += report.crosscheck_tables(result) if all else ()
     return answer
@@ -174,7 +174,8 @@ def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
     """
     Add to an answer what is doubtful about the numbers of a URDF, by its meshes if they are read.
 
-    Returns the sentences of doubts that need no mesh, which notes have, too.
+    Those that no body can have are the answer's, the others are a table. Returns the sentences of
+    doubts that need no mesh, which notes have, too.
     """
     document = parse_urdf(text, source)
     doubts, unread = find_implausible_values(document, Path(source))
@@ -186,7 +187,8 @@ def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
             'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
             'installed.'
         )
-    answer.details += report.implausible_value_tables(doubts, source)
+    possible = [one for one in doubts if not one.impossible]
+    answer.details += report.implausible_value_tables(possible, source)
     if not doubts:
         answer.note(f'masses, tensors and effort limits of {source} are plausible')
     return {str(one) for one in find_implausible_values(document)[0]}
@@ -236,7 +238,7 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
             _add_doubts(answer, second.urdf.text, second.source)
         answer.data['node'] = node_notes(first, second, gravity)
         answer.note(*answer.data['node'])
-    answer.impossible += second.inconsistencies()
+    answer.impossible = answer.impossible or [*second.inconsistencies()]
     return answer
 
 
