@@ -415,7 +415,10 @@ class ArmDescription(ArmFields):
         """Return one sentence for each link whose mass or inertia no real body can have."""
         sentences = []
         behind = [f'the link behind {joint.name}' for joint in self.joints]
-        for name, link in zip([f'link {one!r}' for one in self.link_names] or behind, self.links):
+        word = self.urdf.words.link if self.urdf else 'link'
+        for name, link in zip(
+            [f'{word} {one!r}' for one in self.link_names] or behind, self.links
+        ):
             if link.is_physical():
                 if link.mass > _POINT_MASS_KG and link.equivalent_ball_density() > _MAX_DENSITY:
                     sentences.append(
@@ -455,7 +458,9 @@ class ArmDescription(ArmFields):
                 'Choose another set, or ask for its nearest physically consistent parameters '
                 'where the set states its rounding (repair: nearest_within_rounding).'
             )
-            if self.link_names:
-                what, fix = f'The URDF of {self.name}', 'Correct <inertial> of these links.'
+            if self.urdf:
+                words = self.urdf.words
+                what = f'The {words.file} of {self.name}'
+                fix = f'Correct {words.inertial} of these {words.links}.'
             reasons = '; '.join(sentences)
             raise InertiaError(f'{what} cannot be used for {purpose}: {reasons}. {fix}')

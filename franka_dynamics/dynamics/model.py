@@ -314,11 +314,12 @@ def total_mass(description: ArmDescription) -> float:
     """
     mass = sum(link.mass for link in description.links)
     if mass == 0.0:
-        source = description.source if description.link_names else description.inertial_set
-        links = f'links {", ".join(description.link_names)}' if description.link_names else 'links'
+        source, links = description.inertial_set, 'links'
+        if urdf := description.urdf:
+            source, links = urdf.source, f'{urdf.words.links} {", ".join(description.link_names)}'
         raise InertiaError(
-            f'{description.name} ({source}): its {links} have no mass (<inertial> of a URDF), so '
-            'M, C dq and g are zero and there is no centre of mass.'
+            f'{description.name} ({source}): its {links} have no mass, so M, C dq and g are zero '
+            'and there is no centre of mass.'
         )
     return mass
 

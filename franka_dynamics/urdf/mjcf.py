@@ -122,9 +122,12 @@ def _delete_what_has_no_mass(mujoco: Any, spec: Any) -> dict[str, str]:
             geoms = geoms if stated else []
         for geom in geoms if not always else []:
             spec.delete(geom)
+    for one in (*spec.geoms, *spec.sites, *spec.tendons):
+        one.material = ''
     used = {geom.meshname for geom in spec.geoms}
     meshes = (mesh for mesh in spec.meshes if mesh.name not in used)
-    for one in (*spec.sensors, *spec.pairs, *spec.excludes, *spec.skins, *meshes):
+    seen = (*spec.skins, *spec.materials, *spec.textures, *spec.hfields, *meshes)
+    for one in (*spec.sensors, *spec.pairs, *spec.excludes, *seen):
         spec.delete(one)
     return tensors
 

@@ -366,9 +366,10 @@ def _require_movable(description: ArmDescription) -> None:
         if min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
     ]
     if empty:
+        where = description.urdf.words.inertial if description.urdf else 'mass and inertia'
         raise InertiaError(
-            f'{description.name}: MuJoCo moves no link without mass and inertia; give <inertial> '
-            f'(in an arm file: mass and inertia) of link {listed(empty)}.'
+            f'{description.name}: MuJoCo moves no link without mass and inertia; give {where} of '
+            f'{listed(empty)}.'
         )
 
 

@@ -29,9 +29,10 @@ ARM = """<mujoco model="two_link"><compiler angle="degree"/>
   <body name="fore" pos="0.4 0 0.1" euler="20 -40 70">
    <inertial pos="0.15 0.01 0" mass="1" diaginertia="0.002 0.01 0.01" quat="0.9 0.1 0.2 -0.3"/>
    {joints}
-   <site name="tool" pos="0.3 0 0" euler="0 30 0"/>
+   <site name="tool" pos="0.3 0 0" euler="0 30 0" material="worn"/>
   </body></body></body></worldbody>
-<asset><mesh name="missing" file="missing.stl"/></asset>
+<asset><mesh name="missing" file="missing.stl"/><texture name="t" type="2d" file="missing.png"/>
+<material name="worn" texture="t"/></asset>
 <actuator><motor joint="elbow" ctrlrange="-4 4" gear="10"/></actuator>
 <keyframe><key name="home" qpos="0.3 0.5"/></keyframe></mujoco>"""
 PLAIN = '<joint name="elbow" axis="0 0 1" range="0 140"/>'
@@ -56,12 +57,10 @@ HINGE = f'<body><joint name="turn"/>{BALL}</body>'
 
 def by_mujoco(text, q, dq, ddq):
     """Return the torque by mj_inverse without what the models do not have."""
-    spec = mujoco.MjSpec.from_string(text)
-    for geom in list(spec.geoms):
-        if geom.meshname:
-            spec.delete(geom)
-    for mesh in list(spec.meshes):
-        spec.delete(mesh)
+    spec = mujoco.MjSpec.from_string(text.replace('material="worn"', ''))
+    meshed = (geom for geom in spec.geoms if geom.meshname)
+    for one in (*meshed, *spec.meshes, *spec.materials, *spec.textures):
+        spec.delete(one)
     for joint in spec.joints:
         joint.armature, joint.frictionloss = 0.0, 0.0
         joint.damping = np.zeros_like(joint.damping)
