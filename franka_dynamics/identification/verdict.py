@@ -48,6 +48,9 @@ from ..recordings.preprocessing import Motion
 # Least effect of a fault that is named. Efforts of the Airbot's joint 4 times 0.5 look like a
 # drift of joint 5 with a smaller one.
 _NAMED_EFFECT = 1.5
+# All efforts more than so many times the torques, or as much smaller, are in another unit: the
+# masses of no arm are so far off.
+_MOST_SCALE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +155,8 @@ def judge(
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    unnamed = all(one.kind == 'driven' for one in found)
-    if unnamed and narrowest is not None and narrowest.scale[1] < 0.0 and _driven(fits):
-        # A fit of masses and friction below zero leaves no residual.
+    unnamed = level.values[0] <= MOST and all(one.kind == 'driven' for one in found)
+    if unnamed and narrowest is not None and _has_another_unit(narrowest.scale, fits):
         found, suspected = (Diagnosis(Gain.kind, (), (float(np.mean(narrowest.scale)),)),), ()
     if not found:
         touched = [(contact_time(*one.seconds, left), one.note.name) for one in each]
@@ -168,6 +170,14 @@ def judge(
     if not found and not suspected and level.values[0] > ASKED:
         questions = (level, *questions)
     return Verdict(found, questions, suspected, narrowest)
+
+
+def _has_another_unit(scale: tuple[float, float], fits: CrossValidation) -> bool:
+    """Return whether efforts within these multiples of the torques have another sign or unit."""
+    low, high = scale
+    if high < 0.0:  # a fit of masses and friction below zero leaves no residual
+        return bool(_driven(fits))
+    return high < 1.0 / _MOST_SCALE or low > _MOST_SCALE
 
 
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:

@@ -77,6 +77,17 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     assert replayed.sound == result.verdict.sound
 
 
+@pytest.mark.parametrize('speed', ['slow', 'fast'])
+def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepared, speed):
+    links = list(FER.links)
+    links[4] = LinkInertia.from_parameters(links[4].parameters() / 4.24)
+    start = replace(FER, links=tuple(links))
+    result = identify([prepared[speed]], start, [start, load('fer', hand='franka_hand')])
+    said = ' '.join(details(result))
+    assert result.verdict.sound and 'masses of the starting set right' in said
+    assert 'links 5' in said and 'another hand' not in said
+
+
 def test_an_offset_is_said_once(simulate):
     arm = first_joints(FER, 3)
     recording = simulate(arm, noise=0.1)

@@ -34,7 +34,8 @@ class Gain(Fault):
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
         """Return the ratio, or that the sign is wrong, and the scale that corrects it."""
         ratio = found.values[0]
-        what = f' is {ratio:.3g} times its torque. Check its column, sign, unit and gear'
+        unit = 'unit (currents: --torque-constant)'
+        what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
         if abs(ratio + 1.0) < _NEAR_MINUS_ONE:
             what, ratio = _SIGN, -1.0
         there = np.isin(np.arange(len(names)), found.joints) if found.joints else True
