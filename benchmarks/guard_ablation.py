@@ -95,6 +95,9 @@ RULES: dict[str, Rule] = {
     ),
     'a bound on disturbance torques': partial(without_watcher, DisturbanceMonitor),
     'a bound on speeds': partial(without_watcher, SpeedWatcher),
+    'letting go where torques do not arrive as sent': partial(
+        replaced, 'disturbances', 'lost_torque', nothing
+    ),
     'the speed that a joint still gains': partial(
         replaced, 'disturbances', 'speed_gain', lambda *values: 0.0
     ),

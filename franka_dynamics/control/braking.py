@@ -20,6 +20,7 @@ from .limits import (
     MAX_BRAKING_DECELERATION_RAD_S2,
     MAX_STEP_S,
     MAX_TORQUE_RATE_NM_S,
+    RUNAWAY_DETECTION_TIME_S,
 )
 from .speed_watcher import MAX_SPEED_RATIO
 from .state_check import MIN_GOOD_STATE_COUNT
@@ -40,10 +41,9 @@ MAX_COMPENSATION_SPEED_RAD_S = 0.1
 # first it lags behind an arm that falls, and an FR3 mounted upside down, undeclared, was not held.
 OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
-# is faster than at first for RUNAWAY_DETECTION_TIME_S [s] by this share of its velocity limit: one
+# is faster than at first for RUNAWAY_DETECTION_TIME_S by this share of its velocity limit: one
 # that was braked because of its speed has reached the limit then.
 MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_RATIO
-RUNAWAY_DETECTION_TIME_S = 0.005
 # Before this the torque from before braking may still act [s]; longer where the limit of its rate
 # holds it back.
 MIN_BRAKING_TIME_S = 0.02

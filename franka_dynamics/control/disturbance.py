@@ -21,7 +21,7 @@ import numpy as np
 
 from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
-from .limits import MAX_TORQUE_RATE_NM_S
+from .limits import MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .settings import per_joint
 from .state_check import StateLimits, stiction
 from .terms import StateTerms, TermModel
@@ -226,7 +226,7 @@ class DisturbanceMonitor(Watcher):
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if a disturbance torque has exceeded its bound for too long."""
         if not (cycle.runs or cycle.rests):
-            return None
+            return self.lost_torque(cycle) if cycle.brakes else None
         state = cycle.state
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
@@ -237,8 +237,26 @@ class DisturbanceMonitor(Watcher):
         counted = min(cycle.elapsed, MAX_COUNTED_STEP_S)
         self._over_s = self._over_s + counted if over else 0.0
         if self._over_s < MAX_DISTURBANCE_TIME_S:
+            return self.lost_torque(cycle) if self._over_s >= RUNAWAY_DETECTION_TIME_S else None
+        why = self.violation(self.running_bound, cycle.terms)
+        return self.lost_torque(cycle) or Cause.DISTURBED.ending(why)
+
+    def lost_torque(self, cycle: Cycle) -> Ending | None:
+        """
+        Return an ending if the measured torque fits the motion, not the command, and speeds it up.
+
+        Braking's torques would not arrive either. A receiver that brakes the arm slows it down,
+        and an arm that does not carry itself falls if it is let go.
+        """
+        motion, command = (np.abs(one) / self.running_bound for one in self._differences())
+        fits = motion.max() <= 1.0 < command.max()
+        if cycle.rests or not (self.measured and fits and cycle.terms.adds_gravity):
             return None
-        return Cause.DISTURBED.ending(self.violation(self.running_bound, cycle.terms))
+        state = cycle.state
+        power = float((self._needed - state.gravity - state.coriolis) @ state.dq)
+        if power <= 0.0 or not state.moves or self.gravity_error(cycle.terms):
+            return None
+        return Cause.TORQUE_NOT_APPLIED.ending(self.violation(self.running_bound, cycle.terms))
 
     def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:
         """

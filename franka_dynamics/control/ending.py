@@ -49,6 +49,7 @@ class Cause(Enum):
     BRAKING_FAILED = 'braking that makes the arm faster', Then.LET_GO, Remedy.CLEAR
     TRIAL_FAILED = 'a wrong trial of the joints', Then.LET_GO, Remedy.CLEAR
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.LET_GO, Remedy.CLEAR
+    TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Then.LET_GO, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Then.ZERO, Remedy.CLEAR
     MODEL_CHANGED = 'a model that is not the arm', Then.RELEASE, Remedy.CONFIGURE
 

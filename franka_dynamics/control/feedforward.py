@@ -746,10 +746,11 @@ class Feedforward:
         refused: str = '',
         torque: Array | None = None,
     ) -> Cycle:
-        elapsed, runs = self.states.elapsed, self.state is State.RUNNING
+        runs, brakes = self.state is State.RUNNING, self.state in (State.BRAKING, State.HOLDING)
         torque = self.output.last if torque is None else torque
         return Cycle(
-            state, self.acting, reference, self.asked, elapsed, torque, runs, rests, refused
+            *(state, self.acting, reference, self.asked, self.states.elapsed, torque),
+            *(runs, brakes, rests, refused),
         )
 
     @staticmethod

@@ -202,23 +202,15 @@ class Reference:
 
         """
         points = checked_request(self._arm, q, times, dq, ddq, start)
-        start, single = points.start, times is None
-        plan = self._plan_trajectory
+        single, start, plan = times is None, points.start, self._plan_trajectory
         if single:
             plan = self._plan_stream if dq is None else self._plan_setpoint
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
-                    stamp, before, followed = self._stamp, self.motion, self._followed
-                if stamp is None or (before is None and measured_q is None):
-                    raise ReferenceRefusedError(
-                        'No position is known to begin at; wait for joint states, or hold one.'
-                    )
-                require_on_time(start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
-                present = before or _resting(measured_q, stamp)
-                at_once = len(points.times) and (start or 0.0) <= stamp + MAX_LATENESS_S
-                if measured_q is not None and at_once:
-                    self._require_near(measured_q, present.at(stamp).q, 'The arm stands where it')
+                    before, followed = self.motion, self._followed
+                    stamp, present = self._present(measured_q)
+                self._require_beginning(points, single, stamp, present, measured_q)
                 try:
                     planned, stream = plan(points, present, stamp, lead)
                 except LimitExceededError as error:
@@ -245,6 +237,29 @@ class Reference:
             self._add_event(one, ReferenceState.REFUSED, reason)
 
     # Planning ----------------------------------------------------------------------------------
+    def _present(self, measured_q: Array | None) -> tuple[float, Trajectory]:
+        """Return the stamp of the latest joint state [s], and the motion that goes on."""
+        stamp, motion = self._stamp, self.motion
+        if stamp is None or (motion is None and measured_q is None):
+            raise ReferenceRefusedError(
+                'No position is known to begin at; wait for joint states, or hold one.'
+            )
+        return stamp, motion or _resting(measured_q, stamp)
+
+    def _require_beginning(
+        self,
+        points: TrajectoryRequest,
+        single: bool,
+        stamp: float,
+        present: Trajectory,
+        measured_q: Array | None,
+    ) -> None:
+        """Refuse points that are not on time, or begin at once though the arm is elsewhere."""
+        require_on_time(points.start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
+        at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
+        if measured_q is not None and at_once:
+            self._require_near(measured_q, present.at(stamp).q, 'The arm stands where it')
+
     def _warn_of_milliseconds(self, times: Array) -> None:
         slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
         if slow and not self._doubted:

@@ -185,12 +185,28 @@ class Settings:
             if spec.kind == 'double':
                 value = float(as_array(value, (), spec.name, SettingsError))
             check(spec, value)
-        profile, name = self.profile, description.file or description.name
         try:
             description.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:
             raise SettingsError(str(error)) from error
+        self._require_gravity(description)
+        self._require_gains(description)
+        name = description.file or description.name
+        if self.terms.friction and description.friction is None:
+            raise SettingsError(
+                f'terms.friction is on, but {name} has no friction model; add one to the arm file '
+                '(identify writes it; a simulator may have that of simulated_friction), or switch '
+                'it off.'
+            )
+        if self.terms.friction and self.profile.receiver_adds_friction:
+            raise SettingsError(
+                f'terms.friction is on, but the target {self.target} compensates friction '
+                'itself; adding it twice can drive the arm by itself. Switch it off.'
+            )
+
+    def _require_gravity(self, description: ArmDescription) -> None:
         self.gravity_in_space(description)
+        profile, name = self.profile, description.file or description.name
         gravity = np.asarray(self.gravity_vector)
         low, high = MIN_EARTH_GRAVITY_M_S2, MAX_EARTH_GRAVITY_M_S2
         off_earth = profile.receiver_adds_gravity and not low <= np.linalg.norm(gravity) <= high
@@ -212,18 +228,6 @@ class Settings:
                 f'{name} mounts the arm tilted, and the target {self.target} compensates gravity '
                 'for the mounting set in Desk: set mount_tilt_compensated_by to robot if this '
                 'tilt is set there, or to node if Desk says upright.'
-            )
-        self._require_gains(description)
-        if self.terms.friction and description.friction is None:
-            raise SettingsError(
-                f'terms.friction is on, but {name} has no friction model; add one to the arm file '
-                '(identify writes it; a simulator may have that of simulated_friction), or switch '
-                'it off.'
-            )
-        if self.terms.friction and profile.receiver_adds_friction:
-            raise SettingsError(
-                f'terms.friction is on, but the target {self.target} compensates friction '
-                'itself; adding it twice can drive the arm by itself. Switch it off.'
             )
 
     def _require_gains(self, description: ArmDescription) -> None:

@@ -61,7 +61,9 @@ class SpeedWatcher(Watcher):
             return None
         state, terms, found = cycle.state, cycle.terms, self._disturbances
         why = self.exceeded(state, cycle.reference, found.speed_gain(state, terms), cycle.elapsed)
-        return Cause.TOO_FAST.ending(found.gravity_error(terms) or why) if why else None
+        if not why:
+            return None
+        return found.lost_torque(cycle) or Cause.TOO_FAST.ending(found.gravity_error(terms) or why)
 
     def exceeded(
         self,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from .control_law import ControlLaw
@@ -19,8 +20,9 @@ class Cycle(NamedTuple):
 
     `terms` are those by which torques go out, `law` is that of the settings asked for, `elapsed`
     the time since the state before [s], `torque` the desired torque, (n,) [N m]. `runs`: the
-    control law answers it; `rests`: the resting torque does, and moves the arm if it is wrong.
-    `refused` is why the law's torques may not begin though the arm moves, or ''.
+    control law answers it; `brakes`: the brake does; `rests`: the resting torque does, and moves
+    the arm if it is wrong. `refused` is why the law's torques may not begin though the arm moves,
+    or ''.
     """
 
     state: StateTerms
@@ -30,16 +32,17 @@ class Cycle(NamedTuple):
     elapsed: float
     torque: Array
     runs: bool = False
+    brakes: bool = False
     rests: bool = False
     refused: str = ''
 
 
-class Watcher:
+class Watcher(ABC):
     """Looks at each answered joint state, and says whether torques must end."""
 
+    @abstractmethod
     def check(self, cycle: Cycle) -> Ending | None:
         """Return what ends torques, or None."""
-        raise NotImplementedError
 
-    def reset(self) -> None:
+    def reset(self) -> None:  # noqa: B027
         """Forget the states before, if they count: torques begin."""

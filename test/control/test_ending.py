@@ -57,6 +57,16 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     assert loop.controller.state is State.SILENT
 
 
+def test_an_arm_that_gets_torques_in_another_order_is_let_go_and_not_braked():
+    loop = Loop(Settings(target='fci', **FIRM), **CARRIED).run(0.4)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, is_new: step(torque[[2, 1, 0, 3, 4, 5, 6]], is_new=is_new)
+    loop.move(0, 0.4, 0.6)
+    loop.run(1.5)
+    assert loop.controller.state is State.SILENT and loop.controller.faulty
+    assert not loop.command.any() and 'order' in loop.controller.why
+
+
 def test_after_refused_states_a_loop_gets_no_step_of_torque():
     loop = Feedforward(FR3, 'mujoco')
     torques = [loop.step(NOTHING if k < 3 else FR3.home, STILL, 1e-3 * k) for k in range(60)]
