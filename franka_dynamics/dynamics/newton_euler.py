@@ -249,11 +249,8 @@ class NewtonEulerModel(DynamicsFormulation):
         It is the frame's acceleration while no joint accelerates.
         """
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        joints = joint_geometry(self.description, q)
-        still = np.zeros(3)
-        motions = outward_recursion(joints, velocity, np.zeros_like(velocity), still)
         link = min(frame_place(frame, self.description).number, self.description.n - 1)
-        _, omega, alpha, acceleration = motions[link]
+        _, omega, alpha, acceleration = self._moving(q, velocity)[link]
         carrier = self.frames(q)[..., link, :, :]
         arm = to_child(
             carrier[..., :3, :3], self.frame_pose(q, frame)[..., :3, 3] - carrier[..., :3, 3]
@@ -294,14 +291,11 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (..., n) [N m]."""
-        position = self._vector(q, 'q')
-        still = np.zeros_like(position)
-        return self._recurse(position, still, still)
+        return self.nonlinear_effects(q, np.zeros(self.description.n))
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
-        position, velocity = broadcast_states(self.description, q=q, dq=dq)
-        return self._recurse(position, velocity, np.zeros_like(velocity))
+        return self.inverse_dynamics(q, dq, np.zeros(self.description.n))
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
@@ -337,12 +331,8 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
-        position, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
-        joints = joint_geometry(self.description, position)
-        motions = outward_recursion(
-            joints, velocity, acceleration, self._base_acceleration(gravity=True)
-        )
-        return self._in_space(position, inward_recursion(self.description.links, joints, motions))
+        states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
+        return self._in_space(states[0], self._carried(*states, gravity=True)[1])
 
     def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
@@ -361,10 +351,16 @@ class NewtonEulerModel(DynamicsFormulation):
         ]
         return np.stack(rows, axis=-2)
 
-    def _base_acceleration(self, *, gravity: bool) -> Array:
-        """Return -gravity or 0 as the base's acceleration, base axes (Luh, Walker, Paul 1980)."""
-        upward = -self._gravity if gravity else np.zeros(3)
-        return self.description.base[:3, :3].T @ upward
+    def _carried(
+        self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool
+    ) -> tuple[list[JointGeometry], list[tuple[Array, Array]]]:
+        """Return the joints, and the force and moment that each transmits to its link."""
+        joints = joint_geometry(self.description, q)
+        # Gravity is an upward acceleration of the base (Luh, Walker, Paul 1980).
+        upward = self.description.base[:3, :3].T @ (-self._gravity if gravity else np.zeros(3))
+        motions = outward_recursion(joints, dq, ddq, upward)
+        tip = None if wrench is None else self._tip_wrench(q, wrench)
+        return joints, inward_recursion(self.description.links, joints, motions, tip)
 
     def _recurse(
         self,
@@ -377,11 +373,8 @@ class NewtonEulerModel(DynamicsFormulation):
     ) -> Array:
         """Return the torques at states of shape (..., n), by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
-        joints = joint_geometry(self.description, q)
-        motions = outward_recursion(joints, dq, ddq, self._base_acceleration(gravity=gravity))
-        tip = None if wrench is None else self._tip_wrench(q, wrench)
+        joints, carried = self._carried(q, dq, ddq, wrench, gravity=gravity)
         torque = np.empty_like(ddq)
-        carried = inward_recursion(self.description.links, joints, motions, tip)
         for i, (joint, (force, moment)) in enumerate(zip(joints, carried)):
             if joint.origin_turns:
                 # Standard rows: the axis passes through the origin of frame i-1, not of frame i.

@@ -376,8 +376,7 @@ class PinocchioModel:
 
         Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
         """
-        slopes = self._derivatives(q, dq, ddq)
-        return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        return TorqueDerivatives(*np.moveaxis(self._derivatives(q, dq, ddq), -3, 0))
 
     @_each_state('q', 'dq', 'ddq')
     def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -394,8 +393,9 @@ class PinocchioModel:
         Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i. Raises InertiaError
         if the mass matrix is singular.
         """
-        slopes = self._acceleration_derivatives(q, dq, tau)
-        return AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        return AccelerationDerivatives(
+            *np.moveaxis(self._acceleration_derivatives(q, dq, tau), -3, 0)
+        )
 
     @_each_state('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:

@@ -156,27 +156,27 @@ def compare_with_robot(
     )
     rng = np.random.default_rng(0)
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
-    samples = []
-    for _ in range(states):
-        q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
-        state.q, state.dq = q.tolist(), dq.tolist()
-        jacobian, gravity = model.jacobian(q), model.gravity(q)
-        # `model`'s Jacobian is the flange's; the lever leads from there to the end effector.
-        lever = model.frames(q)[-1, :3, :3] @ tool[:3, 3]
-        jacobian[:3] += np.cross(jacobian[3:], lever, axis=0)
-        # Pairs of the robot's term and the package's. The last is the load by the package's
-        # gravity torques: with the load that is set on the robot, then with hand and payload.
-        samples.append(
-            (
-                (np.reshape(robot.mass(state), (arm.n, arm.n)), model.mass_matrix(q)),
-                (np.array(robot.coriolis(state)), model.coriolis(q, dq)),
-                (np.array(robot.gravity(state)), gravity),
-                (np.reshape(robot.zero_jacobian(state), (6, arm.n), order='F'), jacobian),
-                (loaded.gravity(q), gravity),
-            )
-        )
-    for (subject, unit, most), pairs in zip(terms, zip(*samples)):
-        theirs, own = np.array(pairs).swapaxes(0, 1)
+    bounds = np.concatenate((lower, -speed)), np.concatenate((upper, speed))
+    q, dq = np.split(rng.uniform(*bounds, (states, 2 * arm.n)), 2, axis=-1)
+    reported_terms = []
+    for state.q, state.dq in zip(q.tolist(), dq.tolist()):
+        terms_here = robot.mass(state), robot.coriolis(state), robot.gravity(state)
+        reported_terms.append((*terms_here, robot.zero_jacobian(state)))
+    mass, coriolis, gravity, jacobian = map(np.array, zip(*reported_terms))
+    own_gravity, own_jacobian = model.gravity(q), model.jacobian(q)
+    # `model`'s Jacobian is the flange's; the lever leads from there to the end effector.
+    lever = model.frames(q)[:, -1, :3, :3] @ tool[:3, 3]
+    own_jacobian[:, :3] += np.cross(own_jacobian[:, 3:], lever[..., None], axis=1)
+    # Pairs of the robot's term and the package's. The last is the load by the package's gravity
+    # torques: with the load that is set on the robot, then with hand and payload.
+    pairs = (
+        (mass.reshape(-1, arm.n, arm.n), model.mass_matrix(q)),
+        (coriolis, model.coriolis(q, dq)),
+        (gravity, own_gravity),
+        (jacobian.reshape(-1, arm.n, 6).swapaxes(1, 2), own_jacobian),
+        (loaded.gravity(q), own_gravity),
+    )
+    for (subject, unit, most), (theirs, own) in zip(terms, pairs):
         if most is None:
             most = MAX_RELATIVE_DIFFERENCE * np.abs(theirs).max()
         # If M or C dq is zero at all states, only rounding errors are allowed.
