@@ -24,7 +24,11 @@ HAND = """<link name="fr3_hand"/><link name="fr3_hand_tcp"/><link name="camera"/
  <parent link="fr3_hand"/><child link="fr3_hand_tcp"/></joint>
 <joint name="c" type="fixed"><origin xyz="0.1 0 0.02" rpy="0.1 -0.7 2"/>
  <parent link="fr3_link5"/><child link="camera"/></joint></robot>"""
-FRAMES = ('fr3_hand', 'fr3_hand_tcp', 'camera', 'fr3_link5', 'fr3_link8')
+# What we call a frame, and Pinocchio in the URDF.
+FRAMES = {
+    **{name: name for name in ('fr3_hand', 'fr3_hand_tcp', 'camera', 'fr3_link5', 'fr3_link8')},
+    **{'flange': 'fr3_link8', 8: 'fr3_link8', 'fr3_joint3': 'fr3_link3', 3: 'fr3_link3'},
+}
 
 
 @pytest.fixture(scope='module')
@@ -41,7 +45,7 @@ def test_frames_of_a_urdf_and_of_a_hand_are_pinocchios(urdf, name, reference):
     native = pin.buildModelFromUrdf(str(urdf))
     data, q = native.createData(), fd.sample_states(ARM, 1).q[0]
     pin.framesForwardKinematics(native, data, q)
-    at = native.getFrameId(name, pin.BODY)
+    at = native.getFrameId(FRAMES[name], pin.BODY)
     axes = getattr(pin.ReferenceFrame, reference)
     jacobian = pin.computeFrameJacobian(native, data, q, at, axes)
     arms = [fd.load(urdf)] if name == 'camera' else [fd.load(urdf), ARM]

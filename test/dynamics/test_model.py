@@ -182,13 +182,3 @@ def test_threads_that_share_a_model_read_their_own_poses_alone():
 def test_a_pickled_model_computes_alike():
     model = pickle.loads(pickle.dumps(PinocchioModel(FER)))
     np.testing.assert_array_equal(model.frames(FER.home), PinocchioModel(FER).frames(FER.home))
-
-
-@pytest.mark.parametrize(
-    ('names', 'frame'),
-    [(('flange', 'fer_link8', 8), 'flange'), (('fer_joint3', 'fer_link3'), 3)],
-)
-def test_frames_have_the_names_of_joints_and_links(model, names, frame):
-    expected = model.jacobian(FER.home, frame, 'LOCAL')
-    for name in names:
-        np.testing.assert_array_equal(model.jacobian(FER.home, name, 'LOCAL'), expected)
