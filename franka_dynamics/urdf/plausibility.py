@@ -15,7 +15,7 @@ have it: no torque depends on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -120,47 +120,20 @@ def find_implausible_values(
         shapes, meshed, unread = _shapes(model, document.text, file)
     except ValueError:  # a mesh is no mesh
         shapes, meshed, unread = _shapes(model, document.text, None)
-    lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     bodies: list[_Body] = []
     found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
         frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
-        solids = [points for one in frames for points in shapes.get(one.name, ())]
-        places = [one.placement.translation for one in frames]
-        places += [model.jointPlacements[j].translation for j in model.children[k]]
-        within, enclosing = 'its shapes and joints allow', np.vstack((*solids, *places))
-        reach = _FAR_M
-        # A link of which nothing was read may be larger than what is fixed to it.
-        if not solids or any(one.name in unread and one.name not in shapes for one in frames):
-            within = 'the distances of the joints near it allow'
-            behind = [
-                lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)
-                for j in model.children[k]
-            ]
-            span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
-            span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
-            enclosing = _CUBE * (span or _FAR_M)
-            if span:
-                least = _MIN_REACH_RATIO * sum(lengths)
-                reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
-        group = []
-        for one in (one for one in frames if document.links[one.name].mass):
-            link = document.links[one.name]
-            pose = one.placement.homogeneous @ link.origin
-            points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
-            distance = float(np.linalg.norm(pose[:3, 3]))
-            far = max(reach, distance)
-            words = document.entries(one.name)
-            group.append(
-                _Body(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
-            )
-            found += _of_link(group[-1])
+        group = _bodies(document, model, k, frames, shapes, unread)
         bodies += group
-        if group:
-            found += _compactness(group, model.inertias[k])
+        found += [doubt for body in group for doubt in _of_link(body)]
         shown = [one.name for one in frames if one.name in shapes]
-        if group and shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
-            found += _density(group, [np.vstack(shapes[name]) for name in shown])
+        if group:
+            heaviest = max(group, key=lambda body: body.mass)
+            found += _compactness(heaviest, model.inertias[k], any(map(_impossible, group)))
+            if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
+                mass = sum(body.mass for body in group)
+                found += _density(heaviest, mass, [np.vstack(shapes[name]) for name in shown])
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
@@ -168,20 +141,64 @@ def find_implausible_values(
             found += _of_link(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
+    found += [*_unlike_others(model, bodies), *_weak_joints(document, model)]
+    found += _unlike_twins(model, bodies)
+    return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
+
+
+def _bodies(
+    document: UrdfDocument,
+    model: pin.Model,
+    k: int,
+    frames: Sequence[pin.Frame],
+    shapes: Mapping[str, Sequence[Array]],
+    unread: Collection[str],
+) -> list[_Body]:
+    """Return the links with mass that joint k moves, whose `frames` have the links' names."""
+    lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
+    solids = [points for one in frames for points in shapes.get(one.name, ())]
+    places = [one.placement.translation for one in frames]
+    places += [model.jointPlacements[j].translation for j in model.children[k]]
+    within, enclosing, reach = 'its shapes and joints allow', np.vstack((*solids, *places)), _FAR_M
+    # A link of which nothing was read may be larger than what is fixed to it.
+    if not solids or any(one.name in unread and one.name not in shapes for one in frames):
+        within = 'the distances of the joints near it allow'
+        behind = [
+            lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)
+            for j in model.children[k]
+        ]
+        span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
+        span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
+        enclosing = _CUBE * (span or _FAR_M)
+        if span:
+            least = _MIN_REACH_RATIO * sum(lengths)
+            reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
+    found = []
+    for one in (one for one in frames if document.links[one.name].mass):
+        link, words = document.links[one.name], document.entries(one.name)
+        pose = one.placement.homogeneous @ link.origin
+        points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
+        distance = float(np.linalg.norm(pose[:3, 3]))
+        far = max(reach, distance)
+        found.append(
+            _Body(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
+        )
+    return found
+
+
+def _unlike_others(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
+    """Yield links that are far lighter or heavier than the others."""
     total = sum(body.mass for body in bodies)
     for k in range(1, model.njoints):
         mass, near = model.inertias[k].mass, {*model.supports[k], *model.subtrees[k]}
         if 0.0 < mass < _MIN_MASS_RATIO * total and len(near) == model.njoints:
             body = max((one for one in bodies if one.joint == k), key=lambda one: one.mass)
             reason = f'{mass:.3g} kg, and all moving {body.words.links} together {total:.3g} kg'
-            found.append(body.doubt(body.words.mass, reason))
+            yield body.doubt(body.words.mass, reason)
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
-            reason = f'{weighs}{total - body.mass:.3g} kg'
-            found.append(body.doubt(body.words.mass, reason))
-    doubts = (*found, *_weak_joints(document, model), *_unlike_twins(model, bodies))
-    return doubts, tuple(dict.fromkeys(name for names in unread.values() for name in names))
+            yield body.doubt(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
 
 
 def _shapes(
@@ -243,11 +260,10 @@ def _places(urdf: Path, filename: str) -> Iterator[Path]:
         yield folder / name.removeprefix('package://')
 
 
-def _density(group: list[_Body], points: list[Array]) -> Iterator[ImplausibleValue]:
+def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
     """Yield a doubt about the density of links that are fixed to each other, by their meshes."""
     from scipy.spatial import ConvexHull, QhullError
 
-    mass = sum(body.mass for body in group)
     try:
         size = sum(float(ConvexHull(one).volume) for one in points)
     except QhullError:  # a flat mesh
@@ -256,20 +272,20 @@ def _density(group: list[_Body], points: list[Array]) -> Iterator[ImplausibleVal
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    heaviest = max(group, key=lambda body: body.mass)
     yield heaviest.doubt(heaviest.words.mass, reason)
 
 
-def _compactness(group: list[_Body], inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
+def _compactness(
+    heaviest: _Body, inertia: pin.Inertia, impossible: bool
+) -> Iterator[ImplausibleValue]:
     """Yield a doubt about links fixed to each other whose mass is nearer together than in lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
-    if 0.0 <= variance < least and not any(map(_impossible, group)):
+    if 0.0 <= variance < least and not impossible:
         reason = (
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
             f'than in a ball of lead, {least**0.5:.2g} m'
         )
-        heaviest = max(group, key=lambda body: body.mass)
         yield heaviest.doubt(heaviest.words.tensor, reason)
 
 
