@@ -113,9 +113,9 @@ def test_c_code_of_an_impossible_link_says_so(file, tmp_path, capsys, words, lin
 def test_commands_take_a_xacro_files_arguments_as_words(tmp_path, told):
     pytest.importorskip('xacro')
     head = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="own"><xacro:arg name="m" '
-    text = OWN.replace('<robot name="fr3">', f'{head}default="2"/>')
+    text = edited(OWN, f'{LINK3}/mass', value='$(arg m)')
     file, output = tmp_path / 'own.urdf.xacro', tmp_path / 'arm.yaml'
-    file.write_text(edited(text, f'{LINK3}/mass', value='$(arg m)'), 'utf-8')
+    file.write_text(text.replace('<robot name="fr3">', f'{head}default="2"/>'), 'utf-8')
     for words in (('arm show', file, 'm:=3'), ('arm show --xacro', 'm:=3', file)):
         assert told(*words)[2]['links'][2]['mass'] == 3.0
     assert run('arm import m:=4', file, '--output', output) == 0
