@@ -13,6 +13,8 @@ another arm.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from .faults import Diagnosis, Fault
@@ -77,6 +79,11 @@ class CrossValidation:
         self.asked: list[Diagnosis] = []
         self.plain = FoldFits(self)
 
+    @cached_property
+    def held(self) -> CrossValidation:
+        """The same beside the starting set's inertias, with no fault given."""
+        return CrossValidation(self.sums, self.prior, _HELD, ())
+
     def give(self, fit: FoldFits) -> None:
         """Put the columns of a fault about which the user is asked into all fits."""
         self.given += (fit.fault,)
@@ -127,11 +134,6 @@ class FoldFits:
         """The fault whose columns are in the fits."""
         assert self._fault is not None
         return self._fault
-
-    @property
-    def coefficients(self) -> Array:
-        """The coefficients of the fault's columns in the fit to all folds."""
-        return self.theta[-2, self.fits.sums.places(self.fault.names)]
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -206,12 +208,11 @@ class FoldFits:
         seen = self.better() or (self.fault == LoadChange() and float(np.median(ratios)) > 0.0)
         return seen and (evidence > _STRONG or (evidence > _EVIDENCE and self.agrees()))
 
-    def agrees(self) -> bool:
-        """Return whether the fault has about its size beside the starting set's inertias."""
-        held = FoldFits(
-            CrossValidation(self.fits.sums, self.fits.prior, _HELD, ()), self.fault
-        ).coefficients
-        own = self.coefficients
+    def agrees(self, names: tuple[str, ...] = ()) -> bool:
+        """Return whether columns (all) have about their size beside the starting inertias."""
+        columns = self.fits.sums.places(names or self.fault.names)
+        fits = self, FoldFits(self.fits.held, self.fault)
+        own, held = (one.theta[-2, columns] for one in fits)
         return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES
 
     def asks(self) -> bool:
@@ -219,10 +220,14 @@ class FoldFits:
         prior = self.fits.prior
         own = [k for k in self.fits.sums.places(self.fault.names) if k < self.fits.p]
         asked = self.fault.asks(self.values, prior.model.base.gravity[0], prior.std[own])
-        return asked and (self.better() if own else self.matters())
+        return asked and (
+            self.better() if own else self.matters() and self.agrees(self.fault.asked)
+        )
 
     def hides(self, best: FoldFits) -> bool:
         """Return whether this is asked about, and `best` explains less, or no more in doubt."""
         if not self.asks() or best.better(self):
             return False
+        if self.fault.is_in_torques:
+            return self.better(best)
         return float(self.log_likelihood_ratios(best).mean()) > 0.0 or not best.agrees()

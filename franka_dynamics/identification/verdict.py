@@ -29,12 +29,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
+from .cross_validation import CrossValidation, SIGNIFICANT_T
 from .faults import Diagnosis, faults_of
 from .faults.contact import contact_time
-from .faults.delay import Delay
 from .faults.gain import Gain
-from .faults.gravity import Gravity
 from .faults.offset import Offset
 from .faults.unexplained import ASKED, MOST, Unexplained
 from .gram_sums import GramSums
@@ -89,14 +87,15 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
     while True:
         tried = fits.fits_with(every)
         faults = [fit for fit in tried if fit.possible()]
-        best = faults[0]
-        asked = next((fit for fit in tried if fit.hides(best)), None)
+        best, doubtful = faults[0], [fit for fit in faults if fit.matters()]
+        hiding = (fit for fit in tried if fit.hides(best))
+        of_all = (fit for fit in tried if not fit.fault.joints and fit.asks())
+        asked = next(hiding if doubtful else of_all, None)
         if asked is None:
             break
         fits.give(asked)  # it would hide other faults
     plain = fits.plain
     left = best.error() / plain.error()
-    doubtful = [fit for fit in faults if fit.matters()]
     if not doubtful:
         return _driven(fits), (), left
     second = next(fit for fit in faults if fit.fault.simpler != best.fault.simpler)
@@ -177,15 +176,12 @@ def _has_another_unit(scale: tuple[float, float], fits: CrossValidation) -> bool
     low, high = scale
     if high < 0.0:  # a fit of masses and friction below zero leaves no residual
         return bool(_driven(fits))
-    return high < 1.0 / _MOST_SCALE or low > _MOST_SCALE
+    return -high < low < high < 1.0 / _MOST_SCALE or low > _MOST_SCALE
 
 
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield a base that is not quite level, and offsets that are large and significant."""
-    for one in (FoldFits(fits, Gravity()), FoldFits(fits, Delay())):
-        if one.fault not in fits.given and one.asks():
-            fits.give(one)  # a tilt looks like offsets
-    yield from (each for each in fits.asked if each.kind != Offset.kind)
+    yield from (one for one in fits.asked if not one.joints)
     fit = fits.plain
     count = len(fits.samples)
     for fault in faults_of(fits.prior.model.n):
