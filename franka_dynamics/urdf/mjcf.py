@@ -154,9 +154,15 @@ class _Tree:
                 self._link(name)
                 parent = self._bodies[int(site.bodyid[0])]
                 self._joint(f'{name}_fixed', 'fixed', parent, name, _pose(site.pos, site.quat))
-        names = {'equality constraint': model.neq, 'tendon': model.ntendon}
+        bent = getattr(model, 'dof_dampingpoly', np.zeros(0))  # of MuJoCo 4
+        counts = {
+            'equality constraint': model.neq,
+            'tendon': model.ntendon,
+            'joint spring': int(np.count_nonzero(model.jnt_stiffness)),
+            'nonlinear damping term': int(np.count_nonzero(bent)),
+        }
         return [
-            f'left out of the MJCF: {n} {what}{"s"[: n > 1]}.' for what, n in names.items() if n
+            f'left out of the MJCF: {n} {what}{"s"[: n > 1]}.' for what, n in counts.items() if n
         ]
 
     def _body(self, body: int) -> None:

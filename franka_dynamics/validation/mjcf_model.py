@@ -21,6 +21,14 @@ from ..dynamics.sampling import JointStates
 from ..typing import Array
 from ..urdf.mjcf import compiled, is_mjcf_text
 
+# What MuJoCo adds to the dynamics of rigid bodies, as its model names it.
+_LEFT_OUT = (
+    *('dof_armature', 'dof_damping', 'dof_dampingpoly', 'dof_frictionloss'),
+    *('jnt_stiffness', 'jnt_stiffnesspoly', 'body_gravcomp'),
+    *('tendon_armature', 'tendon_damping', 'tendon_dampingpoly'),
+    *('tendon_stiffness', 'tendon_stiffnesspoly', 'actuator_damping', 'actuator_dampingpoly'),
+)
+
 
 def without_payload(description: ArmDescription) -> ArmDescription:
     """Return an arm without what was put on its flange since it was read from a file."""
@@ -44,10 +52,9 @@ def mjcf_terms(
     assert urdf is not None
     path = None if is_mjcf_text(urdf.mjcf) else Path(urdf.mjcf)
     model, _ = compiled(urdf.mjcf, urdf.source, path)
-    for values in (model.dof_armature, model.dof_damping, model.dof_frictionloss):
-        values[:] = 0.0
-    model.jnt_stiffness[:], model.body_gravcomp[:] = 0.0, 0.0
-    model.tendon_stiffness[:], model.tendon_damping[:], model.tendon_armature[:] = 0.0, 0.0, 0.0
+    for name in _LEFT_OUT:
+        if hasattr(model, name):  # MuJoCo 3 has no polynomials
+            getattr(model, name)[:] = 0.0
     model.opt.density = model.opt.viscosity = 0.0
     model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     data = mujoco.MjData(model)

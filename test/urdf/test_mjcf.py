@@ -203,6 +203,20 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
         fd.load(ARM.format(joints=PLAIN))
 
 
+@pytest.mark.parametrize(
+    ('attribute', 'said'), [('stiffness="3"', 'spring'), ('damping="0.1 2"', 'nonlinear damping')]
+)
+def test_springs_and_nonlinear_damping_are_said_and_are_in_no_model(attribute, said):
+    text = ARM.format(joints=PLAIN).replace('name="elbow"', f'name="elbow" {attribute}', 1)
+    try:
+        arm = fd.load(text)
+    except UrdfError:
+        assert int(mujoco.__version__[0]) < 4  # which has one coefficient of damping
+        return
+    assert said in ' '.join(arm.notes)
+    assert fd.crosscheck(arm, count=5).passed
+
+
 def test_a_payload_is_put_on_the_flange_of_an_mjcf():
     arm = fd.load(ARM.format(joints=PLAIN), payload=(0.5, 0.0, 0.0, 0.1))
     assert fd.crosscheck(arm, count=5).passed
