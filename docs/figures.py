@@ -35,6 +35,7 @@ from franka_dynamics.control import (
 )
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control import feedforward as core
+from franka_dynamics.control.ending import Cause
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
     cross_validation,
@@ -317,9 +318,17 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     }
 
 
+def table_of_causes() -> str:
+    """Return the rows of what ends torques: causes of one consequence and one remedy in one."""
+    rows: dict[str, list[str]] = {}
+    for words, then, until in (cause.value for cause in Cause):
+        rows.setdefault(f'{then.value} | {until.value}', []).append(words)
+    return '\n'.join(f'| {"; ".join(words)} | {what} |' for what, words in rows.items())
+
+
 def generated_pages() -> dict[str, str]:
     """
-    Return the text of each page with its figures, by path in the source tree.
+    Return the text of each page with its figures and tables, by path in the source tree.
 
     Raises ValueError for a phrase that does not stand in its page once.
     """
@@ -337,6 +346,12 @@ def generated_pages() -> dict[str, str]:
             written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
             text = text[: found[0].start()] + written + text[found[0].end() :]
         texts[page] = text
+    page, head = (
+        'docs/reference/reliability.md',
+        'what lets torques begin again |\n|---|---|---|\n',
+    )
+    before, after = texts[page].split(head)
+    texts[page] = '\n\n'.join([before + head + table_of_causes(), after.partition('\n\n')[2]])
     return texts
 
 

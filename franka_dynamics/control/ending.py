@@ -39,7 +39,11 @@ class Cause(Enum):
 
     STOPPED = 'a stop', Then.RELEASE, Remedy.START
     STATES_LOST = 'joint states that cease or cannot be used', Then.REST, Remedy.WAIT
-    STATES_LOST_OFTEN = 'the same more than 5 times within a minute', Then.REST, Remedy.CLEAR
+    STATES_LOST_OFTEN = (
+        'joint states lost more than 5 times within a minute',
+        Then.REST,
+        Remedy.CLEAR,
+    )
     STATE_IMPOSSIBLE = 'impossible joint states', Then.REST, Remedy.CLEAR
     POSITION_STANDS_STILL = 'a position that stands still', Then.REST, Remedy.CLEAR
     DISTURBED = 'a lasting disturbance torque', Then.HOLD, Remedy.CLEAR
