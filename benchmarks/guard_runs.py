@@ -110,7 +110,7 @@ class Unguarded(Feedforward):
         self.watchers = self.watchers[0], ()
 
     def _blocker(self, *, held: bool) -> str:
-        return '' if held or self.has_usable_states else 'not yet'
+        return '' if held or self.states.has_enough else 'not yet'
 
 
 # A part of the guard that is renamed must be renamed here.

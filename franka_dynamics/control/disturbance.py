@@ -199,7 +199,7 @@ class DisturbanceMonitor(Watcher):
         echoed = (
             terms.adds_gravity
             and effort is not None
-            and any(np.array_equal(effort, one) for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:])
+            and effort.tolist() in [one.tolist() for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:]]
         )
         self.measured = effort is not None and bool(effort.any()) and not echoed
         torque = believed

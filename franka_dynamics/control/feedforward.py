@@ -90,7 +90,8 @@ class Feedforward:
     those of the settings before, until the arm agrees with `asked` (`_compare`). `latest` is the
     latest
     joint state with its torque terms, None if one of its values is impossible; `state_problem`
-    says why that state cannot be used, '' if it can. `blocked` is a reason, set from outside, for
+    says why that state cannot be used, '' if it can. `output` has the last torque and the largest
+    shares of limits. `blocked` is a reason, set from outside, for
     which no first torque may begin yet. `states` has period and age of the joint states,
     `disturbances` the measured and the commanded torque beyond what the motion needs. `sends` says
     whether the latest torque is new; a node publishes it only then.
@@ -318,11 +319,6 @@ class Feedforward:
         return self.description.joint_names
 
     @property
-    def limits(self) -> StateLimits:
-        """Which joint states and efforts can be used."""
-        return self.states.limits
-
-    @property
     def settings(self) -> Settings:
         """The settings that are asked for."""
         return self.asked.settings
@@ -331,11 +327,6 @@ class Feedforward:
     def counts(self) -> Counter[str]:
         """How often what happened since `start`, such as commands, stops and faults."""
         return self.output.counts
-
-    @property
-    def largest_share(self) -> Array:
-        """The largest ratio of a torque to its limit since `start`, (n,)."""
-        return self.output.largest_share
 
     @property
     def why(self) -> str:
@@ -370,17 +361,6 @@ class Feedforward:
         """Whether the core was stopped, and sends nothing more until `start`."""
         holds = self.ending.then is Then.HOLD
         return self.state is State.SILENT and not (self.enabled or holds)
-
-    @property
-    def has_usable_states(self) -> bool:
-        """Whether enough usable joint states came in a row."""
-        return self.states.has_enough
-
-    @property
-    def torque(self) -> Array:
-        """The torque that `step` or `tick` returned last, (n,) [N m]."""
-        with self._lock:
-            return self.output.last.copy()
 
     @property
     def sends(self) -> bool:
@@ -561,7 +541,7 @@ class Feedforward:
         Returns why torques of the settings asked for are refused, or ''.
         """
         refused, silent = self._compare(state), self.state is State.SILENT
-        if self.ending.then is Then.HOLD and self.has_usable_states:
+        if self.ending.then is Then.HOLD and self.states.has_enough:
             self._begin_torque(state, silent=silent)
             self._change(Event.BACK)
         elif self.enabled:

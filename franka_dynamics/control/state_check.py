@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 import math
+from statistics import median_high
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -129,6 +130,8 @@ class StateCheck:
         Its position [rad] and velocity [rad/s]; None and zero if no possible state has come.
     elapsed, age : float
         Time between it and the one before, and its age [s].
+    period, median_age : float
+        Their medians over the latest states [s]; before any, the expected period and 0.
     arrival : float
         When it came, by the clock of `now` [s].
     good : int
@@ -188,6 +191,7 @@ class StateCheck:
         self._behind = self._repeated = 0
         self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
+        self.period, self.median_age = self._period, 0.0
 
     def reset_losses(self) -> None:
         """Reset the record of when joint states were lost."""
@@ -240,16 +244,6 @@ class StateCheck:
     def has_enough(self) -> bool:
         """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
         return self.good >= MIN_GOOD_STATE_COUNT
-
-    @property
-    def period(self) -> float:
-        """Median time between the latest states [s]; the expected period before any."""
-        return _median(self._periods) or self._period
-
-    @property
-    def median_age(self) -> float:
-        """Median age of the latest states [s]; 0 if unknown."""
-        return _median(self._ages)
 
     def silence_timeout(self, *, from_stamps: bool) -> float:
         """
@@ -393,10 +387,12 @@ class StateCheck:
         age = age if age is not None and limits.max_state_age > 0.0 else 0.0
         self.age = max(0.0, age)
         self._ages.append(self.age)
+        self.median_age = median_high(self._ages)
         self.elapsed = 0.0 if before is None else stamp - before
         if before is None:
             return ''
         self._periods.append(self.elapsed)
+        self.period = median_high(self._periods)
         if (
             len(self._periods) == MIN_GOOD_STATE_COUNT
             and self.period * limits.min_input_rate > 1.0
@@ -457,8 +453,3 @@ def seconds(name: str, value: Any, *, finite: bool = True) -> float:
         return value
     nan = isinstance(value, (float, np.floating)) and not finite  # or infinite
     return float(as_array(value, (), name, JointVectorError, finite=not nan))
-
-
-def _median(values: deque[float]) -> float:
-    ordered = sorted(values)  # a copy, because another thread may empty `values` meanwhile
-    return ordered[len(ordered) // 2] if ordered else 0.0

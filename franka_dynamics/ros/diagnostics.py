@@ -278,7 +278,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             unusable = controller.enabled and controller.latest is None
             problem = self._in_words_of_ros(controller.state_problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
-        elif not controller.has_usable_states:
+        elif not controller.states.has_enough:
             level, message = 'WARN', self._in_words_of_ros(controller.why)
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
@@ -325,7 +325,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             'receivers': receivers.listed,
             'other publishers of commands': rivals or 'none',
             **{f'latency {name}': time for name, time in self.latency.percentiles_us().items()},
-            **self._by_joint('largest share of limit, {} [%]', 100.0 * controller.largest_share),
+            **self._by_joint(
+                'largest share of limit, {} [%]', 100.0 * controller.output.largest_share
+            ),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
         return Subject.COMMAND, level, message, values

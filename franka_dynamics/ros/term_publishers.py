@@ -157,7 +157,7 @@ class TermPublishers:
         torques = self._controller.disturbances
         return (
             torques.external_torque
-            if torques.measured and self._controller.has_usable_states
+            if torques.measured and self._controller.states.has_enough
             else None
         )
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core's states: each row of the table, the reason of each state, and nothing else."""
 
-from collections import deque
 from dataclasses import replace
 from functools import partial
 import itertools
@@ -18,7 +17,7 @@ from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_check import _median, MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.state_check import MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -617,15 +616,13 @@ def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, nu
     assert loop.state is State.RUNNING  # again
 
 
-def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same(monkeypatch):
-    now, loop = [0.0], Feedforward(FER, 'mujoco')
-    monkeypatch.setattr('franka_dynamics.control.state_check.monotonic', lambda: now[0])
-    q = np.array(FER.home)
+def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same(clock):
+    loop, q = Feedforward(FER, 'mujoco'), np.array(FER.home)
     for k in range(30):
         loop.step(q, STILL, 1e-3 * k, age=0.002)
     assert loop.state is State.RUNNING
     for wait, state in ((0.5, State.RUNNING), (1.5, State.SILENT)):
-        now[0] = wait
+        clock[0] = wait
         loop.step(q, STILL, 0.029, age=0.002)
         assert loop.state is state
 
@@ -641,7 +638,7 @@ def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back()
     script = Script(MUJOCO).running()
     script.core.stop('test', Stop.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
-    torque = script.core.torque
+    torque = script.core.output.last
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
@@ -745,7 +742,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
                 script.core.step(HOME + bad, STILL, script.time),
                 script.core.step(HOME, STILL, script.time),  # its stamp is not new
                 script.core.tick(script.time),
-                script.core.torque,
+                script.core.output.last,
             )
             script.sent += [torque.copy() for torque in torques]
             for torque in torques if written else ():
@@ -848,11 +845,11 @@ def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the
     assert not torque.any()
 
 
-def test_an_age_is_read_while_another_thread_forgets_the_states():
-    class Emptied(deque):
-        def __iter__(self):
-            values = list(super().__iter__())
-            self.clear()
-            return iter(values)
-
-    assert _median(Emptied([2.0, 1.0, 3.0])) == 2.0
+def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
+    script = Script(limits=StateLimits())
+    for k in range(30):
+        script.give(age=1e-3 + 1e-4 * (k % 3))
+    states = script.core.states
+    np.testing.assert_allclose((states.period, states.median_age), (1e-3, 1.1e-3), rtol=1e-9)
+    script.core.reset()
+    assert (states.period, states.median_age) == (1e-3, 0.0)
