@@ -60,7 +60,7 @@ public:
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double along = (dq[i] > 0.0) - (dq[i] < 0.0);
-      constexpr double kRange = kFullFrictionSpeedRadS - kMinFrictionSpeedRadS;
+      constexpr double kRange = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
       const double speed =
         std::min(std::max((std::abs(dq[i]) - kMinFrictionSpeedRadS) / kRange, 0.0), 1.0);
       tau[i] = along * speed * std::max(least(i, dq[i], along), 0.0);

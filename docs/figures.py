@@ -176,7 +176,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('At most {} points', (request.MAX_POINTS,)),
             ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE_RAD,)),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
-            ('for {} s or until the next', (reference.SETPOINT_TIMEOUT_S,)),
+            ('for {} s or until the next', (reference.MAX_LATENESS_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
             (
                 'starts {} ms after its arrival',
@@ -280,7 +280,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('reduced by {} `deviations`', (terms.FRICTION_MARGIN_STD_COUNT,)),
             (
                 'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',
-                (terms.MIN_FRICTION_SPEED_RAD_S, terms.FULL_FRICTION_SPEED_RAD_S),
+                (terms.MIN_FRICTION_SPEED_RAD_S, terms.MAX_REST_SPEED_RAD_S),
             ),
         ],
         'docs/theory/identification.md': [

@@ -120,12 +120,10 @@ class Feedforward:
         self.disturbances = found = DisturbanceMonitor(arm, limits, self.acting)
         self.reference, self.brake, self.ramp = Reference(arm), BrakingController(arm), Ramp()
         self.unseen = UnseenArm()
-        bound = found.running_bound
-        self.trial = JointTrial(arm, bound) if limits.try_joints else None
-        trials = () if self.trial is None else (self.trial,)
+        self.trial = JointTrial(arm, found.running_bound, wanted=limits.try_joints)
         # Each in the order of priority: those of a torque that is not sent yet, and of the arm.
         self.watchers: tuple[tuple[Watcher, ...], tuple[Watcher, ...]] = (
-            (self.brake, *trials, TorqueWatcher()),
+            (self.brake, self.trial, TorqueWatcher()),
             (FallWatcher(found), found, SpeedWatcher(arm, found), AgeWatcher(self.states)),
         )
         self.blocked, self._wanted = '', True  # whether the user wants torques
@@ -154,8 +152,7 @@ class Feedforward:
                 stays = until is Remedy.CONFIGURE
                 self.ending = self.ending.cleared(until if stays else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
-            if self.trial is not None:
-                self.trial.end()
+            self.trial.end()
             for watcher in self.watchers[1]:
                 watcher.reset()
             self.unseen.reset(compared=not self.output.in_loop)
@@ -251,7 +248,7 @@ class Feedforward:
     def _require_usable_now(self, law: ControlLaw) -> None:
         """Raise SettingsError if the present state does not allow a law that can be used."""
         before, after = self.settings.target, law.settings.target
-        if self._tries:
+        if self.trial.active:
             raise SettingsError('The joints are still being tried; change settings afterwards.')
         if self.state is not State.SILENT and before != after:
             raise SettingsError(
@@ -295,7 +292,7 @@ class Feedforward:
         be followed; the present motion then goes on. See `Reference.follow`.
         """
         with self._lock:
-            if self.state is not State.RUNNING or self._tries:
+            if self.state is not State.RUNNING or self.trial.active:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
             measured = None if self.asked.kp.any() else self.states.q
             if measured is not None:  # a person may have guided the arm away
@@ -342,7 +339,7 @@ class Feedforward:
     def status(self) -> Status:
         """State, reason and remedy."""
         with self._lock:
-            tried = f'{self.trial.tried} is tried' if self.trial and self._tries else ''
+            tried = f'{self.trial.tried} is tried' if self.trial.active else ''
             why = self.why or tried or 'torques are sent'
             return Status(self.state, why, self.ending.until, self.faulty)
 
@@ -366,11 +363,6 @@ class Feedforward:
     def sends(self) -> bool:
         """Whether the latest torque is new."""
         return self.output.is_new
-
-    @property
-    def _tries(self) -> bool:
-        """Whether the joints are tried."""
-        return self.trial is not None and self.trial.active
 
     # One joint state ---------------------------------------------------------------------------
     def step(
@@ -640,9 +632,9 @@ class Feedforward:
         if self.state is not State.RUNNING:
             found = self.disturbances.commanded
             return self.brake.torque(state, self.acting, found, states.elapsed, states.age)
-        if self.trial is not None and self._tries:
+        if self.trial.active:
             torque = self.trial.torque(state, self.acting, states.elapsed, states.age)
-            if not self._tries:  # all joints move as they should
+            if not self.trial.active:  # all joints move as they should
                 self.ramp.begin()
             return torque
         if self.asked.kp.any() and reference is None:
@@ -714,7 +706,7 @@ class Feedforward:
         self.counts['faults'] += ending is not None
         if ending is None:
             return
-        self._end(Cause.TRIAL_FAILED.ending(ending.why) if self._tries else ending)
+        self._end(Cause.TRIAL_FAILED.ending(ending.why) if self.trial.active else ending)
         if not active:
             self._change(Event.CATCH)
 
@@ -763,8 +755,7 @@ class Feedforward:
             self._adopt()
         if before is State.RUNNING:
             self.reference.clear(self.why)
-            if self.trial is not None:
-                self.trial.end()
+            self.trial.end()
         if self.state is State.BRAKING:
             self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))
         calm = self.state in (State.RUNNING, State.SILENT)

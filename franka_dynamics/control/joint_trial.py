@@ -41,7 +41,8 @@ class JointTrial(Watcher):
     """
     Pushes each joint of an arm with a growing torque, and judges its motion.
 
-    `bound`, shape (n,), is the largest push [N m] divided by MAX_PUSH_RATIO.
+    `bound`, shape (n,), is the largest push [N m] divided by MAX_PUSH_RATIO. `wanted`: joints are
+    tried when torques begin.
 
     Attributes
     ----------
@@ -50,20 +51,20 @@ class JointTrial(Watcher):
 
     """
 
-    def __init__(self, arm: ArmDescription, bound: Array) -> None:
-        self._names, self._zero = arm.joint_names, np.zeros(arm.n)
+    def __init__(self, arm: ArmDescription, bound: Array, *, wanted: bool) -> None:
+        self._names, self._zero, self._wanted = arm.joint_names, np.zeros(arm.n), wanted
         self._max_push, self._rise = (
             MAX_PUSH_RATIO * bound,
             PUSH_RATE_RATIO_PER_S * arm.limit('effort'),
         )
-        self._middle = 0.5 * (arm.limit('lower') + arm.limit('upper'))
+        self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
         self._brake = BrakingController(arm)
         self.reset()
-        self.active = False
+        self.end()
 
     def reset(self) -> None:
         """Begin with the first joint; torques begin."""
-        self.active, self._joint, self._wrong = True, 0, ''
+        self.active, self._joint, self._wrong = self._wanted, 0, ''
         self._brake.begin(self._zero)
         self._waited = -INITIAL_HOLD_TIME_S
         self._held: Array | None = None  # the first position, (n,)
@@ -101,7 +102,8 @@ class JointTrial(Watcher):
             self._judge(state.q - self._begin)
         elif self._waited > 0.0 and self._brake.at_rest and self._joint < len(self._names):
             self._begin = state.q
-            away = np.where(state.q < self._middle, 1.0, -1.0)  # from the nearer limit
+            near_lower = state.q - self._lower < self._upper - state.q
+            away = np.where(near_lower, 1.0, -1.0)  # from the nearer limit
             self._way = away * (np.arange(len(away)) == self._joint)
         self.active = self._joint < len(self._names)  # else all move as they should
         if self._begin is not None:

@@ -32,9 +32,6 @@ from ..typing import Array
 # takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones 130
 # ms, and twice that on a busy machine.
 PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
-# A set-point with velocity that is not replaced while the next one may still come is braked to
-# rest; at once, if the limits demand it.
-SETPOINT_TIMEOUT_S = MAX_LATENESS_S
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE_RAD = 0.1
@@ -292,7 +289,9 @@ class Reference:
         """Plan the motion to a set-point with velocity, which is followed as it is."""
         self._require_near(points.positions[0], present.at(stamp).q)
         motion = Trajectory(np.array([stamp - present.zero]), points.states(), present.zero)
-        return motion.extrapolated(self._arm, (SETPOINT_TIMEOUT_S, MAX_STEP_S)), None
+        # Unless it is replaced while the next one may still come, it is braked to rest; at once,
+        # if the limits demand it.
+        return motion.extrapolated(self._arm, (MAX_LATENESS_S, MAX_STEP_S)), None
 
     def _plan_stream(
         self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float

@@ -18,10 +18,9 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
 MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders
-# Reference speeds below which no friction, and above which the full friction is commanded, so
-# that noise in a reference at rest causes no torque.
+# Reference speed below which no friction is commanded, so that noise in a reference at rest causes
+# no torque; above MAX_REST_SPEED_RAD_S the full friction is.
 MIN_FRICTION_SPEED_RAD_S = 0.005
-FULL_FRICTION_SPEED_RAD_S = 0.02
 # Number of standard deviations by which each friction coefficient is reduced.
 FRICTION_MARGIN_STD_COUNT = 2.0
 
@@ -64,7 +63,7 @@ class FrictionFeedforward(FrictionState):
         else:
             least = along * super().torque(dq)
         above = np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
-        speed = np.clip(above / (FULL_FRICTION_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
+        speed = np.clip(above / (MAX_REST_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
         return np.asarray(along * speed * np.maximum(least, 0.0))
 
 

@@ -742,7 +742,6 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
                 script.core.step(HOME + bad, STILL, script.time),
                 script.core.step(HOME, STILL, script.time),  # its stamp is not new
                 script.core.tick(script.time),
-                script.core.output.last,
             )
             script.sent += [torque.copy() for torque in torques]
             for torque in torques if written else ():

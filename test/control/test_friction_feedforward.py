@@ -8,7 +8,7 @@ import pytest
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.terms import (
     FrictionFeedforward,
-    FULL_FRICTION_SPEED_RAD_S,
+    MAX_REST_SPEED_RAD_S,
     MIN_FRICTION_SPEED_RAD_S,
 )
 
@@ -84,7 +84,7 @@ def test_at_rest_nothing_is_pushed_by_noise(friction):
     rng = np.random.default_rng(0)
     q = rng.normal(0.0, 1e-4, (500, 7))  # ten times a resting arm's encoder noise
     dq = rng.uniform(-MIN_FRICTION_SPEED_RAD_S, MIN_FRICTION_SPEED_RAD_S, (500, 7))
-    dq[-1] = FULL_FRICTION_SPEED_RAD_S
+    dq[-1] = MAX_REST_SPEED_RAD_S
     found = commanded(friction, q, dq)
     np.testing.assert_array_equal(found[:-1], 0.0)
     assert (found[-1] > 0.0).any()

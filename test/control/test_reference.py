@@ -10,12 +10,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.reference import (
-    PLANNING_TIME_CANDIDATES_S,
-    Reference,
-    SETPOINT_TIMEOUT_S,
-)
-from franka_dynamics.control.request import MAX_POINTS
+from franka_dynamics.control.reference import PLANNING_TIME_CANDIDATES_S, Reference
+from franka_dynamics.control.request import MAX_LATENESS_S, MAX_POINTS
 from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
@@ -417,7 +413,7 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
     reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
     states = run(reference, 0.0, 2.0)
     require_smooth(states)
-    fades = slice(1, round(1e3 * SETPOINT_TIMEOUT_S))
+    fades = slice(1, round(1e3 * MAX_LATENESS_S))
     assert (states[1][fades, 0] > 0.94).all()
     assert not states[1][-1].any()
 

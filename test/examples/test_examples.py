@@ -11,7 +11,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import load
-from franka_dynamics.control.terms import FULL_FRICTION_SPEED_RAD_S
+from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.mesh.solid_check import find_defects
 
@@ -94,7 +94,7 @@ def test_what_is_compensated_stays_where_it_is_let_go(led):
     time, _, _, velocity = led[1]
     still = time > time[-1] - 0.3
     # Slower than the velocity from which all friction is compensated: no limit cycle.
-    assert np.abs(velocity[still]).mean(axis=0).max() < FULL_FRICTION_SPEED_RAD_S
+    assert np.abs(velocity[still]).mean(axis=0).max() < MAX_REST_SPEED_RAD_S
 
 
 # In 2 s, twice as fast as the example; measured 9e-6 m.
