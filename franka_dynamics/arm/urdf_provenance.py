@@ -33,34 +33,21 @@ class Words:
     reader: str
 
 
-URDF = Words(
-    file='URDF',
-    a_file='a URDF',
-    link='link',
-    links='links',
-    moving='revolute, continuous or prismatic',
-    floating='floating',
-    inertial='<inertial>',
-    mass='<mass>',
-    center='<origin>',
-    tensor='<inertia>',
-    effort='<limit> effort',
-    reader='Pinocchio',
-)
-MJCF = Words(
-    file='MJCF',
-    a_file='an MJCF',
-    link='body',
-    links='bodies',
-    moving='a hinge or a slide',
-    floating='free or ball',
-    inertial='inertial or geom',
-    mass='inertial mass',
-    center='inertial pos',
-    tensor='inertial diaginertia',
-    effort='actuatorfrcrange, forcerange or ctrlrange',
-    reader='MuJoCo',
-)
+_WORDS = {
+    'file': ('URDF', 'MJCF'),
+    'a_file': ('a URDF', 'an MJCF'),
+    'link': ('link', 'body'),
+    'links': ('links', 'bodies'),
+    'moving': ('revolute, continuous or prismatic', 'a hinge or a slide'),
+    'floating': ('floating', 'free or ball'),
+    'inertial': ('<inertial>', 'inertial or geom'),
+    'mass': ('<mass>', 'inertial mass'),
+    'center': ('<origin>', 'inertial pos'),
+    'tensor': ('<inertia>', 'inertial diaginertia'),
+    'effort': ('<limit> effort', 'actuatorfrcrange, forcerange or ctrlrange'),
+    'reader': ('Pinocchio', 'MuJoCo'),
+}
+URDF, MJCF = (Words(**{name: words[k] for name, words in _WORDS.items()}) for k in range(2))
 
 
 @dataclass(frozen=True)

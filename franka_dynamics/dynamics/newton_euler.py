@@ -202,7 +202,7 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
-        positions = self._vector(q, 'q')
+        positions = joint_stack(self.description, q, 'q')
         steps = [joint[:2] for joint in joint_geometry(self.description, positions)]
         steps.append(dh_row_pose(self.description.flange, self.description.convention))
         rotation, origin = self.description.base[:3, :3], self.description.base[:3, 3]
@@ -261,7 +261,7 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
-        position = self._vector(q, 'q')[..., None, :]
+        position = joint_stack(self.description, q, 'q')[..., None, :]
         units = np.broadcast_to(
             np.eye(self.description.n),
             (*position.shape[:-2], self.description.n, self.description.n),
@@ -338,9 +338,6 @@ class NewtonEulerModel(DynamicsFormulation):
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
         joints = joint_geometry(self.description, q)
         return outward_recursion(joints, dq, np.zeros_like(dq), np.zeros(3))
-
-    def _vector(self, values: ArrayLike, name: str) -> Array:
-        return joint_stack(self.description, values, name)
 
     def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
         """Return links' twists or wrenches, rotated from link to {S} axes, as (..., n, 6)."""

@@ -376,7 +376,8 @@ class PinocchioModel:
 
         Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
         """
-        return TorqueDerivatives(*np.moveaxis(self._derivatives(q, dq, ddq), -3, 0))
+        slopes = self._derivatives(q, dq, ddq)
+        return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
     @_each_state('q', 'dq', 'ddq')
     def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -393,9 +394,8 @@ class PinocchioModel:
         Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i. Raises InertiaError
         if the mass matrix is singular.
         """
-        return AccelerationDerivatives(
-            *np.moveaxis(self._acceleration_derivatives(q, dq, tau), -3, 0)
-        )
+        slopes = self._acceleration_derivatives(q, dq, tau)
+        return AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
     @_each_state('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
