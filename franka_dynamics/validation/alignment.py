@@ -63,6 +63,32 @@ def with_rows_from_axes(
     return replace(other, links=links_in_frames_of(other, arm))
 
 
+def on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:
+    """
+    Return an arm on the mount of a URDF's arm, of which a shipped arm or an arm file says nothing.
+
+    The base of a file that was made of a mounted arm states the mount, and stays, as the base of a
+    URDF's arm does: it is taken if it puts the joints' axes nearer to the arm's.
+    """
+    if reference.urdf is not None:
+        return reference
+    mounted, there = replace(reference, base=arm.mount @ reference.base), _axis_lines(arm)
+
+    def distance(one: ArmDescription) -> float:
+        here = _axis_lines(one)
+        each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
+        return float(np.minimum(*each).sum())  # a line has two directions
+
+    return min((mounted, reference), key=distance)
+
+
+def _axis_lines(arm: ArmDescription) -> Array:
+    """Return the direction and the moment about the origin of each joint's axis, (n, 6)."""
+    frames = np.array(joint_axis_frames(arm))
+    z, origin = frames[:, :3, 2], frames[:, :3, 3]
+    return np.hstack((z, np.cross(origin, z)))
+
+
 def joint_axis_frames(arm: ArmDescription) -> list[Array]:
     """Return frames (4, 4) whose z are the joints' axes, with all joints at zero."""
     frames = (arm.base, *arm.frames(np.zeros(arm.n)))

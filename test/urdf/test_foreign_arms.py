@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from franka_dynamics import crosscheck, import_urdf, load, Model, sample_states
+from franka_dynamics import compare, crosscheck, import_urdf, load, Model, sample_states, save
 from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError, UrdfError
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
@@ -77,6 +77,14 @@ def test_gravity_is_along_z_of_the_root_link_whatever_the_mount(text):
         mujoco.mj_forward(simulated, data)
         for model in models:
             np.testing.assert_allclose(model.gravity(q), data.qfrc_bias, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('text', [WALL, BRACKET], ids=['wall', 'bracket'])
+def test_an_arm_file_that_was_made_of_a_mounted_urdf_is_that_urdfs_arm(text, tmp_path):
+    save(load(text), tmp_path / 'arm.yaml')
+    assert compare(tmp_path / 'arm.yaml', text).differences == ()
+    arm, _ = checked_arm_from_urdf(text, load(tmp_path / 'arm.yaml'))
+    assert_as_in_the_file(arm, text)
 
 
 def test_two_arms_on_tilted_mounts_are_chosen_by_prefix():
