@@ -119,6 +119,11 @@ class BaseParameters:
         return len(self.columns)
 
     @cached_property
+    def tree(self) -> BodyTree:
+        """The analysed arm as a tree, or the analysed tree."""
+        return as_tree(self.description)
+
+    @cached_property
     def standard_names(self) -> tuple[str, ...]:
         """Names of the standard parameters, in the order of the matrix's columns."""
         n = self.matrix.shape[1] // (LINK_PARAMETERS + int(self.rotor_inertia))
@@ -181,7 +186,12 @@ class BaseParameters:
         the analysed arm or tree.
         """
         other = self.description if description is None else description
-        if not _same_geometry(other, self.description):
+        tree = self.tree if description is None else as_tree(other)
+        if isinstance(other, BodyTree) != isinstance(self.description, BodyTree) or not (
+            tree.parents == self.tree.parents
+            and np.array_equal(tree.placements, self.tree.placements)
+            and np.array_equal(tree.twists, self.tree.twists)
+        ):
             names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
                 f'{names[0]} has another geometry than {names[1]}, for which these base '
@@ -189,7 +199,7 @@ class BaseParameters:
                 'base pose, a tree the same parents, placements and twists. Compute its own with '
                 'base_parameters().'
             )
-        return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
+        return self.matrix @ parameter_vector(tree, rotor_inertia=self.rotor_inertia)
 
     def regrouped_arm(self, values: ArrayLike | None = None) -> ArmDescription:
         """
@@ -226,7 +236,7 @@ class BaseParameters:
         wrong shape or is not finite.
         """
         return torque_regressor(
-            self.description,
+            self.tree,
             q,
             dq,
             ddq,
@@ -243,8 +253,8 @@ class BaseParameters:
         number of base parameters. The error is the largest absolute entry of H - H[:, columns] @
         matrix, with the columns of H scaled to unit length, and should be a rounding error.
         """
-        _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
-        scale = _scales(self.description, rotor_inertia=self.rotor_inertia)
+        stacked = _stacked_regressor(self.tree, self.gravity, self.rotor_inertia, 1)
+        scale = _scales(self.tree, rotor_inertia=self.rotor_inertia)
         matrix = self.matrix * scale / scale[list(self.columns)][:, None]
         lengths = np.linalg.norm(stacked, axis=0)
         lengths = np.where(lengths > _RANK_TOLERANCE * lengths.max(initial=0.0), lengths, 1.0)
@@ -292,12 +302,12 @@ def base_parameters(
         description = as_description(description)
     vectors = gravity_vectors(gravity)
     vectors.setflags(write=False)
-    rotors = parameter_vector(description, rotor_inertia=True)[LINK_PARAMETERS * description.n :]
-    with_rotors = bool(rotors.any()) if rotor_inertia is None else rotor_inertia
-    tree, stacked = _stacked_regressor(description, vectors, with_rotors, 0)
+    tree = as_tree(description)
+    with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
+    stacked = _stacked_regressor(tree, vectors, with_rotors, 0)
     order = _column_order(tree, rotor_inertia=with_rotors)
     columns, shares, gap = independent_columns(stacked, order)
-    units = _scales(description, rotor_inertia=with_rotors)
+    units = _scales(tree, rotor_inertia=with_rotors)
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
@@ -333,9 +343,8 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     return [int(k) for k in indices[stays][sorting]], shares, gap
 
 
-def _unit(description: ArmDescription | BodyTree) -> float:
+def _unit(tree: BodyTree) -> float:
     """Return the largest offset between joints [m], the unit of length in rank decisions."""
-    tree = as_tree(description)
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
     turning = tree.twists[:, 3:].any(axis=1)
@@ -343,12 +352,9 @@ def _unit(description: ArmDescription | BodyTree) -> float:
     return largest if largest > _MIN_LENGTH_M else 1.0
 
 
-def _stacked_regressor(
-    description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, seed: int
-) -> tuple[BodyTree, Array]:
-    """Return the tree with lengths in units of `_unit`, and its regressor at random states."""
-    tree, unit = as_tree(description), _unit(description)
-    placements, twists = tree.placements.copy(), tree.twists.copy()
+def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
+    """Return a tree's regressor at random states, with lengths in units of `_unit`."""
+    unit, placements, twists = _unit(tree), tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance
@@ -365,12 +371,12 @@ def _stacked_regressor(
             for direction in (directions if len(directions) else [np.zeros(3)])
         ]
     )
-    return scaled, rows.reshape(-1, rows.shape[-1])
+    return rows.reshape(-1, rows.shape[-1])
 
 
-def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> Array:
+def _scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
     """Return factors, (p,), from standard parameters with lengths in `_unit` to SI units."""
-    twists, unit = as_tree(description).twists, _unit(description)
+    twists, unit = tree.twists, _unit(tree)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
     return np.concatenate([links, rotors]) if rotor_inertia else links
@@ -435,14 +441,3 @@ def max_base_parameter_count(description: ArmDescription) -> int:
     """
     revolute = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
     return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])
-
-
-def _same_geometry(one: ArmDescription | BodyTree, other: ArmDescription | BodyTree) -> bool:
-    """Return whether both are arms, or both are trees, with the same joints at the same places."""
-    tree, other_tree = as_tree(one), as_tree(other)
-    return (
-        isinstance(one, BodyTree) == isinstance(other, BodyTree)
-        and tree.parents == other_tree.parents
-        and np.array_equal(tree.placements, other_tree.placements)
-        and np.array_equal(tree.twists, other_tree.twists)
-    )

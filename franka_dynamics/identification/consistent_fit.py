@@ -96,15 +96,16 @@ def fit_consistent(
             '--torque-constant, others: --effort-scale), of another order or sign, or is this '
             'another arm? Otherwise choose another --set.'
         )
-    mean = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
-    arm = with_parameter_vector(start, mean + root @ change.value)
-    # The solver may return a small negative rotor inertia in place of zero.
-    joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
-    arm = replace(arm, joints=tuple(joints))
+    base = prior.model.base
+    vector = parameter_vector(prior.reference, rotor_inertia=base.rotor_inertia)
+    vector = vector + root @ change.value
+    rotors = slice(LINK_PARAMETERS * prior.model.n, None)
+    vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
+    arm = with_parameter_vector(start, vector)
     in_deviations = np.where(np.abs(friction.value) > _MIN_FRICTION_RATIO, friction.value, 0.0)
     in_deviations[braking] = np.maximum(in_deviations[braking], 0.0)
     friction_values = in_deviations * prior.friction_std
-    theta = np.concatenate([prior.model.base.values(arm), friction_values])
+    theta = np.concatenate([base.matrix @ vector, friction_values])
     return replace(arm, friction=prior.model.friction.model(friction_values, np.zeros(f))), theta
 
 

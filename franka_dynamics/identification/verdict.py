@@ -43,8 +43,8 @@ from .torque_model import COULOMB_SYMBOL, MAX_OFFSET_STD_RATIO, SLIP_SYMBOL, Tor
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 
-# Least effect of a fault that is named. Efforts of the Airbot's joint 4 times 0.5 look like a
-# drift of joint 5 with a smaller one.
+# Least effect of a fault that is named, and of an offset that is asked about, as a multiple of E.
+# Efforts of the Airbot's joint 4 times 0.5 look like a drift of joint 5 with a smaller one.
 _NAMED_EFFECT = 1.5
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
@@ -190,6 +190,6 @@ def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
             value = float(fit.theta[-2, column])
             # The jackknife's standard error.
             error = float(np.sqrt((count - 1.0) * fit.theta[:count, column].var()))
-            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], fit.error())
+            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], _NAMED_EFFECT * fit.error())
             if abs(value) > max(least, SIGNIFICANT_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))

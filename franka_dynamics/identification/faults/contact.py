@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from .fault import Fault, Samples
+from .fault import Fault
 from ...recordings.preprocessing import Motion
 from ...typing import Array
 
@@ -23,10 +23,6 @@ class Contact(Fault):
         'Something touched the arm about {0:.0f} s after the beginning of {where}. Cut this out, '
         'or record again with nobody near.'
     )
-
-    def columns(self, at: Samples) -> list[Array]:
-        """Return none: no column is like a touch."""
-        return []
 
 
 def residual_per_second(motion: Motion, residual: Array, least: Array) -> tuple[Array, Array]:

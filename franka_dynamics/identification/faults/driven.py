@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A joint's Coulomb friction would drive it: its effort, nearly all friction, is reversed."""
 
-from .fault import Fault, Samples
-from ...typing import Array
+from .fault import Fault
 
 
 class Driven(Fault):
@@ -14,7 +13,3 @@ class Driven(Fault):
         'Friction would drive {joints} instead of braking. Its effort has the wrong sign, or is '
         'not of this joint: check its column.'
     )
-
-    def columns(self, at: Samples) -> list[Array]:
-        """Return none."""
-        return []

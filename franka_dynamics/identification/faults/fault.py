@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,7 +92,7 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Fault(ABC):
+class Fault:
     """
     A fault of a recording: the torques that it adds to the measured ones, and its sentence.
 
@@ -130,9 +129,13 @@ class Fault(ABC):
         """The fault of which this one is a variant with more columns, or itself."""
         return self
 
-    @abstractmethod
     def columns(self, at: Samples) -> list[Array]:
-        """Return for each name the torque (N, n) that a unit of it adds to the measured one."""
+        """
+        Return for each name the torque (N, n) that a unit of it adds to the measured one.
+
+        A kind without columns of its own is found otherwise, or has columns of the torque model.
+        """
+        return []
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """

@@ -4,7 +4,7 @@
 
 from collections.abc import Sequence
 
-from .fault import Fault, Samples
+from .fault import Fault
 from ..torque_model import MAX_OFFSET_STD_RATIO, OFFSET_SYMBOL
 from ...typing import Array
 
@@ -21,10 +21,6 @@ class Offset(Fault):
     def names(self) -> tuple[str, ...]:
         """Name of the torque model's own column, whose prior a fit with the fault leaves out."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
-
-    def columns(self, at: Samples) -> list[Array]:
-        """Return nothing more than the model has."""
-        return []
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return False: an offset makes no recording doubtful."""

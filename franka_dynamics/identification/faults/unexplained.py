@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model explains too little of the efforts, whatever the fault."""
 
-from .fault import Fault, Samples
-from ...typing import Array
+from .fault import Fault
 
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
@@ -20,7 +19,3 @@ class Unexplained(Fault):
         "columns in the order of the arm's joints, is this the arm, are signs and units right "
         '(currents: --torque-constant)?'
     )
-
-    def columns(self, at: Samples) -> list[Array]:
-        """Return none."""
-        return []
