@@ -114,14 +114,13 @@ class FoldFits:
         self.fits, self._fault = fits, fault
         own = [*range(fits.p)]
         rows = fits.equations.copy()
-        names = [one.asked for one in fits.given] + ([fault.names] if fault else [])
-        for one in names:
-            for k in fits.sums.places(one):
-                if k < fits.p:  # a column of the model, such as an offset's, loses its prior
-                    rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
-                else:
-                    own.append(k)
-        own = list(dict.fromkeys(own))  # a gain's column is also a drift's
+        names = [name for one in fits.given for name in one.asked]
+        names += fault.names if fault else ()
+        for k in fits.sums.places([*dict.fromkeys(names)]):  # a gain's column is also a drift's
+            if k < fits.p:  # a column of the model, such as an offset's, loses its prior
+                rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
+            else:
+                own.append(k)
         self.theta = np.zeros(rows.shape[:2])
         self.theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
         residual = self.theta[:-2].copy()

@@ -26,10 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
-from .cross_validation import CrossValidation, SIGNIFICANT_T
+from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
 from .faults import Diagnosis, faults_of
 from .faults.contact import contact_time
 from .faults.gain import Gain
@@ -89,8 +90,8 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
         faults = [fit for fit in tried if fit.possible()]
         best, doubtful = faults[0], [fit for fit in faults if fit.matters()]
         hiding = (fit for fit in tried if fit.hides(best))
-        of_all = (fit for fit in tried if not fit.fault.joints and fit.asks())
-        asked = next(hiding if doubtful else of_all, None)
+        of_all = (fit for fit in tried if not (doubtful or fit.fault.joints) and fit.asks())
+        asked = next(chain(hiding, of_all), None)
         if asked is None:
             break
         fits.give(asked)  # it would hide other faults
@@ -149,12 +150,13 @@ def judge(
     recordings' summaries, `sums` all their sums.
     """
     fits = CrossValidation(sums, prior)
-    level = Diagnosis(Unexplained.kind, (), (fits.unexplained(),))
+    before = Diagnosis(Unexplained.kind, (), (fits.unexplained(),))
     found, suspected, left = diagnose(fits)
+    after = Diagnosis(Unexplained.kind, (), (fits.unexplained(),))  # beside what is asked about
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    unnamed = level.values[0] <= MOST and all(one.kind == 'driven' for one in found)
+    unnamed = after.values[0] <= MOST and all(one.kind == 'driven' for one in found)
     if unnamed and narrowest is not None and _has_another_unit(narrowest.scale, fits):
         found, suspected = (Diagnosis(Gain.kind, (), (float(np.mean(narrowest.scale)),)),), ()
     if not found:
@@ -163,11 +165,11 @@ def judge(
             Diagnosis('contact', (), (at,), where=name) for at, name in touched if at is not None
         )
         suspected = () if found else suspected
-    if not found and level.values[0] > MOST:
-        found, suspected = (level,), ()
+    if not found and after.values[0] > MOST:
+        found, suspected = (after,), ()
     questions = () if found or suspected else tuple(_questions(fits))
-    if not found and not suspected and level.values[0] > ASKED:
-        questions = (level, *questions)
+    if not found and not suspected and before.values[0] > ASKED:
+        questions = (before, *questions)
     return Verdict(found, questions, suspected, narrowest)
 
 
@@ -190,6 +192,7 @@ def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
             value = float(fit.theta[-2, column])
             # The jackknife's standard error.
             error = float(np.sqrt((count - 1.0) * fit.theta[:count, column].var()))
-            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], _NAMED_EFFECT * fit.error())
+            clear = _NAMED_EFFECT * FoldFits(fits, fault).error()
+            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, SIGNIFICANT_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))
