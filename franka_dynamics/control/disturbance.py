@@ -246,15 +246,16 @@ class DisturbanceMonitor(Watcher):
         Return an ending if the measured torque fits the motion, not the command, and speeds it up.
 
         Braking's torques would not arrive either. A receiver that brakes the arm slows it down,
-        and an arm that does not carry itself falls if it is let go.
+        and an arm that does not carry itself, or whose g(q) nobody adds, falls if it is let go.
         """
-        motion, command = (np.abs(one) / self.running_bound for one in self._differences())
-        fits = motion.max() <= 1.0 < command.max()
-        if cycle.rests or not (self.measured and fits and cycle.terms.adds_gravity):
+        (motion, command), state = self._differences(), cycle.state
+        fits, departs = (np.abs(one) <= self.running_bound for one in (motion, command))
+        judged = self.measured and cycle.terms.adds_gravity and not cycle.rests
+        if not judged or not fits.all() or departs.all():
             return None
-        state = cycle.state
+        uncarried = np.abs(command + self._gravity) <= self.start_bound
         power = float((self._needed - state.gravity - state.coriolis) @ state.dq)
-        if power <= 0.0 or not state.moves or self.gravity_error(cycle.terms):
+        if uncarried.all() or power <= 0.0 or not state.moves:
             return None
         return Cause.TORQUE_NOT_APPLIED.ending(self.violation(self.running_bound, cycle.terms))
 

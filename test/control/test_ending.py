@@ -13,6 +13,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.ending import Cause, Remedy, Then
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 from .closed_loop import core, HOME, Loop, STILL
 from .test_core_faults import CARRIED, FIRM, NOTHING
@@ -57,6 +58,16 @@ def test_an_arm_that_gets_torques_in_another_order_is_let_go_and_not_braked():
     loop.run(1.5)
     assert loop.controller.state is State.SILENT and loop.controller.faulty
     assert not loop.command.any() and 'order' in loop.controller.why
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
+@pytest.mark.parametrize('elastic', [False, True])
+def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
+    arm = load(name)
+    soft = {'elasticity': franka_elasticity(arm) if elastic else None, 'friction': True}
+    loop = Loop(Settings(target='fci', **FIRM), description=arm, **soft).run(1.5)
+    assert loop.controller.state is State.HOLDING
+    assert loop.fastest < 1.0
 
 
 def test_after_refused_states_a_loop_gets_no_step_of_torque():
