@@ -117,6 +117,8 @@ def test_a_start_with_the_wrong_target_names_gravity_and_sends_nothing_that_was_
     simulation = {'friction': True, 'gravity_compensation': not adds}
     loop = AppliedLoop(Settings(target=target), measures=measures, **simulation).run(1.0)
     assert 'g(q)' in loop.controller.why and target in loop.controller.why
+    # It may also hold the torque of a sender that was killed.
+    assert adds or 'still applies an earlier torque' in loop.controller.why
     if measures and not adds:
         assert loop.fastest < 0.05 and not loop.command.any()
     assert loop.fastest < 1.8

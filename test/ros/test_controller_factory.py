@@ -12,8 +12,10 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from franka_dynamics.arm import load
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.ros import controller_factory
+from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.urdf.writer import urdf_text
@@ -128,3 +130,16 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
         for _ in range(20):
             other.spin()
     assert not matched and incompatible and incompatible[-1] == 1
+
+
+@pytest.mark.parametrize(('robot_type', 'free'), [('fr3', ['fr3_joint7']), ('fer', [])])
+def test_a_joint_that_default_gains_leave_free_is_a_warning(robot_type, free, make_node, capfd):
+    given = {'target': 'mujoco', 'default_gains': 'true', 'robot_type': robot_type}
+    words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
+    node = make_node(FeedforwardNode, *words)
+    node.trigger_configure()
+    warned = [line for line in capfd.readouterr().err.splitlines() if '[WARN]' in line]
+    assert [f'{", ".join(free)} is nearly free' in line for line in warned] == [True] * len(free)
+    # One radian off, its spring does not overcome the friction of a wrist, 2 % of its limit.
+    weak = np.array(node.get_parameter('kp').value) < 0.02 * load(robot_type).limit('effort')
+    assert list(np.array(load(robot_type).joint_names)[weak]) == free

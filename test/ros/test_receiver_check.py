@@ -27,7 +27,7 @@ from franka_dynamics.ros.receiver_check import (
     TorquePermission,
 )
 
-from .conftest import COMMAND, INCLINED, Probe
+from .conftest import COMMAND, FER_GRAVITY, INCLINED, Probe
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM, SIMULATED = ReceiverKind.ARM, ReceiverKind.LIGHT_ARM, ReceiverKind.SIMULATED
@@ -120,6 +120,23 @@ def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_go
     probe.client.clear_fault()
     before = len(commands)
     arm.until(lambda: len(commands) > before + 50, 'commands once it has gone')
+
+
+def test_a_receiver_that_carries_its_arm_gets_torques_also_from_the_next_node_after_a_kill(
+    probe, arm, start_node, commands
+):
+    """It has a PD of its own, or goes on with the torque of a killed node: both are measured."""
+    for _ in range(2):
+        node, before = start_node(target='mujoco'), len(commands)
+
+        def comes(before=before):
+            arm.send(2, effort=FER_GRAVITY.tolist())
+            return len(commands) > before + 50
+
+        arm.wait_for_listener()
+        probe.until(comes, 'torques')
+        np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0, atol=1e-9)
+        node.kill()
 
 
 @pytest.mark.parametrize('kind', [JointState, Float64MultiArray])
