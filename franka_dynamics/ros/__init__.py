@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ROS nodes, their clients and launch actions; other packages compute dynamics and torques."""
 
+from importlib.metadata import PackageNotFoundError, version
+import os
+
+from ..resources import share_directory
+
 # Namespace of simulated arms, of their nodes and of their torque topics. A real arm's controller
 # listens on COMMAND_TOPIC in the root namespace, and ROS discovers the whole subnet.
 SIMULATION_NAMESPACE = 'simulation'
@@ -12,3 +17,14 @@ ROS_INSTALL_HINT = (
     "source it, or install its wheels with pip install '.[ros-jazzy]' in a clone of "
     'franka_dynamics'
 )
+
+
+def use_fastdds_profile(name: str) -> None:
+    """Have Fast DDS read a file of config/, in this process from its first node on."""
+    # Fast DDS 3, which Kilted with rclpy 9 has, warns of the older name; before it knows no other.
+    try:
+        newer = int(version('rclpy').partition('.')[0]) >= 9
+    except PackageNotFoundError:  # without ROS, where tests of nodes are skipped
+        newer = False
+    variable = FASTDDS_PROFILE_VARIABLES[0 if newer else 1]
+    os.environ[variable] = str(share_directory() / 'config' / name)

@@ -62,7 +62,7 @@ class CommandReceiver:
         self._head = float64_message_head(arm.n)
         self.held = False  # whether a torque holds the arm; its owner sets it
         self._published: tuple[ReceiverState, bool] | None = None
-        self._counts, self._next = self.event_counts, 0.0
+        self._next = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -92,16 +92,17 @@ class CommandReceiver:
 
     def publish_changes(self) -> None:
         """
-        Publish and log changes of the receiver's state.
+        Publish the receiver's status once per second, and its state when it changes; log that.
 
-        Changes of `event_counts` alone are published at most once per second.
+        `ros2 topic echo` subscribes without the durability of a publisher that it has not
+        discovered yet, and gets only what is published later.
         """
         receiver, now = self.receiver, time.monotonic()
         before, self._published = self._published, (receiver.state, self.held)
-        if before == self._published and (now < self._next or self.event_counts == self._counts):
+        if before == self._published and now < self._next:
             return
-        self._counts, self._next = self.event_counts, now + _LOG_PERIOD_S
-        values = {'state': receiver.state.word, HELD_KEY: self.held, **self._counts}
+        self._next = now + _LOG_PERIOD_S
+        values = {'state': receiver.state.word, HELD_KEY: self.held, **self.event_counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
         status = Status('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))

@@ -131,12 +131,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         """
         Log and publish events of references and changes of the controller's status.
 
-        Diagnostics are published if they are due, refusals of references logged once a second. Of
-        a node that waits, ~/status and log have the present reason at most _MIN_REASON_S late.
-
-        Late subscribers to ~/status get the latest one. Its level is STALE while the node waits,
-        OK while it commands torques, WARN while it brakes or holds the arm, ERROR while a fault is
-        latched.
+        Diagnostics and ~/status are published if they are due, refusals of references logged once
+        a second. Of a node that waits, ~/status and log have the present reason at most
+        _MIN_REASON_S late.
         """
         controller, now = self._controller, time.monotonic()
         while controller.reference.events:
@@ -152,16 +149,25 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._reason, self._reason_at = None, -math.inf
         if status.why != self._reason and now >= self._reason_at + _MIN_REASON_S:
             self._reason, self._reason_at, self.due = status.why, now, now
-            heard = 'WARN' if self._receivers.unheard else 'OK'
-            level = {State.SILENT: 'STALE', State.RUNNING: heard}.get(status.state, 'WARN')
-            level = 'ERROR' if status.faulty else level
-            values = {'state': status.state.value, REMEDY_KEY: status.remedy}
-            own = Status('', self._name, level, status.why, values)
-            self._status.publish(own.to_message(self._arm))
         if waits and now >= self._since + _MIN_REASON_S:
             self._log_reason(status.why, now)
         if now >= self.due:
+            self._publish_status(status)
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
+
+    def _publish_status(self, status: CoreStatus) -> None:
+        """
+        Publish ~/status; late subscribers get the latest one.
+
+        Its level is STALE while the node waits, OK while it commands torques, WARN while it brakes
+        or holds the arm, ERROR while a fault is latched.
+        """
+        heard = 'WARN' if self._receivers.unheard else 'OK'
+        level = {State.SILENT: 'STALE', State.RUNNING: heard}.get(status.state, 'WARN')
+        level = 'ERROR' if status.faulty else level
+        values = {'state': status.state.value, REMEDY_KEY: status.remedy}
+        own = Status('', self._name, level, status.why, values)
+        self._status.publish(own.to_message(self._arm))
 
     def present(self) -> CoreStatus:
         """Return the controller's status with the node's reason for silence and its remedies."""

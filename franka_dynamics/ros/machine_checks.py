@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 import os
 from pathlib import Path
 import platform
-import subprocess
-import sys
+import threading
 from typing import NamedTuple
 
 from . import FASTDDS_PROFILE_VARIABLES
@@ -33,13 +32,19 @@ class Check(NamedTuple):
 
 def _realtime_refusal() -> str:
     """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
-    # A child process asks for SCHED_FIFO, so that `doctor` itself never runs under SCHED_FIFO.
-    request = (
-        'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
-        f'{REALTIME_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
-    )
-    found = subprocess.run([sys.executable, '-c', request], capture_output=True, text=True)
-    return found.stderr.strip().rpartition('\n')[2] if found.returncode else ''
+    refused = []
+
+    def request() -> None:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+        except OSError as error:
+            refused.append(str(error))
+
+    # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
+    asks = threading.Thread(target=request)
+    asks.start()
+    asks.join()
+    return ''.join(refused)
 
 
 def machine_checks(*, simulated: bool) -> Iterator[Check]:

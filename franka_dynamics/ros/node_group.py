@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 import os
 from pathlib import Path
 import random
@@ -17,10 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE
+from . import (
+    COMMAND_TOPIC,
+    FASTDDS_PROFILE_VARIABLES,
+    SIMULATION_NAMESPACE,
+    use_fastdds_profile,
+)
 from .parameter_tables import as_yaml
 from ..errors import FrankaDynamicsError
-from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
 
@@ -192,18 +195,12 @@ def use_isolated_network() -> None:
     no node runs on this machine; OSError if there is none. The domain stays claimed until this
     process ends.
     """
-    profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
     for name in (*FASTDDS_PROFILE_VARIABLES, *_OVERRULING):
         os.environ.pop(name, None)
-    # Fast DDS 3, which Kilted with rclpy 9 has, warns of the older name; before it knows no other.
-    try:
-        newer = int(version('rclpy').partition('.')[0]) >= 9
-    except PackageNotFoundError:  # without ROS, where tests of nodes are skipped
-        newer = False
-    os.environ[FASTDDS_PROFILE_VARIABLES[0 if newer else 1]] = str(profiles)
+    use_fastdds_profile('fastdds_loopback.xml')
 
 
 def _free_domain() -> int:

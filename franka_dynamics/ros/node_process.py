@@ -36,7 +36,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
-from . import FASTDDS_PROFILE_VARIABLES
+from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
 from ..errors import FrankaDynamicsError, shortened
 from ..names import REALTIME_PRIORITY
@@ -251,6 +251,8 @@ def run_node(
     """
     make_log_nonblocking()
     no_realtime = request_realtime(realtime)
+    if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
+        use_fastdds_profile('fastdds_discovery.xml')
     stop = StopRequest()
     try:
         try:

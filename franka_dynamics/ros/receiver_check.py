@@ -15,6 +15,7 @@ import time
 from typing import Any
 
 from rclpy.node import NodeNameNonExistentError
+from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
 from .messages import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
@@ -118,8 +119,8 @@ class ReceiverCheck:
     Finds out which nodes receive the torques and, before the first torque, if others send torques.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
-    `reason` why not. `found` has the receivers' kinds by name, `unheard` says why nobody gets the
-    torques that are sent, '' if somebody does.
+    `reason` why not. `found` has the receivers' kinds by name, `unheard` says why nobody, or one
+    of them, gets no torques that are sent; '' if all do.
     """
 
     def __init__(self, node: Any, publisher: Any) -> None:
@@ -172,8 +173,7 @@ class ReceiverCheck:
         now, count = time.monotonic(), self._publisher.get_subscription_count()
         if now >= self._next_look and self.state is TorquePermission.GRANTED:
             self._next_look = now + _LOOK_PERIOD_S
-            passes_on = self._node.get_parameter('controller_action').value
-            self.unheard = '' if count or passes_on else self._why_unheard()
+            self.unheard = self._why_unheard(count)
         if self.state is TorquePermission.CHECKING:
             if self._heard_at:
                 names = ', '.join(publisher_names(self._node, self.topic))
@@ -209,20 +209,27 @@ class ReceiverCheck:
         """The receivers with their kinds."""
         return ', '.join(f'{name} ({one.value})' for name, one in self.found.items()) or 'none'
 
-    def _why_unheard(self) -> str:
-        """Return why no subscriber gets the torques: there is none, or of another type or QoS."""
+    def _why_unheard(self, count: int) -> str:
+        """Return which subscriber, or that none of `count`, gets the torques; '' if all do."""
         own = self._node.get_fully_qualified_name()
-        listed = self._node.get_subscriptions_info_by_topic(self.topic)
-        others = [one for one in listed if node_name_of(one) != own]
-        if not others:
-            return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
-        name, kind = node_name_of(others[0]), others[0].topic_type
-        if kind != _TORQUE_TYPE:
-            return f'{name} takes {kind} on {self.topic}, and torques are a {_TORQUE_TYPE}'
-        return (
-            f'{name} gets no torque on {self.topic}: its QoS asks for more than a reliable, '
-            'volatile publisher gives'
+        (publisher, *_) = (
+            one
+            for one in self._node.get_publishers_info_by_topic(self.topic)
+            if node_name_of(one) == own
         )
+        for one in self._node.get_subscriptions_info_by_topic(self.topic):
+            name, kind = node_name_of(one), one.topic_type
+            if name == own:
+                continue
+            if kind != _TORQUE_TYPE:
+                return f'{name} takes {kind} on {self.topic}, and torques are a {_TORQUE_TYPE}'
+            _, why = qos_check_compatible(publisher.qos_profile, one.qos_profile)
+            if 'ERROR: ' in why:
+                why = why.replace('ERROR: ', '').rstrip(';')
+                return f'{name} gets no torque on {self.topic}: {why}'
+        if count or self._node.get_parameter('controller_action').value:
+            return ''
+        return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _settle(self, state: TorquePermission, reason: str) -> None:
         self.close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import math
 from operator import sub
 import statistics
+import time
 from typing import Any
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -81,7 +82,10 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
     with TopicListener('doctor') as listener:
         node = listener.node
         listener.heard_nodes()
-        _, (topic, command) = listener.find(0.5, topics=(state_topic, command_topic))
+        began = time.monotonic()
+        _, (topic,) = listener.find(listen_s, topics=(state_topic,))
+        if not node.count_publishers(topic):  # it has listened for nodes meanwhile
+            listen_s = max(0.0, began + listen_s - time.monotonic())
 
         def take(message: JointState) -> None:
             states.take(message, 1e-9 * listener.arrival)
@@ -100,6 +104,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             return bool(simulators()) or not comes
 
         listener.until(settled, _DISCOVERY_TIMEOUT_S)
+        _, (command,) = listener.find(0.0, topics=(command_topic,))
         views, simulator = list(listener.heard_nodes().values()), simulators()
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'

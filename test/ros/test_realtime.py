@@ -3,8 +3,11 @@
 """Effects of request_realtime, in separate processes."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
+
+from franka_dynamics.resources import share_directory
 
 from ..processes import printed, run_python
 
@@ -55,6 +58,23 @@ def test_with_sched_fifo_udp_is_used_unless_the_user_chose_transports(permitted,
     rows = ({}, False), ({TRANSPORTS: 'SHM'}, False), ({PROFILES: 'mine.xml'}, False)
     udp, chosen, of_profile = 'True False UDPv4', 'True False SHM', 'True False None'
     assert asked(monkeypatch, *rows) == [udp, chosen, of_profile]
+
+
+def test_a_node_announces_itself_more_often_than_by_default_unless_a_profile_is_chosen(
+    monkeypatch,
+):
+    program = (
+        'import os, sys; from franka_dynamics.ros.node_process import run_node; '
+        'run_node(lambda: sys.exit(print(*filter(None, map(os.environ.get, sys.argv[1:])))), [])'
+    )
+    for name in OURS:
+        monkeypatch.delenv(name, raising=False)
+    own = share_directory() / 'config' / 'fastdds_discovery.xml'
+    assert printed('-c', program, *OURS[2:]).split() == [str(own)]
+    announced = ElementTree.parse(own).find('.//{*}leaseAnnouncement/{*}nanosec')
+    assert int(announced.text) < 5e8  # `ros2 topic echo` looks so long
+    monkeypatch.setenv(PROFILES, 'mine.xml')
+    assert printed('-c', program, *OURS[2:]).split() == ['mine.xml']
 
 
 def test_services_run_below_all_that_brings_and_sends_torques(permitted):

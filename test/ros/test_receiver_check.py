@@ -298,8 +298,10 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
         until_told('WARN', '/planner takes trajectory_msgs/msg/JointTrajectory')
     other = probe.create_subscription(Float64MultiArray, COMMAND, print, DESCRIPTION_QOS)
     until_told('WARN', '/probe gets no torque')
+    probe.forget()
+    probe.collect(Float64MultiArray, COMMAND)  # as `ros2 topic echo`, which hides nothing
+    until_told('WARN', '/probe gets no torque')
     probe.destroy_subscription(other)
-    probe.collect(Float64MultiArray, COMMAND)
     until_told('OK', 'torques are sent')
     assert probe.told(COMMANDS, 'receivers').startswith('/probe (neither')
 

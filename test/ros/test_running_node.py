@@ -4,7 +4,7 @@
 
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
@@ -198,3 +198,17 @@ def test_a_motion_that_never_began_is_a_warning_with_its_distance(
     arm.until(ended, 'its end')
     end = Status.from_message(reports[-1].status[0])
     assert end.level == 'WARN' and '0.15 rad from its end' in end.message
+
+
+def test_a_status_comes_again_without_a_change_and_to_who_has_not_found_its_publisher(
+    world, start_arm
+):
+    """`ros2 topic echo` then subscribes without durability, as here."""
+    start_arm(robot_type='fr3', remaps={'__ns': '/other'})
+    world.commands_come()
+    told = {NODE: [], 'other/simulator': []}
+    for name, statuses in told.items():
+        world.probe.create_subscription(DiagnosticStatus, f'{name}/status', statuses.append, 1)
+    world.arm.until(lambda: all(len(statuses) > 2 for statuses in told.values()), 'three of each')
+    for statuses in told.values():
+        assert len({one.level + one.message.encode() for one in statuses[-2:]}) == 1
