@@ -139,9 +139,9 @@ def checked_arm_from_urdf(
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
     words = chain.document.words
-    if chain.massless:
+    if massless := ', '.join(map(chain.document.quoted, chain.massless)):
         raise chain.document.error(
-            f'{words.link} {", ".join(chain.massless)} without mass: there is no {words.inertial} '
+            f'{words.link} {massless} without mass: there is no {words.inertial} '
             'in it, nor in what is fixed to it. Give the inertials, or take the model from the '
             'arm file (model_source: description).'
         )
