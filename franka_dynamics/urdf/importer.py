@@ -14,7 +14,7 @@ from .dh_recovery import description_from_chain
 from .document import read_document, UrdfDocument
 from .joint_choice import choose_joints
 from .plausibility import find_implausible_values
-from .serial_chain import read_chain, require_moving
+from .serial_chain import read_chain, require_moving, SerialChain
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
@@ -104,9 +104,14 @@ def import_urdf(
     arm = replace(
         _with_simulated(arm, document), name=name or arm.name, inertial_set=IMPORTED_SET_NAME
     )
+    return _with_doubts(arm, chain)
+
+
+def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
+    """Return an arm with notes on doubtful numbers, and without efforts that cannot be."""
     questions = implausible_effort_limits(arm)
     bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
-    values, _ = find_implausible_values(document)
+    values, _ = find_implausible_values(chain.document)
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused

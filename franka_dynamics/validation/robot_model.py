@@ -21,6 +21,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import require_extra, RobotError
+from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
 # over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by
@@ -143,52 +144,21 @@ def compare_with_robot(
     base = np.array(state.O_ddP_O)
     # libfranka's model takes gravity from the state, and a simulated robot may report zeros.
     state.O_ddP_O = list(GRAVITY)
-    terms: tuple[tuple[str, str, Any], ...] = (
-        ('M', 'kg m^2', None),
-        ('C dq', 'N m', None),
-        ('g', 'N m', MAX_GRAVITY_DIFFERENCE_NM),
-        ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE),
-        (
-            f'g by the load the robot knows ({state.m_total:.3g} kg)',
-            'N m',
-            MAX_GRAVITY_DIFFERENCE_NM,
-        ),
-    )
     rng = np.random.default_rng(0)
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
     bounds = np.concatenate((lower, -speed)), np.concatenate((upper, speed))
     q, dq = np.split(rng.uniform(*bounds, (states, 2 * arm.n)), 2, axis=-1)
-    reported_terms = []
-    for state.q, state.dq in zip(q.tolist(), dq.tolist()):
-        terms_here = robot.mass(state), robot.coriolis(state), robot.gravity(state)
-        reported_terms.append((*terms_here, robot.zero_jacobian(state)))
-    mass, coriolis, gravity, jacobian = map(np.array, zip(*reported_terms))
-    own_gravity, own_jacobian = model.gravity(q), model.jacobian(q)
-    # `model`'s Jacobian is the flange's; the lever leads from there to the end effector.
-    lever = model.frames(q)[:, -1, :3, :3] @ tool[:3, 3]
-    own_jacobian[:, :3] += np.cross(own_jacobian[:, 3:], lever[..., None], axis=1)
-    # Pairs of the robot's term and the package's. The last is the load by the package's gravity
-    # torques: with the load that is set on the robot, then with hand and payload.
-    pairs = (
-        (mass.reshape(-1, arm.n, arm.n), model.mass_matrix(q)),
-        (coriolis, model.coriolis(q, dq)),
-        (gravity, own_gravity),
-        (jacobian.reshape(-1, arm.n, 6).swapaxes(1, 2), own_jacobian),
-        (loaded.gravity(q), own_gravity),
-    )
-    for (subject, unit, most), (theirs, own) in zip(terms, pairs):
-        if most is None:
-            most = MAX_RELATIVE_DIFFERENCE * np.abs(theirs).max()
-        # If M or C dq is zero at all states, only rounding errors are allowed.
-        error = np.abs(theirs - own)
-        allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
-        worst = np.unravel_index(np.argmax(error / allowed), error.shape)
-        yield RobotDifference(
-            subject,
-            f'differs by up to {error[worst]:.3g} {unit} at {arm.joint_names[int(worst[-1])]} '
-            f'({allowed[worst]:.3g} allowed)',
-            bool(error[worst] <= allowed[worst]),  # False for NaN
-        )
+    mass, coriolis, gravity, jacobian = _robots_terms(state, robot, q, dq)
+    own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
+    for subject, unit, most, theirs, ours in (
+        ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
+        ('C dq', 'N m', None, coriolis, model.coriolis(q, dq)),
+        ('g', 'N m', MAX_GRAVITY_DIFFERENCE_NM, gravity, own),
+        ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE, jacobian, _tools_jacobian(model, q, tool)),
+        # With the load that is set on the robot, then with hand and payload.
+        (known, 'N m', MAX_GRAVITY_DIFFERENCE_NM, loaded.gravity(q), own),
+    ):
+        yield _difference(arm, subject, unit, most, theirs, ours)
     yield RobotDifference(
         POSE_SUBJECT,
         f'{distance:.3g} m apart ({MAX_POSITION_DIFFERENCE_M:g} allowed)',
@@ -198,4 +168,40 @@ def compare_with_robot(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MAX_GRAVITY_DIFFERENCE_M_S2),
+    )
+
+
+def _robots_terms(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, ...]:
+    """Return the robot's M, C dq, g and Jacobian of its end effector at states (S, n)."""
+    n, rows = q.shape[-1], []
+    for state.q, state.dq in zip(q.tolist(), dq.tolist()):
+        terms = robot.mass(state), robot.coriolis(state), robot.gravity(state)
+        rows.append((*terms, robot.zero_jacobian(state)))
+    mass, coriolis, gravity, jacobian = map(np.array, zip(*rows))
+    columns = jacobian.reshape(-1, n, 6)
+    return mass.reshape(-1, n, n), coriolis, gravity, columns.swapaxes(1, 2)
+
+
+def _tools_jacobian(model: PinocchioModel, q: Array, tool: Array) -> Array:
+    """Return the Jacobians of an end effector with the pose `tool` in the flange, (S, 6, n)."""
+    jacobian, lever = model.jacobian(q), model.frames(q)[:, -1, :3, :3] @ tool[:3, 3]
+    jacobian[:, :3] += np.cross(jacobian[:, 3:], lever[..., None], axis=1)
+    return jacobian
+
+
+def _difference(
+    arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
+) -> RobotDifference:
+    """Return the largest difference of a term; `most` None: MAX_RELATIVE_DIFFERENCE."""
+    if most is None:
+        most = MAX_RELATIVE_DIFFERENCE * np.abs(theirs).max()
+    # If M or C dq is zero at all states, only rounding errors are allowed.
+    error = np.abs(theirs - own)
+    allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
+    worst = np.unravel_index(np.argmax(error / allowed), error.shape)
+    return RobotDifference(
+        subject,
+        f'differs by up to {error[worst]:.3g} {unit} at {arm.joint_names[int(worst[-1])]} '
+        f'({allowed[worst]:.3g} allowed)',
+        bool(error[worst] <= allowed[worst]),  # False for NaN
     )

@@ -138,13 +138,7 @@ def checked_arm_from_urdf(
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
-    words = chain.document.words
-    if massless := ', '.join(map(chain.document.quoted, chain.massless)):
-        raise chain.document.error(
-            f'{words.link} {massless} without mass: there is no {words.inertial} '
-            'in it, nor in what is fixed to it. Give the inertials, or take the model from the '
-            'arm file (model_source: description).'
-        )
+    _require_masses(chain)
     arm = arm_of_chain(chain, reference)
     reference = on_mount_of(reference, arm)
     links = links_in_frames_of(reference, arm)
@@ -161,34 +155,14 @@ def checked_arm_from_urdf(
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
     same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
-    if found.geometry:
-        limit_notes.append(
-            f'its geometry is that of {reference.name} within rounding; its own is used.'
-        )
-    if chain.flange is None:
-        limit_notes.append(
-            f'no {words.link} of it has the name of a flange: that of {chain.joints[-1].child} is '
-            'taken. A payload counts from there.'
-        )
-    verdict = UrdfVerdict(
-        source,
-        reference.name,
-        nearest,
-        same,
-        findings,
-        (*notes, *chain.torque_notes, *chain.notes, *limit_notes),
-    )
+    notes += *chain.torque_notes, *chain.notes, *limit_notes, *_geometry_notes(found, chain)
+    verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
     if findings:
         _refuse(verdict)
-    description = replace(
-        arm,
-        joints=joints,
-        notes=reference.notes,
-        inertial_set=verdict.inertial_set,
-        hand=verdict.hand,
-    )
-    unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
-    return description, replace(verdict, notes=(*unphysical, *verdict.notes))
+    inertials, hand = verdict.inertial_set, verdict.hand
+    arm = replace(arm, joints=joints, notes=reference.notes, inertial_set=inertials, hand=hand)
+    unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
+    return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
 def node_notes(
@@ -266,6 +240,31 @@ def _refuse(verdict: UrdfVerdict) -> None:
     raise UrdfMismatchError(
         f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
     )
+
+
+def _geometry_notes(found: Comparison, chain: SerialChain) -> list[str]:
+    """Return notes on a geometry that is rounded, and on a flange that has no name."""
+    notes = []
+    if found.geometry:
+        name = found.first.name
+        notes.append(f'its geometry is that of {name} within rounding; its own is used.')
+    if chain.flange is None:
+        notes.append(
+            f'no {chain.document.words.link} of it has the name of a flange: that of '
+            f'{chain.joints[-1].child} is taken. A payload counts from there.'
+        )
+    return notes
+
+
+def _require_masses(chain: SerialChain) -> None:
+    """Raise UrdfError for links of the arm without mass."""
+    document, words = chain.document, chain.document.words
+    if massless := ', '.join(map(document.quoted, chain.massless)):
+        raise document.error(
+            f'{words.link} {massless} without mass: there is no {words.inertial} in it, nor in '
+            'what is fixed to it. Give the inertials, or take the model from the arm file '
+            '(model_source: description).'
+        )
 
 
 def _require_mass_of_hand(chain: SerialChain) -> None:
