@@ -267,34 +267,26 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         return table.apply(lambda column: column.str.strip())
 
     table = cells(content or ['x'])
-    numbers = table.apply(pandas.to_numeric, errors='coerce')
-    wrong = numbers.isna() & (table.apply(lambda column: column.str.lower()) != 'nan')
-    matrices = {}
-    for column in np.flatnonzero(wrong.iloc[1:].all()).tolist():
-        found = _dates_or_lists(table.iloc[:, column])
-        if found is not None:
-            numbers[column], matrices[column] = found[:, 0], found
-            wrong[column] = np.isnan(found[:, 0])
-    names = table.iloc[0].tolist() if (wrong.iloc[0] & (table.iloc[0] != '')).any() else []
-    if names:
-        table, numbers, wrong = (one.iloc[1:] for one in (table, numbers, wrong))
-        matrices = {column: found[1:] for column, found in matrices.items()}
-    if not len(table):
+    columns = [_parsed(column) for _, column in table.items()]
+    absent = np.column_stack([np.isnan(one[:, 0]) for one in columns])
+    absent &= (table.apply(lambda column: column.str.lower()) != 'nan').to_numpy()
+    wrong = absent & (table != '').to_numpy()
+    first, last = int(wrong[0].any()), len(table)
+    if first == last:
         raise RecordingError(f'{file} holds no rows of numbers.')
-    if len(table) > 1 and wrong.iloc[-1].any() and not text.endswith('\n'):
+    if last - first > 1 and absent[-1].any() and not text.endswith('\n'):
         # The recorder was probably stopped.
-        remarks.append(f'the last row, number {len(table)}, breaks off and was left out')
-        table, numbers, wrong = (one.iloc[:-1] for one in (table, numbers, wrong))
-        matrices = {column: found[:-1] for column, found in matrices.items()}
-    bad = np.argwhere((wrong & (table != '')).to_numpy())
-    for row, column in bad[:1].tolist():
-        cell = table.iloc[row, column]
+        remarks.append(f'the last row, number {last - first}, breaks off and was left out')
+        last -= 1
+    bad = np.argwhere(wrong[first:last])
+    for row, number in bad[:1].tolist():
+        cell = table.iloc[first + row, number]
         comma = ' (a decimal comma must be a point)' if ',' in cell else ''
         raise RecordingError(
-            f'{file}, row {row + 1}, column {column + 1}: {cell[:40]!r} is not a number{comma}'
+            f'{file}, row {row + 1}, column {number + 1}: {cell[:40]!r} is not a number{comma}'
             f'{f", as in {len(bad)} cells" if len(bad) > 1 else ""}.'
         )
-    above = lines[: lines.index(content[0])]
+    names, above = table.iloc[0].tolist()[: len(columns) * first], lines[: lines.index(content[0])]
     if not names and above:
         # A comment line directly above the numbers may hold the column names.
         names = cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
@@ -304,13 +296,19 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
             f'{file} names the column {repeated!r} more than once; give every column a name of '
             'its own.'
         )
-    values = numbers.to_numpy(dtype=float)
-    if len(names) != values.shape[1]:
-        yield '', values
+    if len(names) != len(columns):
+        yield '', np.column_stack([one[first:last, 0] for one in columns])
         return
-    for column, name in enumerate(names):
-        found = matrices.get(column)
-        yield name, values[:, column] if found is None or found.shape[1] == 1 else found
+    for name, one in zip(names, columns):
+        yield name, one[first:last, 0] if one.shape[1] == 1 else one[first:last]
+
+
+def _parsed(column: Any) -> Array:
+    """Return texts as numbers, or if all below the first are none as dates or lists, (rows, k)."""
+    numbers = import_module('pandas').to_numeric(column, errors='coerce').to_numpy(dtype=float)
+    none = np.isnan(numbers) & (column.str.lower() != 'nan')
+    found = _dates_or_lists(column) if none[1:].all() else None
+    return numbers[:, None] if found is None else found
 
 
 def _dates_or_lists(column: Any) -> Array | None:
