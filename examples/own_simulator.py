@@ -23,7 +23,6 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.urdf.writer import mjcf_text
 
 ARM = fd.load('fr3')
-EFFORT = ARM.limit('effort')  # kp is 1.2 per rad of it, kd a tenth of that
 DECLARES = '~/franka_dynamics/takes_torques_with_gravity'
 
 
@@ -32,7 +31,7 @@ class Simulator(Node):
 
     def __init__(self) -> None:
         super().__init__('own_simulator')
-        self.receiver = TorqueReceiver(ARM, Settings(target='mujoco'), 0.05)
+        self.receiver, self.followed = TorqueReceiver(ARM, Settings(target='mujoco'), 0.05), 0
         self.data = mujoco.MjData(mujoco.MjModel.from_xml_string(mjcf_text(ARM)))
         self.data.qpos[:] = ARM.home
         self.states = self.create_publisher(JointState, 'joint_states', 1)
@@ -45,10 +44,10 @@ class Simulator(Node):
 
     def _step(self):
         q, dq, now = self.data.qpos, self.data.qvel, self.get_clock().now()
-        torque = self.receiver.step(1e-9 * now.nanoseconds, q, dq)
-        torque = torque + EFFORT * (1.2 * (ARM.home - q) - 0.12 * dq)
-        self.data.ctrl[:] = torque.clip(-EFFORT, EFFORT)
-        if self.receiver.state is not ReceiverState.WAITING:  # until then brakes hold the arm
+        pd = ARM.limit('effort') * (1.2 * (ARM.home - q) - 0.12 * dq)
+        self.data.ctrl[:] = pd + self.receiver.step(1e-9 * now.nanoseconds, q, dq)
+        self.followed += self.receiver.state is ReceiverState.FOLLOWING
+        if self.followed > 250:  # brakes hold the arm until torques have come for half a second
             mujoco.mj_step(self.data.model, self.data, 2)
         state = JointState(name=ARM.joint_names, position=q, velocity=dq, effort=self.data.ctrl)
         state.header.stamp = now.to_msg()
