@@ -157,6 +157,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (braking.MAX_SPEED_INCREASE_RATIO, braking.MAX_HELD_ARM_ENERGY_J),
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
+            ('faster, {} ms are enough', (1e3 * limits.RUNAWAY_DETECTION_TIME_S,)),
             ('more than {} stops within a minute', (state_check.MAX_RESTART_COUNT,)),
             ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
         ],
