@@ -35,9 +35,7 @@ def predicted_torque(
     `gravity` [m/s^2] is in the space frame; friction is left out.
     """
     model = PinocchioModel(description, gravity)
-    return np.array(
-        [model.inverse_dynamics(*rows) for rows in zip(motion.q, motion.dq, motion.ddq)]
-    )
+    return np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
 
 
 @dataclass(frozen=True)
