@@ -42,6 +42,7 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 
+_DEFAULT_KP = [-1.0]  # of the parameter kp: default gains
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
@@ -99,10 +100,9 @@ def make_controller(
     Return a controller for an arm, and the largest difference of its two models.
 
     The controller calls `send` with each torque, (n,) [N m].
-    If `default_gains` is true and all gains are zero, sets the node's parameters kp and kd, also
-    in `parameters`. Raises InertiaError if the arm's inertias are physically impossible,
-    SettingsError if the parameters cannot be used on this arm, CrosscheckError if the two models
-    disagree.
+    Default gains (kp -1.0) are set in the node's parameters kp and kd, and in `parameters`. Raises
+    InertiaError if the arm's inertias are physically impossible, SettingsError if the parameters
+    cannot be used on this arm, CrosscheckError if the two models disagree.
     """
     description.require_physical('commanding torques')
     for sentence in (*description.repairs, *description.torque_notes):
@@ -170,9 +170,10 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
 
 
 def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:
-    """Set kp and kd, and log them, if all are zero and default_gains is true."""
-    if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
+    """Set kp and kd, and log them, if kp asks for default gains."""
+    if list(parameters['kp']) != _DEFAULT_KP:
         return
+    parameters.update(kp=[0.0], kd=[0.0])
     settings = settings_from(parameters)
     held = max(COMMAND_TIMEOUT_S, parameters['state_timeout'])
     if settings.target == 'mujoco':
@@ -191,7 +192,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     if weak.any():
         free = ', '.join(np.array(description.joint_names)[weak])
         node.get_logger().warning(
-            f'with default_gains {free} is nearly free: set kp and kd, if something disturbs it'
+            f'with default gains {free} is nearly free: set kp and kd, if something disturbs it'
         )
 
 

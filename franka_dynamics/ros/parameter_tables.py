@@ -52,6 +52,7 @@ _REMOVED = {
     'terms.coriolis': 'scale 0.0 leaves out Coriolis and inertia torque',
     'terms.inertia': 'scale 0.0 leaves out Coriolis and inertia torque',
     'derive_velocity': 'velocities that joint states lack are computed unless the target is fci',
+    'default_gains': 'kp [-1.0] does what it did',
     'held_until_commanded': 'it follows from target and from who receives the torques',
     'effort_friction': 'measured efforts contain friction under target fci, else none',
     'tool_center': "~/external_wrench acts at the origin of `frame`; tf2's transforms move it",

@@ -81,7 +81,7 @@ def make_world(probe, start_arm, start_node):
 
 
 def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world):
-    world = make_world(default_gains=True)
+    world = make_world(kp=[-1.0])
     send, end, client = world.client.send, world.client.end, world.client
     assert world.end_of(goal()) == (SUCCEEDED, Result.SUCCESSFUL, '')
     assert world.error < 1e-3
@@ -149,7 +149,7 @@ def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
 
 @pytest.mark.parametrize('way', ['deactivate', 'fault', 'signal'])
 def test_a_goal_ends_with_what_ends_the_torques(way, make_world):
-    world = make_world(default_gains=True)
+    world = make_world(kp=[-1.0])
     handle = world.client.followed(goal(duration=20.0))
     words = {'deactivate': 'deactivated', 'signal': 'shut down', 'fault': 'second node'}[way]
     if way == 'deactivate':

@@ -95,7 +95,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
 
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
-    node = commanding(default_gains=True)
+    node = commanding(kp=[-1.0])
     line = next(line for line in node.text.splitlines() if 'default gains from M at home' in line)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
     np.testing.assert_allclose(kp, default_gains(FER, COMMAND_TIMEOUT_S)[0], rtol=1e-3)

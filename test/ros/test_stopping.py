@@ -134,7 +134,7 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_comma
     states = probe.collect(JointState, 'joint_states')
     waits_s = 0.3
     start_arm(lockstep_timeout=waits_s)
-    node = start_node(target='mujoco', default_gains=True)
+    node = start_node(target='mujoco', kp=[-1.0])
     probe.until_status('simulator', held='True')
     probe.until(
         lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'it is carried'
@@ -164,7 +164,7 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_comma
     assert time.monotonic() - killed > 5.0 * waits_s, 'the first steps did not wait'
     probe.until_status('simulator', state='holding', held='True')
     # DDS still lists the dead node for 20 s.
-    start_node(target='mujoco', default_gains=True)
+    start_node(target='mujoco', kp=[-1.0])
     probe.forget()
     probe.until_status('simulator', state='following')
     probe.until_status(NODE, state='running')
@@ -185,7 +185,7 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
         state_timeout=0.3,
         use_sim_time=True,
         max_state_age=0.1,
-        default_gains=True,
+        kp=[-1.0],
     )
     probe.until_status('simulator', held='True')
     first.kill()

@@ -32,7 +32,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
     monkeypatch.setattr(status, 'SILENT_AFTER_S', 0.6)
     remap = {'__ns': '/left'}
     launch('simulator_node', **LOCKSTEP | NAMED, remaps=remap)
-    more = {'remaps': remap | PATIENT['remaps'], 'target': 'mujoco', 'default_gains': True}
+    more = {'remaps': remap | PATIENT['remaps'], 'target': 'mujoco', 'kp': [-1.0]}
     launch('feedforward_node', **PATIENT | NAMED | more)
     probe.until_status('left/feedforward', state='running')
     asked = ['node', 'state', '--json', f'--timeout={TIMEOUT_S}', '--node=/left/feedforward']
