@@ -197,7 +197,7 @@ def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
 def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravity) -> Answer:
     """Compare two descriptions of an arm."""
     first, second = _pair(arm, other, prefix)
-    found, from_urdf = compare(first, second, gravity=gravity), second.urdf is not None
+    found = compare(first, second, gravity=gravity)
     named, own = other, f' ({second.inertial_set}, hand {second.hand})'
     empty, inertial = dict[str, str](), ''
     if second.urdf is not None:
@@ -230,14 +230,14 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
             answer.note(text, label='')
     if found.effective_differences and not empty:
         answer.faults.append(f'Together they change the torque by {found.together}.')
-    if not from_urdf and second.hand != first.hand:
-        answer.note(f'the hands differ; --hand {second.hand} puts the same on both.')
     if second.urdf is not None:
         answer.data['doubts'] = []
         if not empty:
             _add_doubts(answer, second.urdf.text, second.source)
         answer.data['node'] = node_notes(first, second, gravity)
         answer.note(*answer.data['node'])
+    elif second.hand != first.hand:
+        answer.note(f'the hands differ; --hand {second.hand} puts the same on both.')
     answer.impossible = answer.impossible or [*second.inconsistencies()]
     return answer
 
@@ -253,8 +253,11 @@ def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescriptio
         of_arm = {'inertial_set': arm.inertial_set, 'hand': hand}
         return read_pair(None, other, prefix=prefix, xacro=xacro, **of_arm)
     if is_urdf(other):
-        own = arm if arm.arm.endswith('.xacro') else replace(arm, xacro=())
-        return read_pair(own.load(), other, prefix=prefix, xacro=xacro)
+        if arm.arm.endswith('.xacro'):
+            xacro = xacro if other.endswith('.xacro') else {}
+        else:
+            arm = replace(arm, xacro=())
+        return read_pair(arm.load(), other, prefix=prefix, xacro=xacro)
     forbid_with('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load_arm(other, hand=arm.hand, payload=arm.read_payload())
     if is_urdf(arm.arm):

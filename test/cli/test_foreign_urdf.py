@@ -132,3 +132,8 @@ def test_commands_take_a_xacro_files_arguments_as_words(tmp_path, told):
     assert load(output).links[2].mass == 4.0
     status, _, data = told('arm check m:=0.2', file)
     assert status == 0 and data['consistency'][2]['mass'] == 0.2
+    plain = tmp_path / 'own.urdf'
+    plain.write_text(edited(OWN, f'{LINK3}/mass', value='3'), 'utf-8')
+    for words in ((plain, '--arm', file), (file, '--arm', plain)):
+        assert told('arm check m:=3', *words)[0] == 0
+        assert told('arm check m:=4', *words)[0] == 1
