@@ -20,7 +20,6 @@ class Words:
     """
 
     file: str
-    a_file: str
     link: str
     links: str
     moving: str
@@ -35,7 +34,6 @@ class Words:
 
 _WORDS = {
     'file': ('URDF', 'MJCF'),
-    'a_file': ('a URDF', 'an MJCF'),
     'link': ('link', 'body'),
     'links': ('links', 'bodies'),
     'moving': ('revolute, continuous or prismatic', 'a hinge or a slide'),

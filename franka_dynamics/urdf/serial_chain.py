@@ -205,7 +205,7 @@ def _require_chain(
     below = [document.joints[name] for name in moving[: -len(arm)]]
     # A mimic joint is held where the joint that it follows puts it.
     if below := [joint for joint in below if joint.mimics is None or joint.mimics not in held]:
-        fix = f'Give {document.words.a_file} in which the base stands still.'
+        fix = 'Give a file in which the base stands still.'
         if all(joint.moves for joint in below):
             at = dict.fromkeys(joint.mimics or joint.name for joint in below)
             poses = ', '.join(f'{name!r}: 0.0' for name in at)

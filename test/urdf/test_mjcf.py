@@ -149,7 +149,7 @@ def test_notes_name_bodies_and_attributes_of_the_mjcf(old, new, said):
 @pytest.mark.parametrize(
     ('text', 'options', 'said'),
     [
-        (f'{FREE}{HINGE}</body></worldbody></mujoco>', {}, ('free or ball', 'Give an MJCF')),
+        (f'{FREE}{HINGE}</body></worldbody></mujoco>', {}, ('free or ball', 'base stands')),
         (
             f'{FREE}</body></worldbody></mujoco>',
             {'joint_names': ['free']},
