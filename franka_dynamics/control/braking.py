@@ -148,10 +148,8 @@ class BrakingController(Watcher):
 
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
-        self.disturbance, self._largest = (
-            self.disturbance - added_gravity,
-            self._largest - added_gravity,
-        )
+        self.disturbance = self.disturbance - added_gravity
+        self._largest = self._largest - added_gravity
 
     def limit(self, desired: Array, sent: Array) -> None:
         """Note what limits made of a desired torque, (n,) each [N m]."""

@@ -216,11 +216,8 @@ class DisturbanceMonitor(Watcher):
         """Return the measured torque less what the motion needs, and less the commanded one."""
         motion, command = self.external_torque, self.external_torque - self.commanded
         if self._pick_up is not None:
-            lifted = self._pick_up[1]
-            motion, command = (
-                subtract_load_torque(motion, lifted),
-                subtract_load_torque(command, lifted),
-            )
+            motion = subtract_load_torque(motion, self._pick_up[1])
+            command = subtract_load_torque(command, self._pick_up[1])
         return motion, command
 
     def check(self, cycle: Cycle) -> Ending | None:

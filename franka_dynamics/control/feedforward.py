@@ -145,12 +145,11 @@ class Feedforward:
             self.states.reset()
             self.state = State.SILENT
             self.latest: StateTerms | None = None
-            until, then = self.ending.until, self.ending.then
-            if until is not Remedy.CONFIGURE and self._wanted:
+            final = self.ending.until is Remedy.CONFIGURE
+            if self._wanted and not final:
                 self.ending = waiting(self.states.problem)
-            elif until is not Remedy.CONFIGURE or then is not Then.ZERO:
-                stays = until is Remedy.CONFIGURE
-                self.ending = self.ending.cleared(until if stays else Remedy.START)
+            elif not final or self.ending.then is not Then.ZERO:
+                self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
             self.trial.end()
             for watcher in self.watchers[1]:

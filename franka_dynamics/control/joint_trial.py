@@ -53,10 +53,8 @@ class JointTrial(Watcher):
 
     def __init__(self, arm: ArmDescription, bound: Array, *, wanted: bool) -> None:
         self._names, self._zero, self._wanted = arm.joint_names, np.zeros(arm.n), wanted
-        self._max_push, self._rise = (
-            MAX_PUSH_RATIO * bound,
-            PUSH_RATE_RATIO_PER_S * arm.limit('effort'),
-        )
+        self._max_push = MAX_PUSH_RATIO * bound
+        self._rise = PUSH_RATE_RATIO_PER_S * arm.limit('effort')
         self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
         self._brake = BrakingController(arm)
         self.reset()

@@ -95,14 +95,9 @@ class SpeedWatcher(Watcher):
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return ''
         joint = int((speed / allowed).argmax())
-        free, following, near = (
-            MAX_SPEED_RATIO,
-            MAX_FOLLOWING_SPEED_RATIO,
-            MAX_SPEED_NEAR_LIMIT_RAD_S,
-        )
         return (
             f'{self._names[joint]} moves at {state.dq[joint]:.2f} rad/s and would reach '
-            f'{speed[joint]:.2f}; at most {allowed[joint]:.2f} are allowed ({free:g} of its '
-            f'limit, {following:g} while a reference moves, {near:g} rad/s before its '
-            'position limit)'
+            f'{speed[joint]:.2f}; at most {allowed[joint]:.2f} are allowed ('
+            f'{MAX_SPEED_RATIO:g} of its limit, {MAX_FOLLOWING_SPEED_RATIO:g} while a reference '
+            f'moves, {MAX_SPEED_NEAR_LIMIT_RAD_S:g} rad/s before its position limit)'
         )
