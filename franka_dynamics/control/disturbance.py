@@ -242,13 +242,17 @@ class DisturbanceMonitor(Watcher):
         """
         Return an ending if the measured torque fits the motion, not the command, and speeds it up.
 
-        Braking's torques would not arrive either. A receiver that brakes the arm slows it down,
-        and an arm that does not carry itself, or whose g(q) nobody adds, falls if it is let go.
+        Braking's torques would not arrive either. Where the torque of one joint alone is another,
+        somebody adds to it, and braking's torques do arrive. A receiver that brakes the arm slows
+        it down, and an arm that does not carry itself, or whose g(q) nobody adds, falls if it is
+        let go.
         """
         (motion, command), state = self._differences(), cycle.state
-        fits, departs = (np.abs(one) <= self.running_bound for one in (motion, command))
+        fits, as_sent = (np.abs(one) <= self.running_bound for one in (motion, command))
         judged = self.measured and cycle.terms.adds_gravity and not cycle.rests
-        if not judged or not fits.all() or departs.all():
+        if not judged or not fits.all() or as_sent.all():
+            return None
+        if np.count_nonzero(np.abs(command) > self.start_bound) == 1:
             return None
         uncarried = np.abs(command + self._gravity) <= self.start_bound
         power = float((self._needed - state.gravity - state.coriolis) @ state.dq)

@@ -60,6 +60,17 @@ def test_an_arm_that_gets_torques_in_another_order_is_let_go_and_not_braked():
     assert not loop.command.any() and 'order' in loop.controller.why
 
 
+def test_an_arm_to_whose_torque_somebody_adds_is_braked_and_not_let_go():
+    loop = Loop(Settings(target='fci', **FIRM), **CARRIED).run(0.4)
+    loop.move(0, 0.4, 0.6)
+    loop.run(0.3)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, is_new: step(torque + 30.0 * np.eye(7)[0], is_new=is_new)
+    loop.run(0.5)
+    assert loop.controller.state is State.HOLDING
+    assert loop.fastest < 3.0  # let go it gets faster than 5
+
+
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
 @pytest.mark.parametrize('elastic', [False, True])
 def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
