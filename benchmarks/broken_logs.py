@@ -101,6 +101,17 @@ def off(joint: int, value: float) -> Change:
     return efforts(lambda motion: motion.effort + value * np.eye(motion.q.shape[1])[joint])
 
 
+def rising(joint: int, value: float) -> Change:
+    """Return a function that lets a joint's effort drift by a torque [N m], zero on average."""
+
+    def change(motion: Motion) -> Any:
+        return motion.effort + np.outer(
+            value * np.linspace(-0.5, 0.5, len(motion)), np.eye(motion.q.shape[1])[joint]
+        )
+
+    return efforts(change)
+
+
 def turned(joint: int, value: float) -> Change:
     """Return a function that adds an angle [rad] to a joint's position."""
     return lambda motion: replace(motion, q=motion.q + value * np.eye(motion.q.shape[1])[joint])
@@ -207,6 +218,7 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
             named = ('zero', (joint,)) if joint else ('gravity', ())
             yield f'zero {angle:g} of {joint + 1}', *named, turned(joint, angle), down
         yield f'offset 2 of {joint + 1}', 'offset', (joint,), off(joint, 2.0), down
+        yield f'1 N m rising of {joint + 1}', 'offset_drift', (joint,), rising(joint, 1.0), down
         yield f'drift 1.3 of {joint + 1}', 'drift', (joint,), drifting((joint,), 1.3), down
     for one, other in ((0.8, 1.2), (1.2, 1.3), (0.8, 0.8)):
         for pair in ((1, 3), (0, 2)):
@@ -243,7 +255,9 @@ def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
     """Return whether a cause or question is the one that a case allows."""
     if found.kind in ('unexplained', 'driven'):
         return bool(kind)  # no cause is told, or one of a sign
-    kinds = {'gain', 'drift'} if kind in ('gain', 'drift') else {kind}
+    gains = {'gain', 'drift'}
+    alike = {'gain': gains, 'drift': gains, 'offset_drift': {'offset_drift', 'drift'}}
+    kinds = alike.get(kind, {kind})
     part = set(found.joints) <= set(joints) and bool(found.joints) == bool(joints)
     return found.kind in kinds and part
 

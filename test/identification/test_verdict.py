@@ -112,6 +112,10 @@ def drifting(motion, joint, last):
     return replace(motion, effort=motion.effort * gain)
 
 
+def rise(motion):
+    return np.linspace(0.0, 1.0, len(motion))[:, None]
+
+
 def rested(motion, seconds):
     """Return a motion after a rest at its first position, where static friction bears 0.3 N m."""
     count = round(seconds * motion.options.rate)
@@ -147,6 +151,7 @@ def test_a_long_rest_before_a_motion_is_no_fault(usual, fer_1khz_recording):
         (lambda log: late(log, 0.05), 'delay', (), 0.05, 0.01),
         (lambda log: turned(log, 3, 0.15), 'zero', (3,), 0.15, 0.04),
         (lambda log: drifting(log, 1, 1.3), 'drift', (1,), 1.0, 0.1),
+        (lambda log: added(log, 1, rise(log)), 'offset_drift', (1,), 1.0, 0.1),
         (lambda log: lagging(log, 0.15), 'lag', (), 0.15, 0.05),
         (lambda log: stretched(log, 2.0), 'time', (), 2.0, 0.1),
     ],
