@@ -6,9 +6,10 @@ State machine of the core: states, transitions and status texts.
 TRANSITIONS has all changes but that of `reset`, which makes the core SILENT; an event without a
 row changes nothing. `ending.py` has what ends torques.
 
-One rule holds for all states, silent ones included: torques of other settings begin only once the
+One rule holds for all states in which a torque acts: torques of other settings begin only once the
 arm's motion and measured torque agree with them, and a torque that then departs from what the
-model explains, or a joint that is too fast, makes the core brake and hold the arm. So a loop, to
+model explains, or a joint that is too fast, makes the core brake and hold the arm. Nothing acts on
+an arm that was let go, or that rests under a target which adds gravity. So a loop, to
 which the resting torque goes out also in SILENT, gets none before it was compared where a torque
 is measured, and after a change of settings in silence goes on with that of the last ones until
 then. If an arm falls meanwhile, as under a mounting that nobody declared, a loop brakes and holds
@@ -30,7 +31,7 @@ class State(str, Enum):
     SILENT = 'silent'  # the torque rests: a node sends no more, a loop gets the resting torque
     RUNNING = 'running'
     BRAKING = 'braking'  # the arm is brought to rest
-    HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
+    HOLDING = 'holding'  # the arm is held at rest until the fault is cleared, or states cease
     STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
 
 
@@ -44,7 +45,7 @@ class Event(str, Enum):
     BEGIN = 'the first torque is allowed'
     RELEASE = 'torques end, and the arm is to be braked and let go'
     HOLD = 'torques end, and the arm is to be braked and held'
-    LOST = 'torques end without braking'
+    LOST = 'torques end without a joint state'
     CATCH = 'a watcher ends the resting torque'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'

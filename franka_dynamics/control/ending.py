@@ -30,6 +30,7 @@ class Remedy(str, Enum):
     NONE = ''
     WAIT = 'correct what it names, or wait'
     START = 'start()'
+    # start() does not look whether the cause is gone.
     CLEAR = 'remove the cause, then clear the fault by start()'
     CONFIGURE = 'configure again'
 

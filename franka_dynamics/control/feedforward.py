@@ -217,9 +217,11 @@ class Feedforward:
         Change settings from the next step on.
 
         While running, the torque ramps from the old law's to the new; a held arm gets the same.
-        While torques stop or rest, that of the old settings goes on until the arm agrees with the
-        new ones. Raises SettingsError, and changes nothing, if they cannot be used, if torques are
-        sent for another target, or while the joints are tried.
+        A stopped core keeps the old settings until `start`. Then, and while torques are refused,
+        the old ones go on until no joint departs from what the new ones explain by more than the
+        start's bound; those then act within the torque's rate. Raises SettingsError, and changes
+        nothing, if they cannot be used, if torques are sent for another target, or while joints
+        are tried.
         """
         while True:
             # A law takes a millisecond to make: without the lock.
@@ -557,7 +559,7 @@ class Feedforward:
         nothing can be compared then.
         """
         terms, first, refused = self.asked.terms, not self.unseen.compared, ''
-        if self.acting is terms and not first:
+        if not first and (self.acting is terms or self.ended):  # a stopped arm stays where it is
             return ''
         on_brakes = first or not (self.output.in_loop or state.moves)
         if not on_brakes or self.disturbances.tests(terms):

@@ -70,6 +70,18 @@ def test_settings_changed_in_silence_do_not_drive_the_arm(
     np.testing.assert_allclose(loop.command, before, rtol=0.0, atol=0.1)
 
 
+def test_an_absent_load_declared_after_a_stop_does_not_move_the_arm():
+    loop = AppliedLoop(MUJOCO, friction=True).run(0.5)
+    loop.controller.stop('a user')
+    loop.run(0.5).controller.change(payload=payload(0.6))
+    before = loop.arm.position
+    loop.run(2.0)
+    assert np.abs(loop.arm.position - before).max() < 0.01
+    loop.controller.start()
+    loop.run(0.1)
+    assert loop.controller.state is State.RUNNING
+
+
 def test_settings_that_are_right_begin_in_silence():
     loop = AppliedLoop(MUJOCO, friction=True).run(0.5)
     loop.controller.stop('a user')
