@@ -19,7 +19,7 @@ from franka_dynamics.codegen.emit import operation_count
 from franka_dynamics.codegen.equations import customised_equations, Quantity
 from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.resources import share_directory
 
@@ -91,7 +91,7 @@ def draw(tree: BodyTree, path: str) -> None:
     q = np.concatenate(([0.4], *(load('fr3').home,) * 2))
     origins = tree.poses(q)[:, :3, 3]
     still = np.zeros(tree.n)
-    mass = differentiate(tree, q, still, still).tau.by_ddq
+    mass = dynamics_derivatives(tree, q, still, still).tau.by_ddq
     figure = Figure(figsize=(11.0, 5.0), layout='constrained')
     space = figure.add_subplot(1, 2, 1, projection='3d')
     for body, parent in enumerate(tree.parents):

@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
         differentiate_by_parameters as differentiate_by_parameters,
     )
     from .dynamics.closed_chain_derivatives import motor_derivatives as motor_derivatives
-    from .dynamics.derivatives import differentiate as differentiate
+    from .dynamics.derivatives import dynamics_derivatives as dynamics_derivatives
     from .dynamics.derivatives import linearize as linearize
     from .dynamics.derivatives import tree_motion as tree_motion
     from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel

@@ -188,7 +188,7 @@ def load(
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return an arm with its hand replaced by `hand`, which is given as in `load`."""
+    """Return an arm with another hand: a shipped one's name, a hand file, none or as_listed."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):

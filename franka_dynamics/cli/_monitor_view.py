@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..ros.status import NodeSnapshot, Subject, TORQUE_TERMS
+from ..ros.status import DiagnosticSubject, NodeSnapshot, TORQUE_TERMS
 
 _COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HIGH_RATIO, _MAX_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
@@ -45,9 +45,13 @@ def _panel(node: NodeSnapshot, now: float) -> Panel:
             table.add_row(level, subject, Text(status.message))
     parts.append(table)
     if node.is_feedforward_node:
-        rate, age = (node.number(Subject.JOINT_STATES, key) for key in ('rate [Hz]', 'age [ms]'))
-        p50, p99 = (node.number(Subject.COMMAND, f'latency {p} [us]') for p in ('p50', 'p99'))
-        commands = _number(node.number(Subject.COMMAND, 'rate [Hz]'))
+        rate, age = (
+            node.number(DiagnosticSubject.JOINT_STATES, key) for key in ('rate [Hz]', 'age [ms]')
+        )
+        p50, p99 = (
+            node.number(DiagnosticSubject.COMMAND, f'latency {p} [us]') for p in ('p50', 'p99')
+        )
+        commands = _number(node.number(DiagnosticSubject.COMMAND, 'rate [Hz]'))
         line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
         line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
         parts += [Text(line, style='bold'), _torques(node)]

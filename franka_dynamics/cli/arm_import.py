@@ -17,7 +17,7 @@ from ..files import write_text
 from ..names import Convention
 from ..urdf.document import read_urdf
 from ..urdf.importer import import_urdf
-from ..validation.pinocchio_urdf_model import compare_with_urdf, MAX_RELATIVE_DIFFERENCE
+from ..validation.pinocchio_urdf_model import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
 
 def run(
@@ -68,7 +68,7 @@ def run(
     differences = ', '.join(f'{one}' for one in found)
     say(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
-        f'{differences} (tolerance {MAX_RELATIVE_DIFFERENCE:.0e} of the size of each)',
+        f'{differences} (tolerance {MAX_READING_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or anyway):

@@ -36,13 +36,13 @@ from ..ros.messages import reference_message, trajectory_of
 from ..ros.node_client import NodeClient, NodeClientError
 from ..ros.node_group import NodeGroup, use_isolated_network
 from ..ros.node_process import ON, REALTIME_VARIABLE
-from ..ros.status import fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot, Subject
+from ..ros.status import DiagnosticSubject, fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
 _NODE = f'{SIMULATION_NAMESPACE}/feedforward'
 _SIMULATOR = f'{SIMULATION_NAMESPACE}/simulator'
-_ARM = f'{_SIMULATOR}: {Subject.SIMULATED_ARM}'
+_ARM = f'{_SIMULATOR}: {DiagnosticSubject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
 _MAX_DECAY_RATE = 50.0
@@ -183,7 +183,7 @@ class _Session:
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._missed(),
-            int(node[Subject.COMMAND].values['stops']),
+            int(node[DiagnosticSubject.COMMAND].values['stops']),
             (
                 1e-6 * self._figure('round trip p50 [us]'),
                 1e-6 * self._figure('round trip p99 [us]'),
@@ -201,7 +201,7 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(node[Subject.ARM].values[MODEL_DIFFERENCE_KEY]),
+            float(node[DiagnosticSubject.ARM].values[MODEL_DIFFERENCE_KEY]),
             (*errors, *disorder),
             bool(disorder) or any(_ARM in sentence for sentence in errors),
         )
@@ -262,7 +262,7 @@ class _Session:
     def _figure(self, key: str) -> float:
         """Return a figure that the simulated arm has published; NaN before the first."""
         arm = self._client.heard_nodes().get(_SIMULATOR, NodeSnapshot(_SIMULATOR))
-        return arm.number(Subject.SIMULATED_ARM, key)
+        return arm.number(DiagnosticSubject.SIMULATED_ARM, key)
 
     @property
     def _time(self) -> float:

@@ -190,7 +190,7 @@ class BodyTree(ComparedByValue):
                 motions[..., body, :, :] = motions[..., parent, :, :] @ motions[..., body, :, :]
         return motions
 
-    def parent_values(self, values: Array, base: Array) -> Array:
+    def values_of_parents(self, values: Array, base: Array) -> Array:
         """Return the vectors of the bodies' parents from `values` (..., n, 6), `base` (6,)."""
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]

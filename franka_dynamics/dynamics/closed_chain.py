@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import as_tree, BodyTree, require_pose
-from .derivatives import differentiate, tree_motion, TreeMotion
+from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
 from .sampling import JointStates
 from ..arm import ArmDescription
@@ -146,7 +146,7 @@ class ClosedChain:
         if not self.loops:
             raise TreeError(
                 'A ClosedChain needs at least one Loop. A tree without loops needs none: '
-                'BodyTree, differentiate and tree_motion compute with it.'
+                'BodyTree, dynamics_derivatives and tree_motion compute with it.'
             )
         if closed != len(self.passive):
             raise TreeError(
@@ -310,7 +310,7 @@ class ClosedChain:
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return the motors' mass matrix [1, J_p^T] M [1; J_p], shape (..., active, active)."""
         still = np.zeros(self.tree.n)
-        M = differentiate(self.tree, q, still, still, gravity=np.zeros(3)).tau.by_ddq
+        M = dynamics_derivatives(self.tree, q, still, still, gravity=np.zeros(3)).tau.by_ddq
         reduction = self.reduction(q)
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .body_tree import BodyTree, wrench_regressor
 from .closed_chain import ClosedChain
-from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
+from .derivatives import Derivative, dynamics_derivatives, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
 from .regressor import torque_regressor
 from .sampling import JointStates
@@ -93,7 +93,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Deriva
     second body have a minus sign: for Kwon's five-bar, row 2 of G_a is -tau_hat^T dw4', and row 3
     of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
-    tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
+    tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
     return Derivative(_reduced(chain, motion, tree), chain.tree.n)
 
 
@@ -106,7 +106,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     change so that a loop's two bodies keep equal poses, twists and accelerations. Kwon's Algorithm
     1 gives the derivatives of poses, twists and accelerations.
     """
-    tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
+    tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
     partial = _reduced(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
     n, twists = chain.tree.n, 6 * (chain.tree.n + 1)

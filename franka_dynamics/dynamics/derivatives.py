@@ -144,7 +144,7 @@ def tree_motion(
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).motion()
 
 
-def differentiate(
+def dynamics_derivatives(
     robot: ArmDescription | BodyTree | str | Path,
     q: ArrayLike,
     dq: ArrayLike,
@@ -159,7 +159,7 @@ def differentiate(
     Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
     `closed_chain_derivatives` computes the derivatives by the inertial parameters.
 
-    `differentiate` is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
+    This is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
 
     Returns
     -------
@@ -204,7 +204,7 @@ class _Recursion:
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
-            matvec(zero_inverse, tree.parent_values(values, base))
+            matvec(zero_inverse, tree.values_of_parents(values, base))
             for values, base in ((self.V, np.zeros(6)), (self.dV, upwards))
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
@@ -355,10 +355,12 @@ def linearize(
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
         tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)
-    at_rest = differentiate(tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench)
+    at_rest = dynamics_derivatives(
+        tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench
+    )
     mass = at_rest.tau.by_ddq
     ddq = solve_acceleration(mass, tau - at_rest.motion.tau)
-    moving = differentiate(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
+    moving = dynamics_derivatives(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
     inverse = np.linalg.inv(mass)
     A = np.block(
         [[np.zeros((n, n)), np.eye(n)], [-inverse @ moving.by_q, -inverse @ moving.by_dq]]

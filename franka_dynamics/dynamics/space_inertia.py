@@ -22,7 +22,7 @@ from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)
-class SpaceInertia:
+class InertiaInSpaceFrame:
     """
     One link's inertia at one arm pose, in the axes of the space frame {S}.
 
@@ -50,7 +50,7 @@ class SpaceInertia:
     about_space_origin: Array
 
     @classmethod
-    def from_link(cls, link: LinkInertia, pose: Array) -> SpaceInertia:
+    def from_link(cls, link: LinkInertia, pose: Array) -> InertiaInSpaceFrame:
         """Return a link's inertia in {S}, given the pose (4, 4) of its frame in {S}."""
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
@@ -66,7 +66,7 @@ class SpaceInertia:
 
 def space_inertias(
     description: ArmDescription | str | Path, q: ArrayLike
-) -> tuple[SpaceInertia, ...]:
+) -> tuple[InertiaInSpaceFrame, ...]:
     """
     Return centre of mass and inertia of every moving link in {S} at q (n,), from base to tip.
 
@@ -74,7 +74,7 @@ def space_inertias(
 
     Returns
     -------
-    tuple of SpaceInertia
+    tuple of InertiaInSpaceFrame
         Mass [kg], centre of mass [m] and inertia tensors [kg m^2] of each link.
 
     Raises
@@ -86,5 +86,5 @@ def space_inertias(
     description = as_description(description)
     poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
     return tuple(
-        SpaceInertia.from_link(link, pose) for link, pose in zip(description.links, poses)
+        InertiaInSpaceFrame.from_link(link, pose) for link, pose in zip(description.links, poses)
     )

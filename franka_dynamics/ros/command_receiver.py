@@ -23,7 +23,7 @@ from .messages import (
 )
 from .rclpy_private import with_sequence_number
 from .receiver_check import DECLARATION_SERVICES, ReceiverKind
-from .status import HELD_KEY, Status
+from .status import HELD_KEY, NodeStatus
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver
 from ..control.settings import Settings
@@ -104,7 +104,7 @@ class CommandReceiver:
         self._next = now + _LOG_PERIOD_S
         values = {'state': receiver.state.word, HELD_KEY: self.held, **self.event_counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
-        status = Status('', name, level, receiver.state_text, values)
+        status = NodeStatus('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))
         if before is None or receiver.state is not before[0]:
             self._node.get_logger().info(receiver.state_text)

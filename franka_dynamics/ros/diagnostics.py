@@ -26,10 +26,9 @@ from .messages import (
     stamp_from_seconds,
 )
 from .receiver_check import ReceiverCheck
-from .status import MODEL_DIFFERENCE_KEY, REMEDY_KEY, Status, Subject
+from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REMEDY_KEY
 from .term_publishers import TermPublishers
-from ..control.feedforward import Feedforward, Remedy, State
-from ..control.feedforward import Status as CoreStatus
+from ..control.feedforward import Feedforward, Remedy, State, Status
 from ..control.reference import MAX_START_DISTANCE_RAD, ReferenceEvent, ReferenceState
 from ..control.state_check import AGE_ADVICE, RATE_ADVICE
 
@@ -80,7 +79,7 @@ class StatusPublisher:
 
     def array(self, stamp: Time, *rows: Row) -> DiagnosticArray:
         """Return statuses as a message."""
-        statuses = [Status(self._name, *row).to_message(self._arm) for row in rows]
+        statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
         message = DiagnosticArray(status=statuses)
         message.header.stamp = stamp
         return message
@@ -155,7 +154,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._publish_status(status)
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
 
-    def _publish_status(self, status: CoreStatus) -> None:
+    def _publish_status(self, status: Status) -> None:
         """
         Publish ~/status; late subscribers get the latest one.
 
@@ -166,10 +165,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         level = {State.SILENT: 'STALE', State.RUNNING: heard}.get(status.state, 'WARN')
         level = 'ERROR' if status.faulty else level
         values = {'state': status.state.value, REMEDY_KEY: status.remedy}
-        own = Status('', self._name, level, status.why, values)
+        own = NodeStatus('', self._name, level, status.why, values)
         self._status.publish(own.to_message(self._arm))
 
-    def present(self) -> CoreStatus:
+    def present(self) -> Status:
         """Return the controller's status with the node's reason for silence and its remedies."""
         status = self._controller.status
         remedy = Remedy(status.remedy)
@@ -204,7 +203,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'from elsewhere'
         )
 
-    def _log_change(self, status: CoreStatus, waits: bool) -> None:
+    def _log_change(self, status: Status, waits: bool) -> None:
         logger = self._node.get_logger()
         if status.faulty:
             logger.error(f'fault: {status}')
@@ -292,7 +291,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'unusable': controller.counts['unusable states'],
             'effort': 'measured' if controller.disturbances.measured else 'not measured',
         }
-        return Subject.JOINT_STATES, level, message, values
+        return DiagnosticSubject.JOINT_STATES, level, message, values
 
     def _command(self) -> Row:
         controller = self._controller
@@ -336,7 +335,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             ),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
-        return Subject.COMMAND, level, message, values
+        return DiagnosticSubject.COMMAND, level, message, values
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
@@ -346,7 +345,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
-            return Subject.EXTERNAL_WRENCH, 'OK', unknown, {}
+            return DiagnosticSubject.EXTERNAL_WRENCH, 'OK', unknown, {}
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         values = {
             'singular': wrench.singular,
@@ -354,12 +353,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             'not explained by it [N m]': wrench.unexplained,
         }
         level = 'WARN' if wrench.singular else 'OK'
-        return Subject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
+        return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
     def _model(self) -> tuple[Row, Row]:
         arm, mass = self._controller.description, self._controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._by_joint('{}', arm.limit('effort'))
-        model = Subject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}
-        return model, (Subject.TORQUE_LIMITS, 'OK', arm.name, limits)
+        model = DiagnosticSubject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}
+        return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)

@@ -35,11 +35,11 @@ from .messages import (
 )
 from .motion_goals import MotionGoals
 from .node_process import NodeEntities, run_lifecycle, run_node
+from .node_services import NodeServices
 from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import check_changes, declare, NamesUnknownParameters, values
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
-from .request_handler import RequestHandler
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
@@ -103,7 +103,7 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         self._topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.commands)
         self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers)
-        RequestHandler(self, self._diagnostics)
+        NodeServices(self, self._diagnostics)
         self._goals = MotionGoals(self, self._diagnostics)
         self.create_subscription(
             JointState,

@@ -22,7 +22,7 @@ import yaml
 
 from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .parameter_tables import no_such_parameter
-from .status import REMEDY_KEY, Status
+from .status import NodeStatus, REMEDY_KEY
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
@@ -190,7 +190,7 @@ class NodeClient(TopicListener):
 
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
-            for values in (Status.from_message(one).values for one in message.status):
+            for values in (NodeStatus.from_message(one).values for one in message.status):
                 if values.get('frame_id') == mark:
                     state, reason = values.get('state', ''), values.get('reason', '')
                 else:

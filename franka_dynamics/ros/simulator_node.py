@@ -32,7 +32,7 @@ from .parameter_tables import (
 )
 from .parameters import declare, NamesUnknownParameters
 from .rclpy_private import Executor
-from .status import Subject
+from .status import DiagnosticSubject
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings
@@ -211,7 +211,7 @@ class SimulatorNode(NamesUnknownParameters, Node):
         }
         level = 'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK'
         said = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
-        self._diagnostics.publish((Subject.SIMULATED_ARM, level, said, values))
+        self._diagnostics.publish((DiagnosticSubject.SIMULATED_ARM, level, said, values))
 
 
 def _arm(values: dict[str, Any]) -> ArmDescription:

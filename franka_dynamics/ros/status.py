@@ -32,8 +32,8 @@ TORQUE_TERMS = {
 SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
 
 
-class Subject(StrEnum):
-    """Subject of a simulated arm's or a feedforward node's diagnostic status."""
+class DiagnosticSubject(StrEnum):
+    """DiagnosticSubject of a simulated arm's or a feedforward node's diagnostic status."""
 
     SIMULATED_ARM = 'Simulated arm'
     JOINT_STATES = 'Joint states'
@@ -43,7 +43,7 @@ class Subject(StrEnum):
     TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
 
 
-class Status(NamedTuple):
+class NodeStatus(NamedTuple):
     """
     One status of a node about a subject, as on /diagnostics.
 
@@ -69,7 +69,7 @@ class Status(NamedTuple):
         return self.values.get(HELD_KEY) == 'True'
 
     @classmethod
-    def from_message(cls, message: DiagnosticStatus) -> Status:
+    def from_message(cls, message: DiagnosticStatus) -> NodeStatus:
         """Return the status that a message holds."""
         node, found, subject = message.name.partition(': ')
         level = dict(enumerate(LEVELS)).get(message.level[0], 'ERROR')
@@ -101,31 +101,31 @@ class NodeSnapshot:
     """
 
     name: str
-    statuses: dict[str, Status] = field(default_factory=dict)
+    statuses: dict[str, NodeStatus] = field(default_factory=dict)
     torques: dict[str, JointState] = field(default_factory=dict)
     updated: float = 0.0
 
     @property
     def is_feedforward_node(self) -> bool:
         """Whether the node is a feedforward node."""
-        return Subject.COMMAND in self.statuses
+        return DiagnosticSubject.COMMAND in self.statuses
 
     @property
     def is_simulator(self) -> bool:
         """Whether the node is a simulated arm."""
-        return Subject.SIMULATED_ARM in self.statuses
+        return DiagnosticSubject.SIMULATED_ARM in self.statuses
 
     @property
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has published them."""
-        status = self.statuses.get(Subject.TORQUE_LIMITS)
+        status = self.statuses.get(DiagnosticSubject.TORQUE_LIMITS)
         return {} if status is None else {one: float(x) for one, x in status.values.items()}
 
     def is_silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
         return now - self.updated > SILENT_AFTER_S
 
-    def store(self, status: Status, now: float) -> None:
+    def store(self, status: NodeStatus, now: float) -> None:
         """Store one diagnostic status."""
         self.statuses[status.subject], self.updated = status, now
 

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 
 from .machine_checks import GOOD, NOTE, SIMULATED_ARM_CHECK, TO_DO
 from .messages import is_measured, publisher_names, seconds
-from .status import NodeSnapshot, Subject
+from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
 from ..control.feedforward import State
 from ..names import GRAVITY
@@ -210,7 +210,7 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
 
 def _disturbance(view: NodeSnapshot) -> Iterator[Line]:
     """Say the force that a node finds unexplained, and what mass at its frame has that weight."""
-    parts = [view.number(Subject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz']
+    parts = [view.number(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz']
     force = math.hypot(*parts)
     if force > _MIN_FORCE_N:  # false for NaN
         text = f'{view.name}: {force:.1f} N at its frame are unexplained, at rest the weight of '
@@ -227,7 +227,7 @@ def _nodes(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterat
         yield 'node', TO_DO, f'{text}, and `franka-dynamics node state configure` tries again'
     if not commanding and not silent:
         yield 'node', NOTE, 'no feedforward node is heard'
-    for one in (view.statuses[Subject.COMMAND] for view in commanding):
+    for one in (view.statuses[DiagnosticSubject.COMMAND] for view in commanding):
         # A node that sends no torque is a warning in its diagnostics, which it may wait by.
         sends = one.values.get('mode') == State.RUNNING.value
         level = levels.get(one.level, TO_DO) if sends else TO_DO

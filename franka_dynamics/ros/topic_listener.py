@@ -27,7 +27,7 @@ from sensor_msgs.msg import JointState
 from .messages import DESCRIPTION_QOS, STATE_QOS
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
-from .status import NodeSnapshot, Status, TORQUE_TERMS
+from .status import NodeSnapshot, NodeStatus, TORQUE_TERMS
 from ..errors import listed, SettingsError
 
 _DIAGNOSTICS_DEPTH = 50
@@ -97,10 +97,10 @@ class TopicListener:
             self.node.create_subscription(kind, topic, take, qos, raw=raw)
         return self._messages[topic]
 
-    def status(self, node: str) -> Status | None:
+    def status(self, node: str) -> NodeStatus | None:
         """Return the latest status on a node's topic ~/status; None before one has arrived."""
         message = self.newest(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
-        return None if message is None else Status.from_message(message)
+        return None if message is None else NodeStatus.from_message(message)
 
     def heard_nodes(self) -> dict[str, NodeSnapshot]:
         """Return the nodes heard on /diagnostics since the first call, by name."""
@@ -113,7 +113,7 @@ class TopicListener:
         return self._views
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in map(Status.from_message, message.status):
+        for status in map(NodeStatus.from_message, message.status):
             view = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
             view.store(status, time.monotonic())
 

@@ -29,7 +29,7 @@ from ..urdf.pinocchio_reading import pinocchio_model
 # Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
 # or a torque by some 1e-11 of its size for each joint.
-MAX_RELATIVE_DIFFERENCE = 1e-9
+MAX_READING_DIFFERENCE_RATIO = 1e-9
 STATE_COUNT = 50
 _TINY = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
@@ -104,8 +104,8 @@ class UrdfDifference(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether the difference is at most MAX_RELATIVE_DIFFERENCE, which a NaN never is."""
-        return self.difference <= MAX_RELATIVE_DIFFERENCE
+        """Whether the difference is at most MAX_READING_DIFFERENCE_RATIO, which a NaN never is."""
+        return self.difference <= MAX_READING_DIFFERENCE_RATIO
 
     def __str__(self) -> str:
         """Return the difference as part of a sentence."""

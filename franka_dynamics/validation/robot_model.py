@@ -26,7 +26,7 @@ from ..typing import Array
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
 # over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by
 # 0.17 to 0.21 of their largest entry.
-MAX_RELATIVE_DIFFERENCE = 0.3
+MAX_ROBOT_MODEL_DIFFERENCE_RATIO = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
 MAX_GRAVITY_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
@@ -192,9 +192,9 @@ def _tools_jacobian(model: PinocchioModel, q: Array, tool: Array) -> Array:
 def _difference(
     arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
 ) -> RobotDifference:
-    """Return the largest difference of a term; `most` None: MAX_RELATIVE_DIFFERENCE."""
+    """Return the largest difference of a term; `most` None: MAX_ROBOT_MODEL_DIFFERENCE_RATIO."""
     if most is None:
-        most = MAX_RELATIVE_DIFFERENCE * np.abs(theirs).max()
+        most = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(theirs).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.
     error = np.abs(theirs - own)
     allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)

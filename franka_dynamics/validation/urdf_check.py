@@ -96,7 +96,7 @@ def checked_arm_from_urdf(
     gravity: ArrayLike = GRAVITY,
 ) -> tuple[ArmDescription, UrdfVerdict]:
     """
-    Return the arm of a URDF, after checking that it is the described arm.
+    Read the arm of a URDF, and check that its geometry and inertials are those of a known arm.
 
     Parameters
     ----------

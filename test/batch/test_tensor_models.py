@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import differentiate
+from franka_dynamics.dynamics.derivatives import dynamics_derivatives
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import JointVectorError
@@ -122,7 +122,7 @@ def test_gradients_are_the_finite_differences(library, name):
 def test_mapped_slopes_are_those_of_the_differentiated_recursion(library):
     states = sample_states(ARM, 4)
     found = library.slopes(*map(library.tensor, states))
-    expected = differentiate(BodyTree.from_description(ARM), *states).tau
+    expected = dynamics_derivatives(BodyTree.from_description(ARM), *states).tau
     for got, theirs in zip(found, (expected.by_q, expected.by_dq, expected.by_ddq)):
         np.testing.assert_allclose(np.asarray(got), theirs, rtol=0.0, atol=ATOL)
 

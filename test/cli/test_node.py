@@ -13,7 +13,7 @@ from franka_dynamics.cli._monitor_view import monitor_view
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node import parse_payload, send_motion
 from franka_dynamics.ros.messages import seconds
-from franka_dynamics.ros.status import NodeSnapshot, Status, Subject, TORQUE_TERMS
+from franka_dynamics.ros.status import DiagnosticSubject, NodeSnapshot, NodeStatus, TORQUE_TERMS
 
 
 def test_a_node_that_is_not_there_is_told_within_its_timeout(capsys):
@@ -56,7 +56,7 @@ EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)
 
 
 def told(view, subject, level, message, **values):
-    view.store(Status(view.name, subject, level, message, values), 10.0)
+    view.store(NodeStatus(view.name, subject, level, message, values), 10.0)
 
 
 def arm(age='0.31'):
@@ -64,7 +64,13 @@ def arm(age='0.31'):
     latency = {'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}
     told(view, 'Joint states', 'OK', 'fresh', **{'rate [Hz]': '999.6', 'age [ms]': age})
     told(view, 'Command', 'ERROR', 'somebody else commands', published='500', **latency)
-    told(view, Subject.TORQUE_LIMITS, 'OK', 'fer', **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])))
+    told(
+        view,
+        DiagnosticSubject.TORQUE_LIMITS,
+        'OK',
+        'fer',
+        **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])),
+    )
     for term in TORQUE_TERMS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view

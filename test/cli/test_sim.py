@@ -16,13 +16,13 @@ from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
-from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.status import NodeStatus
 from franka_dynamics.ros.topic_listener import TopicListener
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
-HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
-FAULT = Status('', NODE, 'ERROR', 'the arm moves away', {'mode': 'braking'})
-CLEARED = Status('', NODE, 'OK', 'commanding', {'mode': 'running'})
+HELD = {SIMULATOR: NodeStatus('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
+FAULT = NodeStatus('', NODE, 'ERROR', 'the arm moves away', {'mode': 'braking'})
+CLEARED = NodeStatus('', NODE, 'OK', 'commanding', {'mode': 'running'})
 
 
 @pytest.fixture

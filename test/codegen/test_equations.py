@@ -11,7 +11,7 @@ from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInert
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
-from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -196,7 +196,7 @@ def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
     batch = BatchModel(tree)
     # Not a whole number of blocks of lanes.
     q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 7, 11, tree.n))
-    moving = differentiate(tree, q, dq, ddq)
+    moving = dynamics_derivatives(tree, q, dq, ddq)
     assert_close(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
     assert_close(batch.mass_matrix(q), moving.tau.by_ddq)
     assert_close(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.inertia import LinkInertia
 from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
-from franka_dynamics.dynamics.derivatives import differentiate, linearize, tree_motion
+from franka_dynamics.dynamics.derivatives import dynamics_derivatives, linearize, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import InertiaError, JointVectorError
 
@@ -30,7 +30,7 @@ def case(request):
     tree, rng = random_tree(3, request.param), np.random.default_rng(4)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     wrench = rng.normal(size=6) * 10.0
-    found = differentiate(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
+    found = dynamics_derivatives(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
     expected = complex_step(tree, q, dq, ddq, TILTED, wrench)
     change = np.einsum('nab,nbck->knac', np.linalg.inv(tree.poses(q)), expected['pose'])
     expected['displacement'] = np.moveaxis(vee(change), 0, -1)
@@ -68,7 +68,9 @@ def test_a_linearization_is_of_one_state_under_one_wrench(name, shape):
     with refuses(JointVectorError, name.replace('_', ' '), '(6,)' if 'w' in name else shape):
         linearize(random_tree(0, CHAIN), **given)
     with refuses(JointVectorError, 'wrench'):
-        differentiate(random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0])
+        dynamics_derivatives(
+            random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0]
+        )
 
 
 def test_four_joints_that_move_a_point_mass_have_no_acceleration():

@@ -33,7 +33,7 @@ from franka_dynamics.ros.node_client import NodeClient  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
 from franka_dynamics.ros.receiver_check import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
-from franka_dynamics.ros.status import Status  # noqa: E402
+from franka_dynamics.ros.status import NodeStatus  # noqa: E402
 
 from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
@@ -168,7 +168,7 @@ class Probe(Node):
         self._own_executor = Executor(context=self._own_context)
         self._own_executor.add_node(self)
         self._ends = ExitStack()
-        self._statuses: dict[str, Status | None] = {}  # by the names that `status` takes
+        self._statuses: dict[str, NodeStatus | None] = {}  # by the names that `status` takes
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def declare(self, kind: ReceiverKind) -> None:
@@ -209,9 +209,11 @@ class Probe(Node):
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        self._statuses.update((one.name, one) for one in map(Status.from_message, message.status))
+        self._statuses.update(
+            (one.name, one) for one in map(NodeStatus.from_message, message.status)
+        )
 
-    def status(self, name: str) -> Status | None:
+    def status(self, name: str) -> NodeStatus | None:
         """
         Return the latest diagnostics of a name such as 'feedforward: Command'; None before them.
 
@@ -221,7 +223,7 @@ class Probe(Node):
             self._statuses[name] = None
 
             def take(message: DiagnosticStatus) -> None:
-                self._statuses[name] = Status.from_message(message)
+                self._statuses[name] = NodeStatus.from_message(message)
 
             self.create_subscription(DiagnosticStatus, f'{name}/status', take, DESCRIPTION_QOS)
         return self._statuses.get(name)

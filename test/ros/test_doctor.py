@@ -16,7 +16,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
-from franka_dynamics.ros.status import NodeSnapshot, Status
+from franka_dynamics.ros.status import NodeSnapshot, NodeStatus
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 
@@ -69,12 +69,14 @@ PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
 def pushed(force):
     """Return what is said of a node with a force on its frame."""
     wrench = dict(zip(('fx [N]', 'fy [N]', 'fz [N]'), (0.6 * force, 0.0, 0.8 * force)))
-    status = Status('ff', 'External wrench', 'OK', '', wrench)
+    status = NodeStatus('ff', 'External wrench', 'OK', '', wrench)
     return list(system._disturbance(NodeSnapshot('ff', {'External wrench': status})))
 
 
 def commanding(level, said, mode='running'):
-    return [NodeSnapshot('ff', {'Command': Status('ff', 'Command', level, said, {'mode': mode})})]
+    return [
+        NodeSnapshot('ff', {'Command': NodeStatus('ff', 'Command', level, said, {'mode': mode})})
+    ]
 
 
 CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
-from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import FER
 from ..messages import stamp
@@ -97,7 +97,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     np.testing.assert_allclose(begin.positions, rest, rtol=0, atol=1e-12)
     np.testing.assert_allclose(end.effort, independent.gravity(rest), rtol=0, atol=ATOL_NM)
     reports = [
-        report for message in told[:2] for report in map(Status.from_message, message.status)
+        report for message in told[:2] for report in map(NodeStatus.from_message, message.status)
     ]
     # Its sender, such as `node play`, need not wait for its end.
     assert [report.values['state'] for report in reports] == ['accepted', 'interrupted']

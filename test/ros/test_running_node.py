@@ -17,7 +17,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import trajectory_message
-from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import FER, FER_GRAVITY
 from ..agreement import refuses
@@ -196,7 +196,7 @@ def test_a_motion_that_never_began_is_a_warning_with_its_distance(
 
     began = time.monotonic()
     arm.until(ended, 'its end')
-    end = Status.from_message(reports[-1].status[0])
+    end = NodeStatus.from_message(reports[-1].status[0])
     assert end.level == 'WARN' and '0.15 rad from its end' in end.message
 
 

@@ -13,7 +13,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import reference_message, REFERENCE_STATE_QOS
-from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import FER
 from ..agreement import refuses
@@ -42,7 +42,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     way: list = []
 
     def note(message):
-        for one in map(Status.from_message, message.status):
+        for one in map(NodeStatus.from_message, message.status):
             told.append([one.values[key] for key in ('state', 'reason', 'frame_id')])
             way.append(one.values['to command again'])
 

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.status import Status
+from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import COMMAND, FER
 from ..messages import stamp
@@ -42,7 +42,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     told = []
 
     def note(message):
-        for one in map(Status.from_message, message.status):
+        for one in map(NodeStatus.from_message, message.status):
             # Until the first command the arm runs in real time.
             if one.subject == 'Simulated arm' and int(one.values['steps commanded']):
                 told.append((stamp(message), float(one.values['simulated time [s]'])))

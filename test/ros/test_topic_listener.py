@@ -14,7 +14,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import status
-from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, Status
+from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import resolve_name, TopicListener
 
 from .conftest import LOCKSTEP, PATIENT
@@ -60,7 +60,7 @@ def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_to
     def view(heard, level='OK', message='as it should be'):
         one = NodeSnapshot('left/feedforward')
         values = {'published': '500', 'latency p50 [us]': '103.5', 'age [ms]': 'nan'}
-        one.store(Status(one.name, 'Command', level, message, values), heard)
+        one.store(NodeStatus(one.name, 'Command', level, message, values), heard)
         return one
 
     shown = view(10.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from franka_dynamics.arm import JointKind
 from franka_dynamics.dynamics.closed_chain import ClosedChain
-from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.mesh.mesh import mesh_inertia, vertex_derivatives
 from franka_dynamics.spatial import ad, ad_dual, adjoint, adjoint_inverse, exp6, hat
 
@@ -64,7 +64,7 @@ def algorithm_1():
     own = slice(6 * i, 6 * i + 6)
     R = by_eta('wrenches')[i][:, own]
     torques = by_eta('tau')
-    derived = differentiate(tree, q, dq, ddq, tool_wrench=wrench)
+    derived = dynamics_derivatives(tree, q, dq, ddq, tool_wrench=wrench)
     product_i, own_i = (adjoint_inverse(T) @ ad(V) @ A for T in (product, exponentials[i]))
     before, after = ad(V).T @ G, ad_dual(G @ V)
     f = by_velocity('wrenches', 1)

@@ -21,7 +21,7 @@ from ..errors import FrankaDynamicsError, shortened, StartRefusedError
 _NODE = 'feedforward'
 
 
-class RequestHandler:
+class NodeServices:
     """
     Handles parameter changes and ~/clear_fault on the node's service thread.
 
