@@ -117,7 +117,7 @@ RULES: dict[str, Rule] = {
         replaced, 'unseen', 'begin_stop', nothing
     ),
     'the joints that are still seen in it': partial(
-        replaced, 'unseen', 'update_measured', nothing
+        replaced, 'unseen', 'set_measured_joints', nothing
     ),
 }
 # The same by a constant of braking.py, which does nothing with this value.

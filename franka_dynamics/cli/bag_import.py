@@ -13,7 +13,7 @@ import numpy as np
 from ._command import forbid_with
 from ._console import ProgressBar, say, say_each, show
 from ._options import ArmChoice, BagReader, new_bag
-from ..recordings.log_file import LogColumns, read_log
+from ..recordings.log_file import LogTable, read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
@@ -63,7 +63,7 @@ def run(
     return 0
 
 
-def _contents(log: LogColumns) -> Table:
+def _contents(log: LogTable) -> Table:
     """Return a table of the first, last, least and largest value of each column of a log."""
     rows = []
     for name, array in log.arrays.items():

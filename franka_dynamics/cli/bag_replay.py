@@ -130,4 +130,4 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
         say(f'{more}; --all prints them, --json FILE writes them')
-    say(report.guard_sentence(result.guard, recording.joint_names))
+    say(report.guard_verdict_sentence(result.guard, recording.joint_names))

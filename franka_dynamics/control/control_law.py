@@ -156,7 +156,7 @@ class ControlLaw:
 
     def with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """
-        Return `motion`, made to end without acceleration, and its `trajectory_efforts`.
+        Return a motion that ends without acceleration, and the feedforward torque at its points.
 
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque

@@ -19,8 +19,8 @@ class Then(str, Enum):
 
     RELEASE = 'braked to rest, then the resting torque'
     HOLD = 'braked to rest, then held'
-    REST = 'the resting torque'
-    LET_GO = 'the resting torque, and nothing brakes the arm any more'
+    RESTING_TORQUE = 'the resting torque'
+    COAST = 'the resting torque, and nothing brakes the arm any more'
     ZERO = 'zero torque'
 
 
@@ -39,22 +39,22 @@ class Cause(Enum):
     """What ends torques: its words, what follows, and what lets torques begin again."""
 
     STOPPED = 'a stop', Then.RELEASE, Remedy.START
-    STATES_LOST = 'joint states that cease or cannot be used', Then.REST, Remedy.WAIT
+    STATES_LOST = 'joint states that cease or cannot be used', Then.RESTING_TORQUE, Remedy.WAIT
     STATES_LOST_OFTEN = (
         'joint states lost more than 5 times within a minute',
-        Then.REST,
+        Then.RESTING_TORQUE,
         Remedy.CLEAR,
     )
-    STATE_IMPOSSIBLE = 'impossible joint states', Then.REST, Remedy.CLEAR
-    POSITION_STANDS_STILL = 'a position that stands still', Then.REST, Remedy.CLEAR
+    STATE_IMPOSSIBLE = 'impossible joint states', Then.RESTING_TORQUE, Remedy.CLEAR
+    POSITION_STANDS_STILL = 'a position that stands still', Then.RESTING_TORQUE, Remedy.CLEAR
     DISTURBED = 'a lasting disturbance torque', Then.HOLD, Remedy.CLEAR
     TOO_FAST = 'a joint that is too fast', Then.HOLD, Remedy.CLEAR
     STATES_TOO_OLD = 'states too old for the gains', Then.HOLD, Remedy.CLEAR
     TOLD_TO_HOLD = 'a stop that says so', Then.HOLD, Remedy.CLEAR
-    BRAKING_FAILED = 'braking that makes the arm faster', Then.LET_GO, Remedy.CLEAR
-    TRIAL_FAILED = 'a wrong trial of the joints', Then.LET_GO, Remedy.CLEAR
-    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.LET_GO, Remedy.CLEAR
-    TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Then.LET_GO, Remedy.CLEAR
+    BRAKING_FAILED = 'braking that makes the arm faster', Then.COAST, Remedy.CLEAR
+    TRIAL_FAILED = 'a wrong trial of the joints', Then.COAST, Remedy.CLEAR
+    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.COAST, Remedy.CLEAR
+    TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Then.COAST, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Then.ZERO, Remedy.CLEAR
     MODEL_CHANGED = 'a model that is not the arm', Then.RELEASE, Remedy.CONFIGURE
 
@@ -94,9 +94,7 @@ class Ending(NamedTuple):
         one says; but joint states that are only lost change nothing about it, and an arm that was
         let go, or gets no torque, is not braked again.
         """
-        lasts = self.then is Then.ZERO or (
-            self.then is Then.LET_GO and later.then is not Then.ZERO
-        )
+        lasts = self.then is Then.ZERO or (self.then is Then.COAST and later.then is not Then.ZERO)
         then = self.then if lasts or later.until is Remedy.WAIT else later.then
         until = max(self.until, later.until, key=list(Remedy).index)
         return Ending(later.last, then, until, self.first)

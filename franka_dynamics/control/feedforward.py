@@ -208,7 +208,7 @@ class Feedforward:
             later, holds = then.value.ending(reason), self.ending.then is Then.HOLD
             stopped = self.state is State.STOPPING and self.faulty
             if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
-                later = later._replace(then=Then.REST)
+                later = later._replace(then=Then.RESTING_TORQUE)
             self._wanted = self._wanted and later.latched
             self._end(later, acts=self.state in ACTIVE)
 
@@ -225,7 +225,7 @@ class Feedforward:
         """
         while True:
             # A law takes a millisecond to make: without the lock.
-            before, law = self.asked, self.prepared_law(**settings)
+            before, law = self.asked, self.changed_law(**settings)
             with self._lock:
                 if self.asked is not before:
                     continue  # another thread was faster
@@ -240,8 +240,8 @@ class Feedforward:
                     self._adopt(loaded=law.settings.payload != before.settings.payload)
                 return
 
-    def prepared_law(self, **settings: Any) -> ControlLaw:
-        """Return the control law of changed settings; SettingsError as `change`."""
+    def changed_law(self, **settings: Any) -> ControlLaw:
+        """Return the control law that `change` would use with these settings; raise as it does."""
         law = self._made(self.description, self.settings.changed(**settings))
         self._require_usable_now(law)
         return law
@@ -509,9 +509,9 @@ class Feedforward:
         desired = np.zeros_like(sample.q) if reference is None else reference.dq
         problem = states.frozen_joint(None if silent else self.output.last, desired)
         if problem is not None and self.state in ACTIVE:
-            self.unseen.begin_stop(*states.extrapolated_motion(), now)
+            self.unseen.begin_stop(*states.extrapolated_state(), now)
         if problem is not None and self.unseen.stops:
-            self.unseen.update_measured(sample.q, sample.dq, states.live, now)
+            self.unseen.set_measured_joints(sample.q, sample.dq, states.live, now)
         return problem
 
     def _state_of(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
@@ -701,7 +701,7 @@ class Feedforward:
         rests = self.unseen.rests(self.acting) and self.ending.then is not Then.ZERO
         sends = self.state is State.STOPPING or self.output.in_loop
         watched = not active and sends and (rests or falls)
-        watched = watched and self.ending.then is not Then.LET_GO
+        watched = watched and self.ending.then is not Then.COAST
         refused = refused if falls and rests else ''
         ending = self._found(self.watchers[1], self._cycle(state, reference, watched, refused))
         self.counts['faults'] += ending is not None

@@ -90,7 +90,7 @@ class Terms:
 @dataclass(frozen=True, eq=False)
 class Settings:
     """
-    Values of the live parameters; `validate` checks them together.
+    Target, gains, payload and gravity of the controller; `validate` checks them together.
 
     Each field is the node's parameter of the same name, `terms` the parameters terms.*;
     config/feedforward/default.yaml explains the parameters. A single kp or kd applies to all

@@ -284,7 +284,7 @@ class StateCheck:
         return Sample(q, dq, effort, stamp, None if age is None or math.isnan(age) else age, now)
 
     def stamp_error(self, stamp: float) -> str:
-        """Return 'late' for an old stamp [s], 'set back' for a clock set back, else ''."""
+        """Return '' for a new stamp [s], 'late' for an old one, 'set back' if it is far back."""
         if self.stamp is None or stamp > self.stamp:
             self._behind = self._repeated = 0
             return ''
@@ -356,7 +356,7 @@ class StateCheck:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether the latest state of a moving arm repeats the measurement before."""
+        """Whether all positions and velocities of a moving arm are those of the state before."""
         return bool(self._still_s.all() and np.abs(self._dq_before).max() > MIN_FROZEN_SPEED_RAD_S)
 
     @property
@@ -364,7 +364,7 @@ class StateCheck:
         """Which joints' positions do not repeat, (n,)."""
         return np.asarray(self._still_s == 0.0)
 
-    def extrapolated_motion(self) -> tuple[Array, Array]:
+    def extrapolated_state(self) -> tuple[Array, Array]:
         """Return positions and velocities, (n,) each, extrapolated while positions repeat."""
         assert self.q is not None, 'a position repeats'
         return self.q + self._still_s * self._dq_before, self._dq_before

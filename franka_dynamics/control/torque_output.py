@@ -94,7 +94,7 @@ class TorqueOutput:
         self._ended = adds_gravity, q
 
     def still_acts(self, q: Array, now: float, adds_gravity: bool) -> bool:
-        """Return whether a node's last torque may still act at its receiver."""
+        """Return whether the receiver may still apply the last torque that a node sent."""
         added, where = self._ended
         over = now - self.sent_at > COMMAND_TIMEOUT_S
         moved = over and np.abs(q - where).max() > MAX_START_DISTANCE_RAD

@@ -74,8 +74,8 @@ class UnseenArm:
         self.stops, self._begun = True, (q, dq, now)
         self._seen, self._seen_at, self._live = (q, dq), now, np.zeros(len(q), dtype=bool)
 
-    def update_measured(self, q: Array, dq: Array, live: Array, now: float) -> None:
-        """Set the measured state of the joints, `live`, whose sensors work, (n,) each."""
+    def set_measured_joints(self, q: Array, dq: Array, live: Array, now: float) -> None:
+        """Take the measured state of the joints whose sensors work, `live`, (n,) each."""
         self._seen, self._seen_at, self._live = (q, dq), now, live
 
     def end_stop(self) -> None:

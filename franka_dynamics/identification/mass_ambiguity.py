@@ -36,7 +36,7 @@ _MIN_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are n
 _WEAK = 1e-4  # information that there is no fault: a short chain does not show all
 
 
-class HiddenFault(NamedTuple):
+class JointFaultRange(NamedTuple):
     """A gain error or an encoder offset of one joint that the data may hide, as a range."""
 
     kind: str
@@ -63,7 +63,7 @@ class MassAmbiguity:
     together: tuple[float, float]
     excludes: bool
     where: str
-    hidden: tuple[HiddenFault, ...] = ()
+    hidden: tuple[JointFaultRange, ...] = ()
 
     @property
     def is_undetermined(self) -> bool:
@@ -120,7 +120,7 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
             reach, nominal = _DEVIATIONS * variance**0.5, float(kind == 'gain')
             if reach > 0.5 * _MIN_WIDTH:
                 low, high = min(value - reach, 0.0) + nominal, max(value + reach, 0.0) + nominal
-                hidden.append(HiddenFault(kind, joints[0], low, high))
+                hidden.append(JointFaultRange(kind, joints[0], low, high))
     return MassAmbiguity(
         tuple((1.0 + scale[0] + sides * np.sqrt(spread[0, 0])).tolist()),
         tuple((loads[0] + sides * np.sqrt(spreads[0, 0])).tolist()),

@@ -25,7 +25,7 @@ _MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest ef
 
 
 def residual_weights(noise: Array) -> Array:
-    """Return each joint's weight in the fits, (n,) [1/(N m)^2], of residuals with this noise."""
+    """Return the weight of each joint's residuals in the fits, (n,) [1/(N m)^2], by its noise."""
     return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
 
 

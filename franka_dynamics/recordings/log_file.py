@@ -28,7 +28,7 @@ _EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
 
 
 @dataclass(frozen=True, eq=False)
-class LogColumns:
+class LogTable:
     """
     The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
@@ -41,7 +41,7 @@ class LogColumns:
     arrays: Mapping[str, Array]
     remarks: tuple[str, ...] = ()
 
-    def choose(self, columns: str, count: int, what: str) -> Array:
+    def select(self, columns: str, count: int, what: str) -> Array:
         """
         Return the columns that the text `columns` selects, shape (rows, count).
 
@@ -92,7 +92,7 @@ class LogColumns:
         """Return the numbers of the episodes that have groups of their own."""
         return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.arrays) if one})
 
-    def episode(self, number: int | None) -> LogColumns:
+    def episode(self, number: int | None) -> LogTable:
         """
         Return the columns of one episode; those in its group also under names without the group.
 
@@ -161,7 +161,7 @@ def episode_hint(numbers: Sequence[float] | Array) -> str:
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
-def read_log(*paths: str | Path) -> LogColumns:
+def read_log(*paths: str | Path) -> LogTable:
     """
     Return the columns of a log file, or of several that hold the same rows.
 
@@ -175,7 +175,7 @@ def read_log(*paths: str | Path) -> LogColumns:
     source = ', '.join(map(str, paths))
     if len(logs) < len(paths):
         raise RecordingError(f'{source}: name the files differently; their columns are named so.')
-    return LogColumns(
+    return LogTable(
         source,
         {
             f'{stem}/{name}' if name else stem: array
@@ -186,7 +186,7 @@ def read_log(*paths: str | Path) -> LogColumns:
     )
 
 
-def _read_file(path: str | Path) -> LogColumns:
+def _read_file(path: str | Path) -> LogTable:
     """
     Return the columns of a log file, whose format follows from the file's suffix.
 
@@ -227,7 +227,7 @@ def _read_file(path: str | Path) -> LogColumns:
     }
     if not columns:
         raise RecordingError(f'{file} holds no columns of numbers.')
-    return LogColumns(str(file), columns, tuple(remarks))
+    return LogTable(str(file), columns, tuple(remarks))
 
 
 def import_library(name: str, file: Path) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .log_file import episode_hint, LogColumns, read_log
+from .log_file import episode_hint, LogTable, read_log
 from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
@@ -95,7 +95,7 @@ def recording_from_arrays(
     return found
 
 
-def require_columns(log: LogColumns, columns: Mapping[str, object]) -> None:
+def require_columns(log: LogTable, columns: Mapping[str, object]) -> None:
     """Raise RecordingError if no columns are named for position, velocity or effort."""
     for what in ('position', 'velocity', 'effort'):
         if not columns[what]:
@@ -110,7 +110,7 @@ def require_columns(log: LogColumns, columns: Mapping[str, object]) -> None:
             )
 
 
-def _suggested(log: LogColumns) -> str:
+def _suggested(log: LogTable) -> str:
     """Return advice on options if columns have the usual names: q1, q2, ..., dq1, ..., tau1."""
     found = []
     for what, stems in _COMMON_NAMES.items():
@@ -148,7 +148,7 @@ def import_log(
     n = len(joint_names)
     require_columns(log, vars(columns))
     named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}
-    given = {k: log.choose(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}
+    given = {k: log.select(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}
     given['position'] *= POSITION_UNITS[columns.position_unit]
     given['effort'] *= effort_scales(columns.effort_scale, n)
     if 'velocity' in given:
@@ -177,7 +177,7 @@ def import_log(
     return replace(recording, remarks=(*remarks, *recording.remarks))
 
 
-def _require_one_clock(log: LogColumns, columns: ColumnMap) -> None:
+def _require_one_clock(log: LogTable, columns: ColumnMap) -> None:
     """Raise RecordingError if the files of a log have different stamps under the same name."""
     for name in (columns.stamp or '').split(','):
         last = name.rpartition('/')[2]
@@ -193,7 +193,7 @@ def _require_one_clock(log: LogColumns, columns: ColumnMap) -> None:
                 )
 
 
-def _stamp_column(log: LogColumns, columns: ColumnMap) -> Array:
+def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
     """Return the stamps [s] of the rows, from one column or from seconds and nanoseconds."""
     assert columns.stamp is not None
     if columns.stamp.count(',') == 1:
@@ -202,8 +202,8 @@ def _stamp_column(log: LogColumns, columns: ColumnMap) -> Array:
                 f'{log.source}: the stamp {columns.stamp!r} is seconds and nanoseconds; leave out '
                 '--stamp-unit, or give one column.'
             )
-        return log.choose(columns.stamp, 2, 'stamp') @ [1.0, 1e-9]
-    return log.choose(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
+        return log.select(columns.stamp, 2, 'stamp') @ [1.0, 1e-9]
+    return log.select(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
 
 
 def _incomplete(

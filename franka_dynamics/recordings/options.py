@@ -21,7 +21,7 @@ DERIVED_VELOCITY = 'derived'
 @dataclass(frozen=True)
 class SignalOptions:
     """
-    Options for preparing recorded signals; the defaults are those of the torque error E.
+    How recorded signals are resampled and filtered; the defaults are those of the torque error E.
 
     `rate` is the sampling rate after resampling [Hz], `cutoff` the cut-off of the low-pass on
     position, velocity and effort [Hz], `trim` the time dropped at each end of every piece after
@@ -50,7 +50,7 @@ class ColumnMap:
     """
     The columns of a log that hold each quantity, and their units.
 
-    Columns are named as `LogColumns.choose` expects. `velocity` may also be 'derived': central
+    Columns are named as `LogTable.select` expects. `velocity` may also be 'derived': central
     differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
     `stamp` may be two columns, seconds and nanoseconds.
     `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.

@@ -179,8 +179,8 @@ def plot_torques(
     save(figure, path)
 
 
-def guard_sentence(guard: DisturbanceReplay, joint_names: Sequence[str]) -> str:
-    """Return a sentence: the guard's largest residuals, whether it would have stopped the arm."""
+def guard_verdict_sentence(guard: DisturbanceReplay, joint_names: Sequence[str]) -> str:
+    """Return a sentence: largest disturbance torques, whether the guard would have stopped it."""
     if not guard.judged:
         return NOT_JUDGED
     shares = ', '.join(

@@ -64,7 +64,7 @@ class NodeServices:
             merged = values(self._node, live_table(_NODE))
             merged |= {change.name: change.value for change in changes}
             if (controller := self._node.core) is not None:
-                controller.prepared_law(**vars(settings_from(merged)))
+                controller.changed_law(**vars(settings_from(merged)))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)

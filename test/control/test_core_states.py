@@ -697,7 +697,7 @@ def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, hel
 
 def test_the_target_stays_while_torques_are_sent():
     script = Script(MUJOCO)
-    prepare, script.core.prepared_law = script.core.prepared_law, lambda **_: prepared()
+    prepare, script.core.changed_law = script.core.changed_law, lambda **_: prepared()
 
     def prepared():
         law = prepare(target='fci')
@@ -708,7 +708,7 @@ def test_the_target_stays_while_torques_are_sent():
         with refuses(SettingsError, 'fci'):
             script.core.change(target='fci')
         assert script.core.settings.target == 'mujoco'
-        script.core.prepared_law = prepare
+        script.core.changed_law = prepare
     script.core.stop('test')
     script.give(300).core.change(target='fci')
     assert script.core.settings.target == 'fci'
@@ -716,17 +716,17 @@ def test_the_target_stays_while_torques_are_sent():
 
 def test_of_two_changes_at_once_none_is_lost():
     script = Script().running()
-    prepare = script.core.prepared_law
+    prepare = script.core.changed_law
     other = threading.Thread(target=lambda: script.core.change(kp=(50.0,)))
 
     def slowly(**settings):
-        script.core.prepared_law = prepare
+        script.core.changed_law = prepare
         law = prepare(**settings)
         other.start()
         other.join(0.1)
         return law
 
-    script.core.prepared_law = slowly
+    script.core.changed_law = slowly
     script.core.change(scale=0.5)
     other.join()
     assert (script.core.settings.kp, script.core.settings.scale) == ((50.0,), 0.5)

@@ -27,7 +27,7 @@ class Gain(Fault):
         return [at.of(at.rigid, self.joints)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return the ratio."""
+        """Return the ratio of the recorded effort to the real one."""
         return [1.0 + found[self.names[0]]]
 
     @classmethod

@@ -10,7 +10,7 @@ from ...typing import Array
 _STEP = 1e-4  # of central differences [rad or m]
 
 
-class Zero(Fault):
+class EncoderZero(Fault):
     """
     Its value is the error of the recorded position [rad].
 
