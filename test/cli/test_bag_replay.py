@@ -287,11 +287,11 @@ def test_a_constant_push_is_found_in_a_file(pushed, tmp_path, answered):
     status, said = answered(COMMAND, tmp_path / 'out.csv', pushed)
     assert status == 0 and 'hand franka_hand' in said
     log = read_log(tmp_path / 'out.csv')
-    wrench = log.choose('external_wrench{}', 6, 'wrench')
+    wrench = log.select('external_wrench{}', 6, 'wrench')
     # The low-pass filter distorts the motion: errors of 0.3 N and 0.1 N m.
     assert np.abs((wrench - WRENCH) / [0.5, 0.5, 0.5, 0.2, 0.2, 0.2]).max() < 1.0
-    assert (log.choose('external_wrench_deviation{}', 6, 'deviation') > 0.0).all()
-    assert len(log.choose('time', 1, 'time')) == len(wrench)
+    assert (log.select('external_wrench_deviation{}', 6, 'deviation') > 0.0).all()
+    assert len(log.select('time', 1, 'time')) == len(wrench)
 
 
 def test_a_bag_has_the_torque_under_the_recorded_stamps(pushed, tmp_path, answered):
