@@ -288,7 +288,8 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
     def until_told(level, words):
         def told():
             one, both = probe.status('feedforward'), probe.status(COMMANDS)
-            return one and one.level == level and words in one.message and both.level == level
+            heard = one and both and one.level == both.level == level
+            return heard and words in one.message
 
         arm.until(told, f'{level}: {words}')
 
