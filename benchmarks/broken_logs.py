@@ -254,7 +254,7 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
 def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
     """Return whether a cause or question is the one that a case allows."""
     if found.kind in ('unexplained', 'driven'):
-        return bool(kind)  # no cause is told, or one of a sign
+        return bool(kind)  # no fault is named, or that a sign is wrong
     gains = {'gain', 'drift'}
     alike = {'gain': gains, 'drift': gains, 'offset_drift': {'offset_drift', 'drift'}}
     kinds = alike.get(kind, {kind})

@@ -126,14 +126,15 @@ def random_trajectory(
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
-    if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
+    if problem.margins(np.array([start, start]), rest, rest).min() <= _MARGIN_RESERVE:
         arm, margin = problem.arm, problem.limits.position_margin
         low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
         for name, at, first, last in zip(arm.joint_names, start, low, high):
-            if not first <= at <= last:
+            if not first + _MARGIN_RESERVE < at < last - _MARGIN_RESERVE:
                 raise IdentificationError(
-                    f'The start pose has {name} at {at:.4g}; within its limits, less a margin of '
-                    f'{margin:g}, are {first:.4g} to {last:.4g}. Choose another with --start.'
+                    f'The start pose has {name} at {at:.4g}; a motion about it must start between '
+                    f'{first:.4g} and {last:.4g}, which are its limits less a margin of '
+                    f'{margin:g}. Choose another with --start.'
                 )
         raise IdentificationError(
             'The start pose is too near to the table or to the arm itself; choose another with '

@@ -255,7 +255,8 @@ def clearances(points: Array) -> Array:
         for i, (a, b) in enumerate(segments)
         for c, d in segments[i + _FIRST_CHECKED_NEIGHBOUR :]
     ]
-    return np.stack(distances, axis=-1)
+    none = np.empty((*points.shape[:-2], 0))  # the links of a short arm are all neighbours
+    return np.stack(distances, axis=-1) if distances else none
 
 
 def _distance(a: Array, b: Array, c: Array, d: Array) -> Array:

@@ -32,7 +32,7 @@ from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 from franka_dynamics.resources import share_directory
 
 from ..agreement import refuses
-from ..arms import with_joint, with_link
+from ..arms import first_joints, with_joint, with_link
 
 FER, FR3, LIMITS = load('fer'), load('fr3'), ExcitationLimits()
 START = np.array([0.1, -0.2, 0.3])
@@ -133,6 +133,21 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
 def test_a_start_beyond_a_limit_is_refused(limit):
     with refuses(IdentificationError, 'start pose'):
         optimise(ExcitationProblem(FER, ExcitationLimits(**limit)), FER.home)
+
+
+def test_a_start_on_the_margin_is_refused_by_joint_and_number():
+    start = np.array(FER.home)
+    start[3] = FER.limit('lower')[3] + 0.1
+    limits = ExcitationLimits(position_margin=0.1, table=-2.0, clearance=0.0)
+    with refuses(IdentificationError, 'fer_joint4', f'{start[3]:.4g}', '--start'):
+        optimise(ExcitationProblem(FER, limits), start)
+
+
+def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
+    arm = first_joints(FER, 2)
+    problem = ExcitationProblem(arm, ExcitationLimits(table=-1.0))
+    rest = np.zeros((1, 2))
+    assert problem.margins(np.array([arm.home]), rest, rest).min() > 0.0
 
 
 def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
