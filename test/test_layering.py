@@ -74,6 +74,15 @@ def test_no_room_imports_a_room_above_it(edges):
     assert upward(edges, {**RANK, '__main__': TOP}) == []
 
 
+def test_ros_alone_imports_ros():
+    """Packages of ROS are known by their names; the commands (cli) import what `ros` offers."""
+    of_ros = re.compile(
+        r'^\s*(?:from|import) (?:rclpy|launch|ament|\w+_(?:msgs|srvs|interfaces))', re.M
+    )
+    users = {name for name, path in MODULES.items() if of_ros.search(path.read_text('utf-8'))}
+    assert users and {room(name) for name in users} == {'ros'}
+
+
 def test_no_module_imports_itself_by_way_of_others(edges):
     # A package's __init__ offers names of its own modules without importing them (PEP 562).
     own = {

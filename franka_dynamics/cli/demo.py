@@ -24,9 +24,9 @@ from ..demo.report import (
     plot_report,
     write_json,
 )
-from ..demo.session import DemoPlan, run_demo
 from ..errors import IdentificationError
 from ..recordings.recording import write_recording
+from ..ros.demo_session import DemoPlan, run_demo
 
 _SECOND_PART = (
     'second part, an arm that differs from the model: inertias some 10 % off, friction, '

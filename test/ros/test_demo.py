@@ -12,7 +12,7 @@ from franka_dynamics.arm import load
 
 pytest.importorskip('mujoco')
 
-from franka_dynamics.demo import session as demo
+from franka_dynamics.ros import demo_session as demo
 from franka_dynamics.ros.node_group import NodeEndedError
 
 from ..processes import background, descendants, TIMEOUT_S, until

@@ -24,19 +24,19 @@ from typing import Any
 
 from trajectory_msgs.msg import JointTrajectory
 
-from .metrics import DemoRates
+from . import SIMULATION_NAMESPACE
+from .messages import reference_message, trajectory_of
+from .node_client import NodeClient, NodeClientError
+from .node_group import NodeGroup, use_isolated_network
+from .node_process import ON, REALTIME_VARIABLE
+from .status import DiagnosticSubject, fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.multisine import multisine
 from ..control.trajectory import Trajectory
+from ..demo.metrics import DemoRates
 from ..errors import FrankaDynamicsError
 from ..recordings.recording import Recording
-from ..ros import SIMULATION_NAMESPACE
-from ..ros.messages import reference_message, trajectory_of
-from ..ros.node_client import NodeClient, NodeClientError
-from ..ros.node_group import NodeGroup, use_isolated_network
-from ..ros.node_process import ON, REALTIME_VARIABLE
-from ..ros.status import DiagnosticSubject, fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
