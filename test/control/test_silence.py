@@ -15,6 +15,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 
 from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, STILL
+from ..combinations import all_pairs
 
 LOOP = {'applied_when_silent': True}
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -42,21 +43,20 @@ class AppliedLoop(Loop):
         return self
 
 
-@pytest.mark.parametrize('starts', [False, True])
-@pytest.mark.parametrize('measures', [False, True])
-@pytest.mark.parametrize(
-    ('target', 'simulation', 'change'),
-    [
-        ('fci', CARRIED, {'target': 'mujoco'}),
-        ('mujoco', {'friction': True}, {'target': 'fci'}),
-        ('mujoco', {'friction': True}, {'gravity_vector': (SINK, 0.0, -SINK)}),
-        ('mujoco', {'friction': True}, {'payload': payload(2.9)}),
-    ],
-    ids=['mujoco', 'fci', 'tilt', 'load'],
+@all_pairs(
+    {
+        'changed': [
+            ('fci', CARRIED, {'target': 'mujoco'}),
+            ('mujoco', {'friction': True}, {'target': 'fci'}),
+            ('mujoco', {'friction': True}, {'gravity_vector': (SINK, 0.0, -SINK)}),
+            ('mujoco', {'friction': True}, {'payload': payload(2.9)}),
+        ],
+        'measures': [False, True],
+        'starts': [False, True],
+    }
 )
-def test_settings_changed_in_silence_do_not_drive_the_arm(
-    target, simulation, change, measures, starts
-):
+def test_settings_changed_in_silence_do_not_drive_the_arm(changed, measures, starts):
+    target, simulation, change = changed
     loop = AppliedLoop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.5)
     before = loop.command
     loop.controller.stop('a user')
@@ -147,9 +147,9 @@ def test_the_absence_of_a_declared_load_is_not_taken_for_a_receiver_that_adds_gr
     assert 'payload' in loop.why and 'adds the gravity' not in loop.why
 
 
-@pytest.mark.parametrize('measures', [True, False])
-@pytest.mark.parametrize('degrees', [60, 90, 120, 180])
-@pytest.mark.parametrize('silent', [LOOP, {}], ids=['loop', 'node'])
+@all_pairs(
+    {'silent': [LOOP, {}], 'degrees': [60, 90, 120, 180], 'measures': [True, False]},
+)
 def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, measures):
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
@@ -198,15 +198,18 @@ def repeating(joints, since, velocity):
     return passed
 
 
-@pytest.mark.parametrize('target', ['fci', 'mujoco'])
-@pytest.mark.parametrize('since', [0.45, 0.9], ids=['at rest', 'in motion'])
-@pytest.mark.parametrize(
-    ('joints', 'velocity'),
-    [(range(7), True), (range(7), False), ([3], True), ([6], True), ([1], False)],
+REST_S, MOTION_S = 0.45, 0.9
+
+
+@all_pairs(
+    {
+        'stuck': [(range(7), True), (range(7), False), ([3], True), ([6], True), ([1], False)],
+        'since': [REST_S, MOTION_S],
+        'target': ['fci', 'mujoco'],
+    }
 )
-def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(
-    joints, velocity, since, target
-):
+def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(stuck, since, target):
+    joints, velocity = stuck
     simulation = CARRIED if target == 'fci' else {'friction': True}
     channel = repeating(joints, since, velocity)
     loop = AppliedLoop(Settings(target=target, **FIRM), channel, **simulation).run(0.5)
