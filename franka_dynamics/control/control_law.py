@@ -140,7 +140,7 @@ class ControlLaw:
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """
-        Return `feedforward` at the k points of a motion, (k, n) [N m], within the torque limits.
+        Return `feedforward` at a trajectory's k points, (k, n) [N m], clipped to the limits.
 
         Maxwell-slip friction depends on the displacement, so it is computed for the whole motion
         at once.

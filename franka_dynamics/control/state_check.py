@@ -78,7 +78,7 @@ RESTART_WINDOW_S = 60.0
 @dataclass(frozen=True)
 class StateLimits:
     """
-    Bounds that joint states and measured efforts must keep, and what efforts contain.
+    Bounds for joint states and measured efforts, and whether efforts contain friction.
 
     `min_input_rate` is the lowest rate of states [Hz], by default that of the longest period of a
     loop, less 5 %, `state_timeout` the longest time between two [s], `max_state_age` their largest
@@ -233,7 +233,7 @@ class StateCheck:
         self.good, self.problem, self._drift = 0, why, self._zero
 
     def note_repetition(self, stamp: float) -> str:
-        """Note that time does not go on once it has not for long; return so, or ''."""
+        """Count a time stamp that repeats; return a sentence after too many in a row, else ''."""
         self._repeated += 1
         if self._repeated <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return ''
@@ -448,7 +448,7 @@ def stiction(arm: ArmDescription) -> Array:
 
 
 def seconds(name: str, value: Any, *, finite: bool = True) -> float:
-    """Return a time [s] as a float; raise JointVectorError for what is no number."""
+    """Return a time [s] as a float; raise JointVectorError if it is not a number."""
     if type(value) is float and (not finite or math.isfinite(value)):
         return value
     nan = isinstance(value, (float, np.floating)) and not finite  # or infinite

@@ -86,7 +86,7 @@ class TorqueOutput:
         return self.last.copy()
 
     def restart_rate(self, now: float) -> None:
-        """Count the rate of the next torque from a time [s] on."""
+        """Let the torque rate limit of the next torque count from the time `now` [s]."""
         self.sent_at = now
 
     def record_end(self, q: Array, adds_gravity: bool) -> None:
@@ -106,7 +106,7 @@ class TorqueOutput:
         return self.sent[-1] if self.sent else self._zero
 
     def forget(self) -> None:
-        """Forget all torques: none acts any more."""
+        """Discard the torques that were sent; none is taken to act on the arm any more."""
         self.sent.clear()
 
     def begin_at(self, torque: Array) -> None:

@@ -254,7 +254,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             logger.info(text)
 
     def no_state(self) -> str:
-        """Return why no joint state is known by which a motion may be planned, or ''."""
+        """Return why there is no joint state to plan a motion from, or ''."""
         if not self._node.active:
             return 'the node is not active'
         known = self._controller.latest is not None

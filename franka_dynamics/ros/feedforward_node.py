@@ -130,14 +130,14 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
 
     @property
     def controller(self) -> Feedforward:
-        """The core of a configured node."""
+        """The node's `Feedforward` controller; only a configured node has one."""
         assert self.core is not None, 'only called between configure and cleanup'
         return self.core
 
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, and make a controller whose model is cross-checked."""
+        """Load the arm, cross-check its model between formulations, and make the controller."""
         try:
             self._configure()
         except FrankaDynamicsError as error:

@@ -62,7 +62,7 @@ class _Goal:
 
 class MotionGoals:
     """
-    Takes motions for a node's controller `core`, None while the node is not configured.
+    Accepts motion goals for a node's controller `core`, which is None until it is configured.
 
     Any motion takes the place of the one before, whose goal then ends. All methods run on the
     node's service thread; `service_entities` has the executor there.

@@ -56,7 +56,7 @@ def resolve_name(name: str, candidates: Collection[str], kind: str) -> str:
 
 class TopicListener:
     """
-    Subscribes to topics of other nodes by a node with its own rclpy context; a context manager.
+    Subscribes to other nodes' topics, as a node with its own rclpy context; a context manager.
 
     It installs no signal handlers, and has neither a log topic nor parameter services. Raises
     SettingsError if ROS cannot start it, as with a ROS_DOMAIN_ID that is no number.
