@@ -158,7 +158,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('faster, {} ms are enough', (1e3 * limits.RUNAWAY_DETECTION_TIME_S,)),
-            ('more than {} stops within a minute', (state_check.MAX_RESTART_COUNT,)),
             ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
         ],
         'docs/reference/receivers.md': [
@@ -306,8 +305,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ("starting set's own inertias; otherwise {}.", (cross_validation._STRONG,)),
             (
-                'better than the second with t above {}, and has an effect above {}',
-                (cross_validation.SIGNIFICANT_T, verdict._NAMED_EFFECT),
+                'has an effect above {}, and is better than each other one with t above {}',
+                (verdict._NAMED_EFFECT, cross_validation.SIGNIFICANT_T),
             ),
             ('whose efforts more than {} % is left', (100.0 * unexplained.MOST,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
