@@ -25,7 +25,6 @@ from .messages import DESCRIPTION_QOS, node_name_of
 from .parameter_tables import (
     ARM_DESCRIPTION,
     from_parameters,
-    held_joint_positions,
     load_arm,
     ROBOT_DESCRIPTION,
     settings_from,
@@ -80,7 +79,6 @@ def resolve_model(
         reference,
         source=name,
         joint_names=list(values['joint_names']) or None,
-        held=held_joint_positions(values),
         expected_hand=None if hand == AS_LISTED else hand,
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )

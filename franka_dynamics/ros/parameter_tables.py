@@ -20,7 +20,6 @@ import yaml
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
 from ..errors import SettingsError, shortened
-from ..names import parse_float
 from ..parameter_schema import ParameterSpec, specs
 
 Made = TypeVar('Made')
@@ -54,6 +53,8 @@ _REMOVED = {
     'derive_velocity': 'velocities that joint states lack are computed unless the target is fci',
     'default_gains': 'kp [-1.0] does what it did',
     'held_until_commanded': 'it follows from target and from who receives the torques',
+    'held_joints': 'set robot_type to an arm file in which they are held: `franka-dynamics arm '
+    'import URDF --hold JOINT=POSITION --output FILE`',
     'effort_friction': 'measured efforts contain friction under target fci, else none',
     'tool_center': "~/external_wrench acts at the origin of `frame`; tf2's transforms move it",
     'pacing': 'lockstep_rate above 0.0 lets the arm wait for each torque',
@@ -166,20 +167,6 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
             f'{description.name} from base to tip; got {names}.'
         )
     return description.with_joint_names(names)
-
-
-def held_joint_positions(values: dict[str, Any]) -> dict[str, float]:
-    """Return the positions of the parameter held_joints by joint; SettingsError if malformed."""
-    found = {}
-    for one in values['held_joints']:
-        name, _, position = one.rpartition('=')
-        try:
-            found[name] = parse_float(position)
-        except ValueError:
-            raise SettingsError(
-                f'held_joints has {one!r}; write name=position, such as torso_lift_joint=0.2.'
-            ) from None
-    return found
 
 
 def settings_from(values: dict[str, Any]) -> Settings:

@@ -23,13 +23,7 @@ from .command_receiver import CommandReceiver
 from .diagnostics import DurationWindow, StatusPublisher
 from .messages import JointStateWriter, PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds
 from .node_process import OFF, run_node, StopRequest
-from .parameter_tables import (
-    ARM_DESCRIPTION,
-    from_parameters,
-    held_joint_positions,
-    load_arm,
-    table,
-)
+from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, table
 from .parameters import declare, NamesUnknownParameters
 from .rclpy_private import Executor
 from .status import DiagnosticSubject
@@ -220,9 +214,7 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
     if file == ARM_DESCRIPTION:
         return arm
     text = read_urdf(Path(file).expanduser())
-    return checked_arm_from_urdf(
-        text, arm, source=file, held=held_joint_positions(values), accept_unknown_inertials=True
-    )[0]
+    return checked_arm_from_urdf(text, arm, source=file, accept_unknown_inertials=True)[0]
 
 
 def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:

@@ -138,8 +138,8 @@ def read_chain(
             for name, position in positions.items()
         )
         torque_notes.append(
-            f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold, '
-            'held_joints); the bodies they carry count as part of the arm or of its base.'
+            f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold); '
+            'the bodies they carry count as part of the arm or of its base.'
         )
     moving = (joint for joint in document.joints.values() if joint.moves)
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
@@ -211,8 +211,8 @@ def _require_chain(
             poses = ', '.join(f'{name!r}: 0.0' for name in at)
             options = ' '.join(f'--hold {name}=0' for name in at)
             fix = (
-                f'Hold it at a pose: held={{{poses}}}, on the command line {options}, in a node '
-                f'held_joints:=[{", ".join(f"{name}=0" for name in at)}].'
+                f'Hold it at a pose: held={{{poses}}}, on the command line {options}; a node '
+                f'takes the arm file of `franka-dynamics arm import FILE {options}`.'
             )
         raise document.error(
             f'{names[0]!r} hangs below the {document.kind(below[-1])} joint {below[-1].name!r}: '

@@ -10,7 +10,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError, UrdfError
-from franka_dynamics.ros.parameter_tables import held_joint_positions
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
@@ -46,14 +45,11 @@ def commanded(arm, q, **settings):
 def test_a_lift_below_the_arm_is_held_where_the_user_says():
     lift = '<axis xyz="0 0 1"/><limit lower="0" upper="1" effort="9" velocity="1"/>'
     text = UPRIGHT.replace('type="fixed">', f'type="prismatic">{lift}', 1)
-    with refuses(UrdfError, "'fr3_link0_joint'", 'held_joints'):
+    with refuses(UrdfError, "'fr3_link0_joint'", '--hold'):
         checked_arm_from_urdf(text, FR3)
-    values = {'held_joints': ['fr3_link0_joint=0.3']}
-    arm, _ = checked_arm_from_urdf(text, FR3, held=held_joint_positions(values))
+    arm, _ = checked_arm_from_urdf(text, FR3, held={'fr3_link0_joint': 0.3})
     np.testing.assert_allclose(arm.mount[:3, 3], [0.0, 0.0, 0.3], rtol=0.0, atol=1e-15)
     assert all(one.passed for one in compare_with_urdf(arm))
-    with refuses(SettingsError, 'held_joints', 'name=position'):
-        held_joint_positions({'held_joints': ['fr3_link0_joint']})
 
 
 @pytest.fixture(params=RPY)

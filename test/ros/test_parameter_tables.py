@@ -117,6 +117,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
         ({'noise': '[0.0,.inf,0.0]'}, ('noise', 'inf')),
         ({'push.force': '[1.0,0.0,0.0]'}, ('push.force is no parameter any more', 'in Python')),
+        ({'held_joints': '[lift=0.2]'}, ('held_joints is no parameter any more', '--hold')),
         ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity_vector', '(3,)')),
     ],
 )
