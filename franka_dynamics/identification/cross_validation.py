@@ -23,18 +23,28 @@ from .faults.load import Load
 from .faults.load_change import LoadChange
 from .gram_sums import GramSums
 from .options import DEFAULT_PRIOR_PRECISION
-from .prior import Prior
-from .solve import common_noise, estimate, joint_noise, least_noise, residual_weights
+from .prior import log_evidence, Prior
+from .solve import (
+    common_noise,
+    estimate,
+    joint_noise,
+    least_noise,
+    residual_weights,
+    square_root,
+)
 from ..recordings.replay import TorqueErrorUnit
 from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
 SIGNIFICANT_T = 2.13
 # A fault matters if log-likelihood ratio times effect exceeds _EVIDENCE and it also shows beside
-# the starting set's inertias, or else _STRONG. Of fourteen sound logs (two FER, two of an Airbot,
-# an LBR Med7, five of a UR10e, four drawn arms) the largest are 0.04 and 1.1; of broken logs of a
-# FER that give arms worse than the published set the smallest with the first is 1.16.
-_EVIDENCE, _STRONG = 0.5, 2.5
+# the starting set's inertias, or else _STRONG. Of 28 sound logs (two FER, two of an Airbot, an LBR
+# Med7, a UR10, a Rokae, five of a UR10e, sixteen drawn arms) the largest are 0.40 and 1.4; of
+# broken logs of a FER that give arms worse than the published set the smallest with the first is
+# 1.16. From _WEAK on it matters if the log evidence (`prior`), too, is larger by _LIKELIER: by 15
+# with a zero of 0.1 rad of a UR10e's joint 2, with 0.38; of the sound logs above 0.04 by -2 at most
+# (5 is very strong: Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430)).
+_WEAK, _EVIDENCE, _STRONG, _LIKELIER = 0.12, 0.5, 2.5, 5.0
 # Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
 # named fault must show beside them. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint
 # 3, a zero of the Airbot's joint 2 like one of joint 3, and a gain of the Med7's joint 2 like one
@@ -75,6 +85,7 @@ class CrossValidation:
         known[: self.p, : self.p], known[: self.p, -1] = rows.T @ rows, rows.T @ right
         identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
+        self._whole = whole
         self.given = given
         self.asked: list[Diagnosis] = []
         self.plain = FoldFits(self)
@@ -94,6 +105,26 @@ class CrossValidation:
         """Return E on left-out folds as a share of the efforts' root mean square."""
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
         return self.plain.error() / float(np.sqrt(efforts @ self.per_joint**2))
+
+    def log_bayes_factor(self, fault: Fault) -> float:
+        """
+        Return the log evidence (`prior`) with a fault in the recordings less that without.
+
+        The precision of the starting set is in each case the likeliest one: a fault counts that
+        makes the recordings agree with published masses.
+        """
+        asked = [name for one in self.given for name in one.asked]
+        places = dict.fromkeys(self.sums.places([*asked, *fault.names]))
+        free = [k for k in places if k >= self.p]
+        columns, units = [*range(self.p), *free], np.append(self.prior.std, np.ones(len(free)))
+        triangle, right = square_root(self._whole, columns, units)
+        known, unknown = np.split(triangle, [self.p], axis=1)
+        without = [k for k, place in enumerate(free) if place in self.sums.places(asked)]
+        more, less = (
+            log_evidence((known, right), self.prior, one).max()
+            for one in (unknown, unknown[:, without])
+        )
+        return float(more - less)
 
     def fits_with(self, faults: list[Fault]) -> list[FoldFits]:
         """Return the fits with one of `faults` each, the largest likelihood first."""
@@ -205,7 +236,12 @@ class FoldFits:
         evidence = float(ratios.mean()) * self.effect()
         # What changes late shows in few folds.
         seen = self.better() or (self.fault == LoadChange() and float(np.median(ratios)) > 0.0)
-        return seen and (evidence > _STRONG or (evidence > _EVIDENCE and self.agrees()))
+        if not seen or evidence < _WEAK:
+            return False
+        return evidence > _STRONG or (
+            self.agrees()
+            and (evidence > _EVIDENCE or self.fits.log_bayes_factor(self.fault) > _LIKELIER)
+        )
 
     def agrees(self, names: tuple[str, ...] = ()) -> bool:
         """Return whether columns (all) have about their size beside the starting inertias."""

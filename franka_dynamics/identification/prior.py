@@ -240,22 +240,35 @@ def starting_set_precision(
     precision.
     """
     triangle, effort = equations
-    b = len(prior.model.base)
-    friction_columns = triangle[:, b:] * prior.friction_std
-    if free_columns is not None:
-        friction_columns = np.concatenate([friction_columns, _UNKNOWN * free_columns], axis=1)
-    # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
-    # them.
-    root = np.linalg.cholesky(np.eye(len(effort)) + friction_columns @ friction_columns.T)
-    off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
-    directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
-    masses, inertias = (columns @ spread for spread in _spreads(prior))
-    table = _log_likelihoods(directions.T @ off, masses, inertias)
-    decades = np.log10(_PRECISIONS)
-    table -= 0.5 * ((decades[None, :] - decades[:, None]) / _DECADES_APART) ** 2
+    free = np.zeros((len(effort), 0)) if free_columns is None else free_columns
+    table = log_evidence((triangle, effort), prior, free)
     return StartingSetPrecision(
         _smallest_likely(table.max(axis=1)), _smallest_likely(table.max(axis=0))
     )
+
+
+def log_evidence(equations: tuple[Array, Array], prior: Prior, free_columns: Array) -> Array:
+    """
+    Return the log evidence of measured torques: rows by precision of masses, columns of inertias.
+
+    Arguments are as for `starting_set_precision`. A constant of the equations is left out.
+    """
+    triangle, effort = equations
+    b = len(prior.model.base)
+    unknown = np.concatenate(
+        [triangle[:, b:] * prior.friction_std, _UNKNOWN * free_columns], axis=1
+    )
+    # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
+    # them.
+    root = np.linalg.cholesky(np.eye(len(effort)) + unknown @ unknown.T)
+    off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
+    directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
+    inside = directions.T @ off
+    masses, inertias = (columns @ spread for spread in _spreads(prior))
+    table = _log_likelihoods(inside, masses, inertias)
+    table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
+    decades = np.log10(_PRECISIONS)
+    return table - 0.5 * ((decades[None, :] - decades[:, None]) / _DECADES_APART) ** 2
 
 
 def _smallest_likely(profile: Array) -> float:

@@ -97,12 +97,20 @@ def equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]
 
     A constant is left out. `noise` is as for `estimate`.
     """
-    products, p = (sums.weighted(residual_weights(noise)), len(prior.center))
-    units = prior.std
-    values, axes = np.linalg.eigh(products[:p, :p] * units * units[:, None])
+    return square_root(sums.weighted(residual_weights(noise)), [*range(len(prior.std))], prior.std)
+
+
+def square_root(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
+    """
+    Return R (k, k) and z (k,): R^T R and R^T z are those of products (c, c), whose last is torque.
+
+    Only the chosen k columns count; `units` (k,) are sizes of their coefficients.
+    """
+    chosen = products[np.ix_(columns, columns)]
+    values, axes = np.linalg.eigh(chosen * units * units[:, None])
     roots = np.sqrt(np.maximum(values, 0.0))
     known = roots > 1e-7 * roots[-1]
-    right = axes.T @ (units * products[:p, -1])
+    right = axes.T @ (units * products[columns, -1])
     triangle = (axes * roots).T / units
     return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
 
