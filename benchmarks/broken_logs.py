@@ -34,7 +34,7 @@ from franka_dynamics.arm import ArmDescription, available_arms, available_sets, 
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.identification.consistent_fit import fit_consistent
+from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalLinks
 from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.gravity import gravity_axes
 from franka_dynamics.identification.gram_sums import FOLDS, GramSums
@@ -317,9 +317,9 @@ def outcome(
     sums = GramSums.of(model, arm, broken)
     prior = Prior.centered_at(arm, model, sums.max_torque)
     noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
-    _, theta = fit_consistent(
-        equations(sums, prior, noise), prior, DEFAULT_PRIOR_PRECISION, start=arm
-    )
+    links, rows = PhysicalLinks.about(prior, arm), equations(sums, prior, noise)
+    standard, friction = fit_consistent(rows, prior, links, DEFAULT_PRIOR_PRECISION)
+    theta = np.append(model.base.matrix @ standard, friction)
     error = error_of(GramSums.of(model, arm, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
     if error < limit:

@@ -72,9 +72,12 @@ def parameter_vector(
         The parameters about the origins and in the axes of the DH frames [kg, kg m, kg m^2].
 
     """
-    tree = as_tree(robot)
-    links = np.concatenate([body.parameters() for body in tree.inertias])
-    return np.concatenate((links, tree.rotor_inertias)) if rotor_inertia else links
+    if isinstance(robot, ArmDescription):
+        bodies, rotors = robot.links, np.array([joint.rotor_inertia for joint in robot.joints])
+    else:
+        bodies, rotors = (tree := as_tree(robot)).inertias, tree.rotor_inertias
+    links = np.concatenate([body.parameters() for body in bodies])
+    return np.concatenate((links, rotors)) if rotor_inertia else links
 
 
 def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> ArmDescription:

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,7 +100,8 @@ class BaseParameters:
     X) for every state: the regressor's columns stay, the parameters are regrouped. Columns and map
     do not depend on the inertias.
 
-    The parameters of a tree's bodies are in the bodies' frames. The parameters are valid for all
+    `tree` is the analysed arm as a tree, or the analysed tree, whose bodies' parameters are in the
+    bodies' frames. The parameters are valid for all
     linear combinations of the vectors `gravity` (k, 3) in the space frame. `rotor_inertia` says
     whether the vector of standard parameters includes rotor inertias: 11 n entries, else 10 n.
     `columns` has for each base parameter the index of the standard parameter whose column it
@@ -108,6 +110,7 @@ class BaseParameters:
     """
 
     description: ArmDescription | BodyTree
+    tree: BodyTree
     gravity: Array
     rotor_inertia: bool
     columns: tuple[int, ...]
@@ -117,11 +120,6 @@ class BaseParameters:
     def __len__(self) -> int:
         """Return the number of base parameters."""
         return len(self.columns)
-
-    @cached_property
-    def tree(self) -> BodyTree:
-        """The analysed arm as a tree, or the analysed tree."""
-        return as_tree(self.description)
 
     @cached_property
     def standard_names(self) -> tuple[str, ...]:
@@ -186,12 +184,7 @@ class BaseParameters:
         the analysed arm or tree.
         """
         other = self.description if description is None else description
-        tree = self.tree if description is None else as_tree(other)
-        if isinstance(other, BodyTree) != isinstance(self.description, BodyTree) or not (
-            tree.parents == self.tree.parents
-            and np.array_equal(tree.placements, self.tree.placements)
-            and np.array_equal(tree.twists, self.tree.twists)
-        ):
+        if not _same_geometry(other, self.description):
             names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
                 f'{names[0]} has another geometry than {names[1]}, for which these base '
@@ -199,7 +192,7 @@ class BaseParameters:
                 'base pose, a tree the same parents, placements and twists. Compute its own with '
                 'base_parameters().'
             )
-        return self.matrix @ parameter_vector(tree, rotor_inertia=self.rotor_inertia)
+        return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
     def regrouped_arm(self, values: ArrayLike | None = None) -> ArmDescription:
         """
@@ -311,7 +304,24 @@ def base_parameters(
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
-    return BaseParameters(description, vectors, with_rotors, tuple(columns), matrix, gap)
+    return BaseParameters(description, tree, vectors, with_rotors, tuple(columns), matrix, gap)
+
+
+def _same_geometry(one: ArmDescription | BodyTree, other: ArmDescription | BodyTree) -> bool:
+    """Return whether two arms, or two trees, differ in nothing but inertias."""
+    fixed: list[Any]
+    if isinstance(one, BodyTree) and isinstance(other, BodyTree):
+        fixed = [
+            (tree.parents, tree.placements.tolist(), tree.twists.tolist()) for tree in (one, other)
+        ]
+    elif isinstance(one, ArmDescription) and isinstance(other, ArmDescription):
+        fixed = [
+            (arm.convention, arm.base.tolist(), [(joint.kind, joint.row) for joint in arm.joints])
+            for arm in (one, other)
+        ]
+    else:
+        return False
+    return fixed[0] == fixed[1]
 
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:

@@ -37,13 +37,16 @@ from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
 SIGNIFICANT_T = 2.13
+# Least effect of a fault that is named, and of an offset that is asked about, as a multiple of E.
+# Efforts of the Airbot's joint 4 times 0.5 look like a drift of joint 5 with a smaller one.
+CLEAR_EFFECT = 1.5
 # A fault matters if log-likelihood ratio times effect exceeds _EVIDENCE and it also shows beside
 # the starting set's inertias, or else _STRONG. Of 28 sound logs (two FER, two of an Airbot, an LBR
 # Med7, a UR10, a Rokae, five of a UR10e, sixteen drawn arms) the largest are 0.40 and 1.4; of
 # broken logs of a FER that give arms worse than the published set the smallest with the first is
-# 1.16. From _WEAK on it matters if the log evidence (`prior`), too, is larger by _LIKELIER: by 15
-# with a zero of 0.1 rad of a UR10e's joint 2, with 0.38; of the sound logs above 0.04 by -2 at most
-# (5 is very strong: Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430)).
+# 1.16. From _WEAK on one of clear effect matters if the log evidence (`prior`), too, is larger by
+# _LIKELIER: a zero of 0.1 rad of a UR10e's joint 2 has 0.38 and 15, sound logs above 0.04 have -2
+# at most. (5 is very strong: Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430).)
 _WEAK, _EVIDENCE, _STRONG, _LIKELIER = 0.12, 0.5, 2.5, 5.0
 # Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
 # named fault must show beside them. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint
@@ -239,9 +242,13 @@ class FoldFits:
         if not seen or evidence < _WEAK:
             return False
         return evidence > _STRONG or (
-            self.agrees()
-            and (evidence > _EVIDENCE or self.fits.log_bayes_factor(self.fault) > _LIKELIER)
+            self.agrees() and (evidence > _EVIDENCE or self._is_likelier_and_clear())
         )
+
+    def _is_likelier_and_clear(self) -> bool:
+        """Return whether a faint fault makes the recordings agree far better with the set."""
+        clear = self.effect() > CLEAR_EFFECT
+        return clear and self.fits.log_bayes_factor(self.fault) > _LIKELIER
 
     def agrees(self, names: tuple[str, ...] = ()) -> bool:
         """Return whether columns (all) have about their size beside the starting inertias."""

@@ -39,6 +39,7 @@ from .base_parameters import (
 from ..arm import ArmDescription, Convention, JointKind
 from ..arm.dh_conversion import in_modified_convention
 from ..arm_io import as_description
+from ..dynamics.body_tree import as_tree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import BaseParameterError
@@ -164,7 +165,8 @@ def direct_base_parameters(
     matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
     rotors = matrix.shape[1] > LINK_PARAMETERS * arm.n
-    return BaseParameters(arm, gravity_vectors(gravity), rotors, columns, matrix, gap)
+    vectors = gravity_vectors(gravity)
+    return BaseParameters(arm, as_tree(arm), vectors, rotors, columns, matrix, gap)
 
 
 def regroup_parameters(

@@ -11,7 +11,7 @@ from operator import add
 
 import numpy as np
 
-from .consistent_fit import fit_consistent
+from .consistent_fit import fit_consistent, PhysicalLinks
 from .gram_sums import FOLDS, GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -86,25 +86,25 @@ class Fit:
     All sets of parameters fitted to the same sums.
 
     `thetas` (p,) are base parameters and friction without constraints, those of the physically
-    consistent `arm`, and of each set to compare with, whose friction alone is fitted. `noise` (n,)
-    is that of the weights [N m].
+    consistent arm, and of each set to compare with, whose friction alone is fitted. `consistent`
+    are standard and friction parameters of this arm. `noise` (n,) is that of the weights [N m].
     """
 
-    arm: ArmDescription
+    consistent: tuple[Array, Array]
     noise: Array
     thetas: tuple[Array, ...]
 
 
-def fit(problem: Problem, priors: Sequence[Prior], sums: GramSums) -> Fit:
+def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums) -> Fit:
     """Fit all sets of parameters to sums; it can run in another process."""
     (prior, *others), precision = priors, problem.options.regularization
     noise = common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
     base = estimate(sums, prior, precision, noise)
-    arm, theta = fit_consistent(
-        equations(sums, prior, noise), prior, precision, start=problem.start
-    )
+    consistent = fit_consistent(equations(sums, prior, noise), prior, links, precision)
+    standard, friction = consistent
+    theta = np.concatenate([prior.model.base.matrix @ standard, friction])
     held = [fit_friction(sums, one, noise) for one in others]
-    return Fit(arm, noise, (base, theta, *held))
+    return Fit(consistent, noise, (base, theta, *held))
 
 
 def test_on_left_out(

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .consistent_fit import consistent_arm, PhysicalLinks
 from .fit import fit, Parts, Problem, test_on_left_out, with_deviations
 from .gram_sums import GramSums
 from .options import IdentificationOptions
@@ -116,7 +117,8 @@ def identify(
     parts = Parts.of([one.sums for one in used if one.sums is not None], unseen)
     asked = [*dict.fromkeys(parts.fitted), parts.every]
     priors = problem.priors(parts.every)
-    fitting = mapped(partial(fit, problem, priors), asked)
+    links = PhysicalLinks.about(priors[0], problem.start)
+    fitting = mapped(partial(fit, problem, priors, links), asked)
     *fits, whole = _counted(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits * (len(parts.fitted) // len(fits)))
     prior, *sets = priors
@@ -124,7 +126,7 @@ def identify(
     return Identification(
         problem.start,
         problem.options,
-        whole.arm,
+        consistent_arm(problem.start, prior, whole.consistent),
         result,
         errors,
         Improvement.of(errors[1], errors[2:]),

@@ -11,6 +11,7 @@ gravity has no column at all.) What is left open of single parameters is in `sol
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -83,44 +84,10 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.
     """
-    theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    noise = joint_noise(sums, theta)
-    triangle, effort = equations(sums, prior, noise)
-    p, b = len(theta), len(prior.sqrt_precision)
-    load = prior.model.load_matrix(prior.reference)[:, MASS_AND_FIRST_MOMENT]
-    free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
-    supported = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
-    supported = StartingSetPrecision(max(supported.masses, 1.0), max(supported.inertias, 1.0))
-    rows = np.diag(1.0 / prior.std)
-    rows[:b, :b] = np.linalg.inv(np.linalg.cholesky(starting_set_covariance(prior, supported)))
-    last = sums.products.shape[-1]
-    wider = np.eye(last, last + free.shape[1])
-    wider[:b, last:] = free
-    information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
-    information[:p, :p] += rows.T @ rows
-    information[:p, last - 1] += rows.T @ rows @ prior.center
-    likeness = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
-
-    def fitted(*faults: Fault) -> tuple[Array, Array]:
-        """Return values of faults fitted together with the arm, and their covariance."""
-        places = (likeness.get(one) or sums.places(one.names) for one in faults)
-        own = [*range(p), *(k for each in places for k in each)]
-        known = np.diag(np.where(np.arange(len(own)) < p, 0.0, _WEAK))
-        covariance = np.linalg.inv(information[np.ix_(own, own)] + known)
-        return (covariance @ information[own, last - 1])[p:], covariance[p:, p:]
-
-    (scale, spread), (loads, spreads) = fitted(Gain()), fitted(Load())
-    both, _ = fitted(Gain(), Load())
+    fit = _BesidePublishedMasses(sums, prior)
+    (scale, spread), (loads, spreads) = fit.with_faults(Gain()), fit.with_faults(Load())
+    both, _ = fit.with_faults(Gain(), Load())
     sides = 2.0 * np.array([-1.0, 1.0])
-    hidden = []
-    for fault in faults_of(prior.model.n):
-        kind, joints = fault.kind, fault.joints
-        if kind in ('gain', 'zero') and joints:
-            value, variance = (float(one.item()) for one in fitted(fault))
-            reach, nominal = _DEVIATIONS * variance**0.5, float(kind == 'gain')
-            if reach > 0.5 * _MIN_WIDTH:
-                low, high = min(value - reach, 0.0) + nominal, max(value + reach, 0.0) + nominal
-                hidden.append(JointFaultRange(kind, joints[0], low, high))
     return MassAmbiguity(
         tuple((1.0 + scale[0] + sides * np.sqrt(spread[0, 0])).tolist()),
         tuple((loads[0] + sides * np.sqrt(spreads[0, 0])).tolist()),
@@ -130,5 +97,49 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
             or loads @ np.linalg.solve(spreads, loads) > _CHI_SQUARE_4
         ),
         f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
-        tuple(hidden),
+        tuple(fit.hidden()),
     )
+
+
+class _BesidePublishedMasses:
+    """Fits of faults together with an arm whose masses are near a published set's."""
+
+    def __init__(self, sums: GramSums, prior: Prior) -> None:
+        self.sums, self.n = sums, prior.model.n
+        theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+        noise = joint_noise(sums, theta)
+        triangle, effort = equations(sums, prior, noise)
+        self.p, b = len(theta), len(prior.sqrt_precision)
+        load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
+        free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
+        likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
+        likely = StartingSetPrecision(max(likely.masses, 1.0), max(likely.inertias, 1.0))
+        rows = np.diag(1.0 / prior.std)
+        rows[:b, :b] = np.linalg.inv(np.linalg.cholesky(starting_set_covariance(prior, likely)))
+        self.last = last = sums.products.shape[-1]
+        wider = np.eye(last, last + free.shape[1])
+        wider[:b, last:] = free
+        self.information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
+        self.information[: self.p, : self.p] += rows.T @ rows
+        self.information[: self.p, last - 1] += rows.T @ rows @ prior.center
+        self.likeness = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
+
+    def with_faults(self, *faults: Fault) -> tuple[Array, Array]:
+        """Return values of faults fitted together with the arm, and their covariance."""
+        places = (self.likeness.get(one) or self.sums.places(one.names) for one in faults)
+        own = [*range(self.p), *(k for each in places for k in each)]
+        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _WEAK))
+        covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
+        values = covariance @ self.information[own, self.last - 1]
+        return values[self.p :], covariance[self.p :, self.p :]
+
+    def hidden(self) -> Iterator[JointFaultRange]:
+        """Yield the ranges of single joints' gains and zeros that are wide."""
+        for fault in faults_of(self.n):
+            kind, joints = fault.kind, fault.joints
+            if kind in ('gain', 'zero') and joints:
+                value, variance = (float(one.item()) for one in self.with_faults(fault))
+                reach, nominal = _DEVIATIONS * variance**0.5, float(kind == 'gain')
+                if reach > 0.5 * _MIN_WIDTH:
+                    low, high = min(value - reach, 0.0), max(value + reach, 0.0)
+                    yield JointFaultRange(kind, joints[0], low + nominal, high + nominal)

@@ -122,7 +122,7 @@ def identify_payload(
     both = [*without, *loaded]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.centered_at(arm, model, max_torque)
-    rows, loads = [], model.load_matrix(arm)
+    rows, loads = [], model.load_matrix
     for k, motion in enumerate(both):
         base, friction = model.regressor_blocks(motion)
         held = base @ loads if k >= len(without) else np.zeros((*base.shape[:2], LINK_PARAMETERS))

@@ -188,14 +188,15 @@ class TorqueModel:
         """Return columns of base parameters, (N, n, b), and of friction, (N, n, terms)."""
         return self.base.regressor(motion.q, motion.dq, motion.ddq), self.friction_columns(motion)
 
-    def load_matrix(self, arm: ArmDescription) -> Array:
-        """Return the matrix from a flange load's ten parameters to base parameters, (b, 10)."""
-        n, flange = self.n, arm.flange_transform()
+    @cached_property
+    def load_matrix(self) -> Array:
+        """The matrix from a flange load's ten parameters to base parameters, (b, 10)."""
+        assert isinstance(self.base.description, ArmDescription)
+        flange = self.base.description.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(LINK_PARAMETERS)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]
-        return self.base.matrix[:, LINK_PARAMETERS * (n - 1) : LINK_PARAMETERS * n] @ np.transpose(
-            columns
-        )
+        last = slice(LINK_PARAMETERS * (self.n - 1), LINK_PARAMETERS * self.n)
+        return self.base.matrix[:, last] @ np.transpose(columns)
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
         """Return the regressor Y of all parameters, (..., n, p), from `regressor_blocks`."""

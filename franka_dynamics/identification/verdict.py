@@ -30,7 +30,7 @@ from itertools import chain
 
 import numpy as np
 
-from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
+from .cross_validation import CLEAR_EFFECT, CrossValidation, FoldFits, SIGNIFICANT_T
 from .faults import Diagnosis, faults_of
 from .faults.contact import contact_time
 from .faults.gain import Gain
@@ -44,9 +44,6 @@ from .torque_model import COULOMB_SYMBOL, MAX_OFFSET_STD_RATIO, SLIP_SYMBOL, Tor
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 
-# Least effect of a fault that is named, and of an offset that is asked about, as a multiple of E.
-# Efforts of the Airbot's joint 4 times 0.5 look like a drift of joint 5 with a smaller one.
-_NAMED_EFFECT = 1.5
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
 _MOST_SCALE = 2.0
@@ -100,7 +97,7 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
     if not doubtful:
         return _driven(fits), (), left
     second = next(fit for fit in faults if fit.fault.simpler != best.fault.simpler)
-    clear = best.better(second) and best.effect() > _NAMED_EFFECT
+    clear = best.better(second) and best.effect() > CLEAR_EFFECT
     simpler = (fit for fit in doubtful if fit.fault == best.fault.simpler and not best.better(fit))
     named = next(simpler, best)
     if clear and named in doubtful and named.agrees():
@@ -192,7 +189,7 @@ def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
             value = float(fit.theta[-2, column])
             # The jackknife's standard error.
             error = float(np.sqrt((count - 1.0) * fit.theta[:count, column].var()))
-            clear = _NAMED_EFFECT * FoldFits(fits, fault).error()
+            clear = CLEAR_EFFECT * FoldFits(fits, fault).error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, SIGNIFICANT_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))

@@ -72,7 +72,7 @@ class Samples:
                     step = 1.0 / motion.options.rate
                     change[piece] = np.gradient(signal[piece], step, axis=0)
         late = np.linspace(0.0, 1.0, len(motion), endpoint=False)
-        load = model.load_matrix(arm)[:, MASS_AND_FIRST_MOMENT]
+        load = model.load_matrix[:, MASS_AND_FIRST_MOMENT]
         return cls(model, arm, dynamics, motion, rigid, rate, jerk, late, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:

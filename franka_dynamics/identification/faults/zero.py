@@ -32,8 +32,6 @@ class EncoderZero(Fault):
     def columns(self, at: Samples) -> list[Array]:
         """Return minus the derivative of the torques by the position."""
         step = _STEP * np.eye(at.model.n)[self.joints[0]]
-        before, after = (
-            at.dynamics.inverse_dynamics(at.motion.q + one, at.motion.dq, at.motion.ddq)
-            for one in (-step, step)
-        )
+        q = np.stack([at.motion.q - step, at.motion.q + step])
+        before, after = at.dynamics.inverse_dynamics(q, at.motion.dq, at.motion.ddq)
         return [(before - after) / (2.0 * _STEP)]
