@@ -43,7 +43,6 @@ from franka_dynamics.identification import (
     results,
     solve,
     torque_model,
-    verdict,
 )
 from franka_dynamics.identification.faults import contact, gravity, unexplained
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
@@ -303,10 +302,19 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     100.0 * cross_validation._AGREES,
                 ),
             ),
-            ("starting set's own inertias; otherwise {}.", (cross_validation._STRONG,)),
+            (
+                "starting set's own inertias; otherwise {}. From {} on it matters if its size "
+                'shows, its effect is above {} and the log evidence rises by more than {} ',
+                (
+                    cross_validation._STRONG,
+                    cross_validation._WEAK,
+                    cross_validation.CLEAR_EFFECT,
+                    cross_validation._LIKELIER,
+                ),
+            ),
             (
                 'has an effect above {}, and is better than each other one with t above {}',
-                (verdict._NAMED_EFFECT, cross_validation.SIGNIFICANT_T),
+                (cross_validation.CLEAR_EFFECT, cross_validation.SIGNIFICANT_T),
             ),
             ('whose efforts more than {} % is left', (100.0 * unexplained.MOST,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
