@@ -173,7 +173,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/reference/topics.md': [
             ('At most {} points', (request.MAX_POINTS,)),
-            ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE_RAD,)),
+            (
+                'zero, within {} rad of the arm, is a set-point',
+                (reference.MAX_START_DISTANCE_RAD,),
+            ),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
             ('for {} s or until the next', (reference.MAX_LATENESS_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
