@@ -84,7 +84,7 @@ def run(arm: ArmChoice, others: Sequence[str], json: Path | None, **options: Any
     found = dict[str, dict[str, Any]]()
     for file in files or [None] if alone else files:
         try:
-            answer = _check(arm, file, **options)
+            answer = _check(arm, file, alone, **options)
         except FrankaDynamicsError as error:
             if alone:
                 raise
@@ -121,6 +121,7 @@ def _files_of(path: str) -> list[str]:
 def _check(
     arm: ArmChoice,
     other: str | None,
+    alone: bool,
     states: int,
     seed: int,
     gravity: Gravity,
@@ -133,8 +134,9 @@ def _check(
     elif _is_unknown(other, prefix, arm):
         arm = replace(arm, arm=other, arm_prefix=prefix or '')
     else:
-        why = 'OTHER: random states are for the formulations of one arm'
-        forbid_with(why, 'states', 'seed', 'all')
+        if alone:  # of several files others may be checked by themselves
+            why = 'OTHER: random states are for the formulations of one arm'
+            forbid_with(why, 'states', 'seed', 'all')
         return _descriptions(arm, other, prefix, gravity)
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):

@@ -24,7 +24,7 @@ from ..errors import as_enum, DescriptionError
 from ..typing import Array
 
 IMPORTED_SET_NAME = 'imported'
-_HOME_ROOM = 0.1  # [rad or m], as much as excitation motions keep from the limits
+_HOME_ROOM = 0.2  # [rad or m], twice what excitation motions keep from the limits
 
 
 def import_urdf(
@@ -141,7 +141,7 @@ def _with_simulated(arm: ArmDescription, document: UrdfDocument) -> ArmDescripti
 
     lower, upper = arm.limit('lower'), arm.limit('upper')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
-    room = 0.0 if document.simulated else np.minimum(_HOME_ROOM, (upper - lower) / 4.0)
+    room = 0.0 if document.simulated else np.minimum(_HOME_ROOM, (upper - lower) / 2.0)
     home = np.clip(of('home'), lower + room, upper - room)
     armature, viscous, coulomb = map(of, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))

@@ -140,6 +140,7 @@ class _Tree:
 
         self._mujoco, self._model, self._robot, self._extra = mujoco, model, robot, extra
         self._bodies = [model.body(k).name for k in range(model.nbody)]
+        self._joints = {model.joint(k).name for k in range(model.njnt)}
 
     def add_all(self) -> list[str]:
         """Add all links and joints; return notes on what a chain of joints leaves out."""
@@ -153,7 +154,7 @@ class _Tree:
             if name:
                 self._link(name)
                 parent = self._bodies[int(site.bodyid[0])]
-                self._joint(f'{name}_fixed', 'fixed', parent, name, _pose(site.pos, site.quat))
+                self._fixed(parent, name, _pose(site.pos, site.quat))
         bent = getattr(model, 'dof_dampingpoly', np.zeros(0))  # of MuJoCo 4
         counts = {
             'equality constraint': model.neq,
@@ -181,7 +182,7 @@ class _Tree:
             parent, pose = child, inverse_transform(anchor)
         self._link(name, body)
         if parent != name:
-            self._joint(f'{name}_fixed', 'fixed', parent, name, pose)
+            self._fixed(parent, name, pose)
 
     def _moving(self, joint: int, parent: str, child: str, pose: Array) -> None:
         """Add a moving joint; MuJoCo's zero is where the joint has its `ref`."""
@@ -239,6 +240,12 @@ class _Tree:
         _add(inertial, 'mass', value=model.body_mass[body])
         moments = dict(zip(('ixx', 'iyy', 'izz'), model.body_inertia[body]))
         _add(inertial, 'inertia', **moments, ixy=0.0, ixz=0.0, iyz=0.0)
+
+    def _fixed(self, parent: str, child: str, pose: Array) -> None:
+        name = f'{child}_fixed'
+        while name in self._joints:  # which the MJCF has
+            name += '_'
+        self._joint(name, 'fixed', parent, child, pose)
 
     def _joint(
         self, name: str, kind: str, parent: str, child: str, pose: Array

@@ -68,7 +68,7 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
         (folder / name).write_text(text, 'utf-8')
     fr3 = tmp_path / 'fr3.urdf'
     fr3.write_text(urdf_text(load('fr3')), 'utf-8')
-    status, said, data = told('arm check', folder, fr3, 'fr3')
+    status, said, data = told('arm check --states 7 --seed 2 --all', folder, fr3, 'fr3')
     verdicts = {path.removeprefix(f'{folder}/'): one['verdict'] for path, one in data.items()}
     assert verdicts == {
         **{'a/own.urdf': 'pass', 'heavy.urdf': 'pass', f'{fr3}': 'pass', 'fr3': 'pass'},

@@ -18,6 +18,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.control.reference import Reference
 from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.urdf.writer import urdf_text
 
 PLAN = 'identify plan --draws 2 --iterations 1 --period 8'
 # With so few steps the optimised motion must be repeated often.
@@ -62,6 +63,18 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     middle = 0.5 * (columns[0][100] + columns[0][101])
     np.testing.assert_allclose(planned.at(planned.begin + 4.02).q, middle, rtol=0.0, atol=2e-3)
     np.testing.assert_allclose(columns[1][[0, -1]], 0.0, rtol=0.0, atol=1e-6)
+
+
+def test_an_arm_whose_file_states_no_home_needs_no_start(tmp_path, answered):
+    # Joints 4 and 6 of an FR3 cannot be at zero.
+    (tmp_path / 'fr3.urdf').write_text(urdf_text(load('fr3')), 'utf-8')
+    out = tmp_path / 'excitation.yaml'
+    answered(f'{PLAN} --repetitions 10 --arm', tmp_path / 'fr3.urdf', '--output', out)
+    points = yaml.safe_load(out.read_text())['points']
+    q = np.array([point['positions'] for point in points])
+    limits = [load('fr3').limit(name) for name in ('lower', 'upper')]
+    assert ((q > limits[0] + 0.0999) & (q < limits[1] - 0.0999)).all()
+    assert (np.ptp(q, axis=0) > 0.1).all()
 
 
 def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered):

@@ -101,6 +101,13 @@ def test_an_mjcf_is_read_as_by_pinocchio(tmp_path):
     assert not fd.compare(arm, text.replace('mass="1"', 'mass="1.001"')).passed
 
 
+@pytest.mark.parametrize('elbow', ['tool_fixed', 'fore_fixed'])
+def test_a_joint_may_have_any_name(elbow):
+    arm = fd.load(ARM.format(joints=MOVED).replace('"elbow"', f'"{elbow}"'))
+    assert arm.joint_names == ('shoulder', elbow)
+    assert fd.crosscheck(arm, count=5).passed
+
+
 def test_limits_drives_and_home_are_those_of_the_file():
     arm = fd.load(ARM.format(joints=PLAIN))
     assert arm.joint_names == ('shoulder', 'elbow')
