@@ -122,11 +122,7 @@ def identify_payload(
     both = [*without, *loaded]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.centered_at(arm, model, max_torque)
-    rows, loads = [], model.load_matrix
-    for k, motion in enumerate(both):
-        base, friction = model.regressor_blocks(motion)
-        held = base @ loads if k >= len(without) else np.zeros((*base.shape[:2], LINK_PARAMETERS))
-        rows.append(np.concatenate([model.regressor(base, friction), held], axis=-1))
+    rows = [_columns(model, motion, float(k >= len(without))) for k, motion in enumerate(both)]
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
     known, right = prior.least_squares_rows(1.0)
     p = len(right)
@@ -155,6 +151,13 @@ def identify_payload(
     )
     mass = sum(link.mass for link in arm.links)
     return _estimate(theta[p:], covariance[p:, p:], noise, mass)
+
+
+def _columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
+    """Return columns of the arm, and of a load times `loaded`, along a motion, (N, n, p + 10)."""
+    base, friction = model.regressor_blocks(motion)
+    held = loaded * (base @ model.load_matrix)
+    return np.concatenate([model.regressor(base, friction), held], axis=-1)
 
 
 def _blocks(motions: Sequence[Motion]) -> NDArray[np.intp]:

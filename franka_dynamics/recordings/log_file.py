@@ -290,17 +290,22 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     if not names and above:
         # A comment line directly above the numbers may hold the column names.
         names = cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
-    if len(set(names)) < len(names):
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise RecordingError(
-            f'{file} names the column {repeated!r} more than once; give every column a name of '
-            'its own.'
-        )
+    _require_distinct(names, file)
     if len(names) != len(columns):
         yield '', np.column_stack([one[first:last, 0] for one in columns])
         return
     for name, one in zip(names, columns):
         yield name, one[first:last, 0] if one.shape[1] == 1 else one[first:last]
+
+
+def _require_distinct(names: list[str], file: Path) -> None:
+    """Raise RecordingError for a column name that is there twice."""
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise RecordingError(
+            f'{file} names the column {repeated[0]!r} more than once; give every column a name of '
+            'its own.'
+        )
 
 
 def _parsed(column: Any) -> Array:

@@ -134,8 +134,12 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if velocities do not match the changes of the positions."""
+def _moved(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
+    """
+    Return changes of positions over windows, and integrals of velocities over them.
+
+    Both are (windows, n). Windows with gaps, or mostly those with jumps, are left out.
+    """
     time = recording.time
     step = np.diff(time)[:, None]
     displacement = np.concatenate(
@@ -148,9 +152,14 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_RATIO).any(axis=1))))
     whole = _most(whole, whole & (np.diff(jumps[edges]) == 0))
     moved, integrated = (
-        np.diff(recording.q[edges], axis=0)[whole],
-        np.diff(displacement[edges], axis=0)[whole],
+        np.diff(values[edges], axis=0)[whole] for values in (recording.q, displacement)
     )
+    return moved, integrated
+
+
+def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence if velocities do not match the changes of the positions."""
+    moved, integrated = _moved(recording, arm)
     if not len(moved):
         return
     squares, windows = np.sum(moved * moved, axis=0), len(moved)

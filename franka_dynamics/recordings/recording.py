@@ -395,24 +395,6 @@ def write_bag(
         from rosbags.typesys import get_typestore, Stores
     types = get_typestore(Stores.ROS2_JAZZY)
     kinds = {name.rpartition('/')[2]: kind for name, kind in types.types.items()}
-
-    def header(stamp: int, frame_id: str = '') -> Any:
-        time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
-        return kinds['Header'](stamp=time, frame_id=frame_id)
-
-    def messages() -> Iterator[tuple[str, str, int, Any]]:
-        for one in states:
-            names = list(one.joint_names)
-            for stamp, *state in zip(one.stamp_ns.tolist(), one.q, one.dq, one.effort):
-                columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
-                message = kinds['JointState'](header(stamp), names, *columns)
-                yield one.topic, JOINT_STATE, stamp, message
-        vector = kinds['Vector3']
-        for topic, frame_id, stamps, values in wrenches:
-            for stamp, row in zip(stamps.tolist(), values.tolist()):
-                wrench = kinds['Wrench'](force=vector(*row[:3]), torque=vector(*row[3:]))
-                yield topic, WRENCH, stamp, kinds['WrenchStamped'](header(stamp, frame_id), wrench)
-
     bag.parent.mkdir(parents=True, exist_ok=True)
     # rosbags names the bag's files after its folder, so the scratch folder has the bag's name too.
     with (
@@ -425,8 +407,30 @@ def write_bag(
             connections: dict[str, Any] = {}
             for key, text in (about or {}).items():
                 writer.set_custom_data(key, text)
-            for topic, kind, stamp, message in messages():
+            for topic, kind, stamp, message in _messages(states, wrenches, kinds):
                 if topic not in connections:
                     connections[topic] = writer.add_connection(topic, kind, typestore=types)
                 writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
         shutil.move(Path(scratch) / bag.name, bag)
+
+
+def _messages(
+    states: Sequence[Recording], wrenches: Sequence[Wrenches], kinds: Mapping[str, Any]
+) -> Iterator[tuple[str, str, int, Any]]:
+    """Yield topic, type, stamp and message of states and wrenches; `kinds` are types by name."""
+
+    def header(stamp: int, frame_id: str = '') -> Any:
+        time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
+        return kinds['Header'](stamp=time, frame_id=frame_id)
+
+    for one in states:
+        names = list(one.joint_names)
+        for stamp, *state in zip(one.stamp_ns.tolist(), one.q, one.dq, one.effort):
+            columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
+            message = kinds['JointState'](header(stamp), names, *columns)
+            yield one.topic, JOINT_STATE, stamp, message
+    vector = kinds['Vector3']
+    for topic, frame_id, stamps, values in wrenches:
+        for stamp, row in zip(stamps.tolist(), values.tolist()):
+            wrench = kinds['Wrench'](force=vector(*row[:3]), torque=vector(*row[3:]))
+            yield topic, WRENCH, stamp, kinds['WrenchStamped'](header(stamp, frame_id), wrench)
