@@ -117,6 +117,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
+        self._logged: dict[ReferenceState, float] = {}  # when events were logged [s]
         self._reason: str | None = None  # the reason that ~/status has
         self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
@@ -130,8 +131,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         """
         Log and publish events of references and changes of the controller's status.
 
-        Diagnostics and ~/status are published if they are due, refusals of references logged once
-        a second. Of a node that waits, ~/status and log have the present reason at most
+        Diagnostics and ~/status are published if they are due, each kind of event logged at most
+        once a second. Of a node that waits, ~/status and log have the present reason at most
         _MIN_REASON_S late.
         """
         controller, now = self._controller, time.monotonic()
@@ -248,10 +249,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         )  # the next motion could not begin where this one ends
         row = 'Reference', 'WARN' if bad else 'OK', text, pairs
         self._events.publish(self.array(stamp_from_seconds(event.stamp), row))
-        if bad:
-            logger.warning(text, throttle_duration_sec=DIAGNOSTIC_PERIOD_S)
-        else:
-            logger.info(text)
+        # The points of a stream may replace each other a hundred times a second.
+        now = time.monotonic()
+        if now >= self._logged.get(event.state, -math.inf) + DIAGNOSTIC_PERIOD_S:
+            self._logged[event.state] = now
+            if bad:  # rclpy allows one level at a place
+                logger.warning(text)
+            else:
+                logger.info(text)
 
     def no_state(self) -> str:
         """Return why there is no joint state to plan a motion from, or ''."""

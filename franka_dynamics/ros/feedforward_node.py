@@ -14,11 +14,9 @@ import time
 import traceback
 from typing import Any
 
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -37,13 +35,13 @@ from .motion_goals import MotionGoals
 from .node_process import NodeEntities, run_lifecycle, run_node
 from .node_services import NodeServices
 from .parameter_tables import ROBOT_DESCRIPTION, table
-from .parameters import check_changes, declare, NamesUnknownParameters, values
+from .parameters import CheckedParameters, declare, values
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
-from ..errors import FrankaDynamicsError, JointStateError, SettingsError, StartRefusedError
+from ..errors import FrankaDynamicsError, JointStateError, StartRefusedError
 from ..parameter_schema import specs
 from ..typing import Array
 
@@ -57,7 +55,7 @@ _MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
-class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
+class FeedforwardNode(CheckedParameters, LifecycleNode):
     """
     Lifecycle node around the core, Feedforward; docs/reference has topics and parameters.
 
@@ -235,14 +233,6 @@ class FeedforwardNode(NamesUnknownParameters, LifecycleNode):
         self._end_activation('error')
         self.core = None
         return super().on_error(state)
-
-    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
-        """Set all parameters or none, with clearer messages for wrong values than rclpy's."""
-        try:
-            check_changes(self, table(NODE_NAME), parameter_list, self.active)
-        except SettingsError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return super().set_parameters_atomically(parameter_list)
 
     def shut_down(self) -> None:
         """Trigger the shutdown transition unless it has already run."""

@@ -27,7 +27,7 @@ from .command_receiver import CommandReceiver
 from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
-from .parameters import declare, NamesUnknownParameters
+from .parameters import CheckedParameters, declare
 from .rclpy_private import Executor
 from ..control.settings import Settings
 from ..errors import JointStateError
@@ -41,7 +41,7 @@ _LOG_PERIOD_S = 1.0
 _SPIN_TIMEOUT_S = 0.1
 
 
-class GazeboDirectNode(NamesUnknownParameters, Node):
+class GazeboDirectNode(CheckedParameters, Node):
     """Passes joint states from Gazebo, plus the start pose, and torques to Gazebo as forces."""
 
     def __init__(self, **node_options: Any) -> None:

@@ -14,11 +14,9 @@ from std_srvs.srv import Trigger
 
 from .controller_factory import change_settings
 from .diagnostics import FeedforwardDiagnostics
-from .parameter_tables import live_table, settings_from, table
-from .parameters import check_changes, values
+from .parameter_tables import live_table, settings_from
+from .parameters import values
 from ..errors import FrankaDynamicsError, shortened, StartRefusedError
-
-_NODE = 'feedforward'
 
 
 class NodeServices:
@@ -58,10 +56,9 @@ class NodeServices:
         return answer
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Refuse changes that have wrong values or that the controller cannot use."""
+        """Refuse changes that the controller cannot use."""
         try:
-            check_changes(self._node, table(_NODE), changes, self._node.active)
-            merged = values(self._node, live_table(_NODE))
+            merged = values(self._node, live_table())
             merged |= {change.name: change.value for change in changes}
             if (controller := self._node.core) is not None:
                 controller.changed_law(**vars(settings_from(merged)))
@@ -71,7 +68,7 @@ class NodeServices:
 
     def _use_parameters(self, changes: Sequence[Parameter]) -> None:
         """Put changes of live parameters into effect, and log them."""
-        live, controller = values(self._node, live_table(_NODE)), self._node.core
+        live, controller = values(self._node, live_table()), self._node.core
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or controller is None:
             return

@@ -27,9 +27,9 @@ Made = TypeVar('Made')
 # Values of the parameter model_source.
 ARM_DESCRIPTION, ROBOT_DESCRIPTION = 'description', 'robot_description'  # or a URDF's path
 
-LIVE_TABLES = ('torque', 'motion')  # whose parameters change without a new configuration
+_LIVE_FILES = ('torque', 'motion')  # whose parameters change without a new configuration
 _FILES = {
-    'feedforward': ('arm', 'model', *LIVE_TABLES, 'feedforward'),
+    'feedforward': ('arm', 'model', *_LIVE_FILES, 'feedforward'),
     'simulator': ('arm', 'simulator'),
 }
 NODE_NAMES = tuple(_FILES)
@@ -66,6 +66,10 @@ _REMOVED = {
 }
 
 
+# What other nodes have as a parameter, and what is for it here.
+_ELSEWHERE = {'robot_description': ', but model_source, which says where a URDF comes from'}
+
+
 def is_removed(name: str) -> bool:
     """Return whether a node of an earlier release had this parameter, and none has it now."""
     return name in _REMOVED
@@ -76,16 +80,16 @@ def no_such_parameter(names: Iterable[str]) -> str:
     sentences = (
         f'{name} is no parameter any more: {_REMOVED[name]}'
         if name in _REMOVED
-        else f'{shortened(name, 80)}: no such parameter'
+        else f'{shortened(name, 80)}: no such parameter{_ELSEWHERE.get(name, "")}'
         for name in names
     )
     return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
 
 
 @functools.cache
-def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the specifications of a node's parameters that change without reconfiguration."""
-    return tuple(spec for name in _FILES[node] if name in LIVE_TABLES for spec in specs(name))
+def live_table() -> tuple[ParameterSpec, ...]:
+    """Return the feedforward node's parameters that change without reconfiguration."""
+    return tuple(spec for name in _LIVE_FILES for spec in specs(name))
 
 
 _HEAD = """# Copyright 2026 The franka_dynamics authors

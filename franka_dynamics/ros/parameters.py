@@ -36,15 +36,35 @@ _WRITTEN = {
 }
 
 
-class NamesUnknownParameters:
-    """A base class of nodes before rclpy's, whose own refusal names no unknown parameter."""
+class CheckedParameters:
+    """A base class of nodes before rclpy's, whose own refusals name neither values nor a way."""
+
+    active = False  # while it is, parameters of some kind are fixed
 
     def set_parameters_atomically(self: Any, parameter_list: list[Parameter]) -> Any:
-        """Set all parameters or none, as rclpy does; refuse unknown ones by their names."""
-        unknown = [one.name for one in parameter_list if not self.has_parameter(one.name)]
-        if unknown:
-            return SetParametersResult(successful=False, reason=no_such_parameter(unknown))
-        return super().set_parameters_atomically(parameter_list)  # type: ignore[misc]
+        """
+        Set all parameters or none, as rclpy does, with clearer refusals than its own.
+
+        A value that a parameter has already is no change, also of one that is fixed: so a node
+        takes what `ros2 param dump` has written.
+        """
+        changes = [one for one in parameter_list if not _is_set(self, one)]
+        try:
+            _check_changes(self, changes)
+        except SettingsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        if not changes:
+            return SetParametersResult(successful=True)
+        return super().set_parameters_atomically(changes)  # type: ignore[misc]
+
+
+def _is_set(node: Any, change: Parameter) -> bool:
+    """Return whether a parameter has this value; ros2 cannot tell the type of an empty list."""
+    if not node.has_parameter(change.name):
+        return False
+    present = node.get_parameter(change.name)
+    empty = change.value == [] == present.value
+    return empty or bool(change.to_parameter_msg().value == present.to_parameter_msg().value)
 
 
 def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
@@ -55,6 +75,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     is given to this node by its name and belongs to no declared parameter. A parameter file that
     has nothing for this node is logged.
     """
+    node.parameter_table = table
     for spec in table:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
         # type.
@@ -156,15 +177,11 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     return {spec.name: node.get_parameter(spec.name).value for spec in table}
 
 
-def check_changes(
-    node: Any, table: Sequence[ParameterSpec], changes: Sequence[Parameter], active: bool
-) -> None:
-    """
-    Raise SettingsError if a requested change of a table's parameters is wrong.
-
-    While the node is `active`, `while_inactive` parameters are fixed.
-    """
-    specs = {spec.name: spec for spec in table}
+def _check_changes(node: Any, changes: Sequence[Parameter]) -> None:
+    """Raise SettingsError if a requested change of a node's parameters is wrong."""
+    if unknown := [one.name for one in changes if not node.has_parameter(one.name)]:
+        raise SettingsError(no_such_parameter(unknown))
+    specs = {spec.name: spec for spec in node.parameter_table}
     for change in changes:
         if change.type_ is Parameter.Type.NOT_SET:
             raise SettingsError(f'{change.name!r} is given no value.')
@@ -177,8 +194,7 @@ def check_changes(
                 f'{spec.kind}, written as {_WRITTEN[spec.kind]}.'
             )
         check(spec, change.value)
-        before = node.get_parameter(change.name).value
-        if spec.while_inactive and active and change.value != before:
+        if spec.while_inactive and node.active:
             raise SettingsError(
                 f'{change.name} can be changed only while the node is not active: '
                 f'`franka-dynamics node state deactivate --node {node.get_fully_qualified_name()}`'

@@ -24,7 +24,7 @@ from .diagnostics import DurationWindow, StatusPublisher
 from .messages import JointStateWriter, PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, table
-from .parameters import declare, NamesUnknownParameters
+from .parameters import CheckedParameters, declare
 from .rclpy_private import Executor
 from .status import DiagnosticSubject
 from ..arm import ArmDescription
@@ -44,7 +44,7 @@ _POLL_PERIOD_S = 0.05
 _MAX_UNANSWERED_STEPS = 10
 
 
-class SimulatorNode(NamesUnknownParameters, Node):
+class SimulatorNode(CheckedParameters, Node):
     """
     Simulates an arm: publishes its joint states at 1 kHz and applies the torques of one sender.
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """External torque and wrench, terms that fail and the status Command, beside no running node."""
 
+from itertools import product
 from unittest.mock import Mock
 
 from builtin_interfaces.msg import Time
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
+from franka_dynamics.control.reference import ReferenceEvent, ReferenceState
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import diagnostics
@@ -118,6 +120,18 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
     errors = [call.args[0] for call in told.node.get_logger().error.call_args_list]
     assert len(errors) == 2
     assert all('argmax of an empty sequence' in text and len(text) < 400 for text in errors)
+
+
+def test_points_that_replace_each_other_are_all_published_and_logged_once_a_second(
+    told, monkeypatch
+):
+    monkeypatch.setattr(diagnostics, 'DIAGNOSTIC_PERIOD_S', 1e9)
+    for number, state in product(range(50), ReferenceState):
+        event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)
+        told.diagnostics._report_reference(event)
+    assert told.diagnostics._events.publish.call_count == 50 * len(ReferenceState)
+    log = told.node.get_logger()
+    assert log.info.call_count + log.warning.call_count == len(ReferenceState)
 
 
 def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the_arm():

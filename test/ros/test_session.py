@@ -13,6 +13,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import reference_message, REFERENCE_STATE_QOS
+from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import FER
@@ -102,6 +103,9 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
     with refuses(SettingsError, 'only while the node is not active'):
         probe.client.set_all({'state_timeout': 0.5})
+    # What a dump has is no change, also of what is read at the start alone.
+    names = [spec.name for spec in table('feedforward')]
+    probe.client.set_all(dict(zip(names, probe.client.parameter_values(names))))
     assert probe.client.change_state('deactivate') == 'inactive'
     probe.client.set_all({'state_timeout': 0.5, 'guard.joint_factors': [1.5]})
     with refuses(SettingsError, 'state_timeout'):
