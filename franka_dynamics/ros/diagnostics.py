@@ -123,7 +123,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
     def begin_activation(self) -> None:
-        """Note that the node was activated now."""
+        """Count the time without joint states from now, the activation, on."""
         self.arrival = time.monotonic()  # of the latest joint state
         self._warned: dict[str, float] = {}  # when reasons for silence were logged [s]
 

@@ -57,7 +57,7 @@ _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 class FeedforwardNode(CheckedParameters, LifecycleNode):
     """
-    Lifecycle node around the core, Feedforward; docs/reference has topics and parameters.
+    Lifecycle node around a `Feedforward` controller; docs/reference has topics and parameters.
 
     The control thread serves `control_entities`, the subscription to joint states, and calls
     `run_timed_tasks`; it never logs, because a terminal that does not read its output would stop
@@ -215,13 +215,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the configured arm."""
+        """Discard the arm and its controller."""
         self.core = None
         self.get_logger().info('cleaned up')
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """End an activation."""
+        """Brake the arm if the node is active, as `on_deactivate` does."""
         self._finalized = self._diagnostics.ends = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')

@@ -130,7 +130,7 @@ class GoalRelay:
         self.destroy = self._client.destroy
 
     def send(self, handle: Any, core: Feedforward) -> None:
-        """Pass a goal on; raise ReferenceRefusedError if it cannot be followed, or by nobody."""
+        """Pass a goal on; raise ReferenceRefusedError if no controller can follow it."""
         if not self._client.server_is_ready():
             raise ReferenceRefusedError(
                 f'Nobody serves {self._action}; load and activate the '
@@ -152,7 +152,7 @@ class GoalRelay:
         self.goals.append(_PassedGoal(handle, motion, answer, time.monotonic()))
 
     def poll(self, active: bool) -> Iterator[End]:
-        """Yield how goals ended; cancel what a client no longer wants, all if not `active`."""
+        """Yield results of ended goals; cancel what clients cancelled, all goals if not `active`."""
         for goal in list(self.goals):
             end = self._end_of(goal)
             if end is not None:

@@ -78,7 +78,7 @@ class JointReading(NamedTuple):
 
 
 def seconds(stamp: Time | Duration) -> float:
-    """Return a stamp or a duration as a number [s]."""
+    """Return the time [s] of a message's stamp or duration."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
@@ -117,7 +117,7 @@ def float64_array(values: Array) -> array:
 
 
 def float64_message_head(n: int) -> bytes:
-    """Return what stands before the n numbers, in native order, in a serialized array message."""
+    """Return the bytes before the n numbers of a serialized array message, in native order."""
     return bytes(serialize_message(Float64MultiArray(data=[0.0] * n)))[: -8 * n]
 
 

@@ -107,7 +107,7 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Whether the node may send torques to the receivers."""
+    """Whether the node may send torques to the receivers, or not yet, or must not."""
 
     CHECKING = 'checking'  # before the first torque
     GRANTED = 'granted'
@@ -242,7 +242,7 @@ class ReceiverCheck:
             self._subscription = None
 
     def receivers(self) -> dict[str, ReceiverKind] | None:
-        """Return each receiver's kind by its full name, or None while a name is not discovered."""
+        """Return each receiver's kind by its node's full name; None while a name is unknown."""
         node, found = self._node, {}
         managers = {name for name, _ in node.get_service_names_and_types()}
         # A node with use_sim_time subscribes to a clock.

@@ -33,7 +33,7 @@ SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s
 
 
 class DiagnosticSubject(StrEnum):
-    """DiagnosticSubject of a simulated arm's or a feedforward node's diagnostic status."""
+    """What a diagnostic status of a simulated arm or a feedforward node is about."""
 
     SIMULATED_ARM = 'Simulated arm'
     JOINT_STATES = 'Joint states'

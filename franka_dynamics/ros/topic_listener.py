@@ -167,7 +167,7 @@ class TopicListener:
         self, seconds: float, node: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
         """
-        Return the full names of a node and of topics that a user names.
+        Wait for a node and topics whose names a user gave; return their full names.
 
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
