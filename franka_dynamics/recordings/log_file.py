@@ -140,7 +140,7 @@ class LogTable:
         return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
     def in_words(self) -> str:
-        """Return up to 24 arrays' names and matrices' shapes, or the number of columns, as text."""
+        """Return up to 24 arrays' names and matrices' shapes, or how many columns there are."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '

@@ -152,7 +152,7 @@ class GoalRelay:
         self.goals.append(_PassedGoal(handle, motion, answer, time.monotonic()))
 
     def poll(self, active: bool) -> Iterator[End]:
-        """Yield results of ended goals; cancel what clients cancelled, all goals if not `active`."""
+        """Yield results of ended goals; cancel what clients cancelled, all if not `active`."""
         for goal in list(self.goals):
             end = self._end_of(goal)
             if end is not None:
