@@ -20,6 +20,7 @@ class Then(str, Enum):
     RELEASE = 'braked to rest, then the resting torque'
     HOLD = 'braked to rest, then held'
     RESTING_TORQUE = 'the resting torque'
+    UNSEEN = 'the resting torque; an arm that was to be held is held again once it is seen'
     COAST = 'the resting torque, and nothing brakes the arm any more'
     ZERO = 'zero torque'
 
@@ -39,13 +40,14 @@ class Cause(Enum):
     """What ends torques: its words, what follows, and what lets torques begin again."""
 
     STOPPED = 'a stop', Then.RELEASE, Remedy.START
-    STATES_LOST = 'joint states that cease or cannot be used', Then.RESTING_TORQUE, Remedy.WAIT
+    STATES_LOST = 'joint states that cease or cannot be used', Then.UNSEEN, Remedy.WAIT
     STATES_LOST_OFTEN = (
         'joint states lost more than 5 times within a minute',
         Then.RESTING_TORQUE,
         Remedy.CLEAR,
     )
-    STATE_IMPOSSIBLE = 'impossible joint states', Then.RESTING_TORQUE, Remedy.CLEAR
+    STATE_IMPOSSIBLE = 'impossible joint states', Then.UNSEEN, Remedy.CLEAR
+    SECOND_SOURCE = 'joint states of two sources', Then.RESTING_TORQUE, Remedy.CLEAR
     POSITION_STANDS_STILL = 'a position that stands still', Then.RESTING_TORQUE, Remedy.CLEAR
     DISTURBED = 'a lasting disturbance torque', Then.HOLD, Remedy.CLEAR
     TOO_FAST = 'a joint that is too fast', Then.HOLD, Remedy.CLEAR
@@ -91,11 +93,11 @@ class Ending(NamedTuple):
         Return this ending and a later one.
 
         The first reason stays named, and the harder remedy counts. What follows is what the later
-        one says; but joint states that are only lost change nothing about it, and an arm that was
-        let go, or gets no torque, is not braked again.
+        one says; but an arm that is not seen for a while is held again, and one that was let go,
+        or gets no torque, is not braked again.
         """
         lasts = self.then is Then.ZERO or (self.then is Then.COAST and later.then is not Then.ZERO)
-        then = self.then if lasts or later.until is Remedy.WAIT else later.then
+        then = self.then if lasts or later.then is Then.UNSEEN else later.then
         until = max(self.until, later.until, key=list(Remedy).index)
         return Ending(later.last, then, until, self.first)
 

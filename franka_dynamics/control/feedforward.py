@@ -184,8 +184,7 @@ class Feedforward:
             if why:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True
-            self.unseen.start()
-            self.states.reset_losses()
+            self.states.start()
             self.output.reset_counts()
             self.disturbances.reset_largest()
             if held:
@@ -357,8 +356,12 @@ class Feedforward:
     @property
     def ended(self) -> bool:
         """Whether the core was stopped, and sends nothing more until `start`."""
-        holds = self.ending.then is Then.HOLD
-        return self.state is State.SILENT and not (self.enabled or holds)
+        return self.state is State.SILENT and not (self.enabled or self._holds_again)
+
+    @property
+    def _holds_again(self) -> bool:
+        """Whether the arm is to be held, and its positions are believed."""
+        return self.ending.then is Then.HOLD and not self.states.leapt
 
     @property
     def sends(self) -> bool:
@@ -428,10 +431,11 @@ class Feedforward:
         """
         Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.
 
-        `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
+        `now` is the time by the clock of `tick` [s]. `faulty`: another source sends joint states,
+        too, which `start` is to clear.
         """
         now = seconds('now', now, finite=False)
-        cause = Cause.STATE_IMPOSSIBLE if faulty else Cause.STATES_LOST
+        cause = Cause.SECOND_SOURCE if faulty else Cause.STATES_LOST
         with self._lock:
             return self._reject(cause.ending(why), now)
 
@@ -476,8 +480,8 @@ class Feedforward:
         if problem is not None:
             return self._reject(problem, now), None
         problem = self.states.update(sample, now)
-        leapt = problem is not None and problem.latched
-        self.unseen.see(sample.q, sample.dq, leapt=leapt)
+        if not self.states.leapt:
+            self.unseen.see(sample.q, sample.dq)
         reference = self.reference.at(sample.stamp)
         if problem is None:
             problem = self._standing_still(sample, reference, now)
@@ -534,7 +538,7 @@ class Feedforward:
         Returns why torques of the settings asked for are refused, or ''.
         """
         refused, silent = self._compare(state), self.state is State.SILENT
-        if self.ending.then is Then.HOLD and self.states.has_enough:
+        if self._holds_again and self.states.has_enough:
             self._begin_torque(state, silent=silent)
             self._change(Event.BACK)
         elif self.enabled:

@@ -138,6 +138,9 @@ class StateCheck:
         Number of usable joint states in a row.
     problem : str
         Why the latest state cannot be used, '' if it can.
+    leapt : bool
+        Whether a joint has moved as it cannot, and has not come back at once: no position is
+        believed until `start`.
 
     """
 
@@ -172,14 +175,21 @@ class StateCheck:
         """Reset to no joint state and no losses of joint states."""
         self.q: Array | None = None
         self.dq, self.problem = self._zero, 'no joint state has come yet'
-        self.reset_losses()
+        self.start()
         self.reset_except_position()
+
+    def start(self) -> None:
+        """Believe positions again, and count losses of joint states from zero."""
+        self.leapt = False
+        # Stamp, position and velocity before a leap that is not over yet.
+        self._before_leap: tuple[float, Array, Array] | None = None
+        self.reset_losses()
 
     def reset_except_position(self) -> None:
         """Reset to no joint state, but keep the last position and the losses of states."""
         self.stamp: float | None = None
         self.good = 0
-        self._drift = self._zero
+        self._drift, self._before_leap = self._zero, None
         self._same: Array | None = None  # which positions are the last ones, bit for bit
         # Of each joint, while its position repeats: for how long [s], the velocity before, the
         # torque sent then, and whether it must have moved since.
@@ -374,7 +384,7 @@ class StateCheck:
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
         late = self._untimely(stamp, age)
-        leaps = '' if late else self._leaps(q, dq)
+        leaps = '' if late else self._leaps(stamp, q, dq)
         self._same = None if self.q is None or late else q == self.q
         self.q, self.dq = q, dq
         if late:
@@ -410,18 +420,23 @@ class StateCheck:
             )
         return ''
 
-    def _leaps(self, q: Array, dq: Array) -> str:
+    def _leaps(self, stamp: float, q: Array, dq: Array) -> str:
         """Return which joint moved as it cannot, or not as its velocity says; or ''."""
-        gap = self.elapsed
-        if gap == 0.0 or self.q is None:  # the first state
+        if self.elapsed == 0.0 or self.q is None:  # the first state
             return ''
-        moved = q - self.q
+        leap = self._before_leap
+        if leap is not None and stamp - leap[0] > self.silence_timeout(from_stamps=False):
+            leap = self._before_leap = None  # else it may come back
+        before = leap or (stamp - self.elapsed, self.q, self.dq)
+        gap, moved, dq_before = stamp - before[0], q - before[1], before[2]
         possible = MAX_POSSIBLE_SPEED_RATIO * self._velocity * gap + POSITION_STEP_TOLERANCE_RAD
         far = np.abs(moved) > possible
         keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
-        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
+        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + dq_before)
         wrong = far | (np.abs(drift) > MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq))
         if not wrong.any():
+            self.leapt &= leap is None
+            self._before_leap = None
             return ''
         joint = int((far if far.any() else wrong).argmax())
         if far[joint]:
@@ -435,6 +450,8 @@ class StateCheck:
             'check its driver, the units of velocity and time, and whether two sources send joint '
             'states; where a simulation was set back, the controller must be reset, too'
         )
+        self._before_leap = leap if self.leapt or not far[joint] else before
+        self.leapt = True
         return f'{self._names[joint]} {what}; {cause}'
 
 

@@ -46,21 +46,15 @@ class UnseenArm:
         """Forget where the arm was; `compared`: the resting torque needs no comparison."""
         self.q: Array | None = None
         self.dq: Array | None = None
-        self.compared, self._leapt, self.stops = compared, False, False
-
-    def start(self) -> None:
-        """Believe positions again."""
-        self._leapt = False
+        self.compared, self.stops = compared, False
 
     def allow_resting_torque(self) -> None:
         """Note that the resting torque was compared with the arm."""
         self.compared = True
 
-    def see(self, q: Array, dq: Array, *, leapt: bool) -> None:
-        """Note a state, (n,) each, and whether its position leapt: none is believed then."""
-        self._leapt = self._leapt or leapt
-        if not self._leapt:
-            self.q, self.dq = q, dq
+    def see(self, q: Array, dq: Array) -> None:
+        """Note a state that is believed, (n,) each."""
+        self.q, self.dq = q, dq
 
     def lose(self, now: float) -> None:
         """Bring an arm that moved when it was seen last to rest from there, at a time [s]."""

@@ -271,15 +271,21 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize('name', BROKEN)
-def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
-    added, faulty = BROKEN[name]
-    script = Script().running().give(3, MOVING)
-    sound = {'q': script.q, 'dq': STILL, 'effort': GRAVITY}
+def give_broken(script, name):
+    """Give a script's core a state that cannot be used."""
+    added = BROKEN[name][0]
+    sound = {'q': script.q + script.noise, 'dq': STILL, 'effort': GRAVITY}
     script.time += 1e-3
     script.core.step(
         time=script.time, **{key: x + added.get(key, 0.0) for key, x in sound.items()}
     )
+
+
+@pytest.mark.parametrize('name', BROKEN)
+def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
+    faulty = BROKEN[name][1]
+    script = Script().running().give(3, MOVING)
+    give_broken(script, name)
     assert script.core.state is State.STOPPING
     assert (script.core.status.faulty, script.core.enabled) == (faulty, not faulty)
     assert 'fer_joint' in script.core.status.why
@@ -287,6 +293,19 @@ def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
     # Passing trouble ends by itself; a fault does not, and no torque is sent on such states.
     assert script.core.state is (State.SILENT if faulty else State.RUNNING)
     np.testing.assert_array_equal(np.isfinite(script.sent), True)
+
+
+@pytest.mark.parametrize('name', BROKEN)
+@pytest.mark.parametrize('states', [1, 5])
+def test_an_arm_that_is_to_be_held_is_held_again_after_states_that_cannot_be_used(name, states):
+    for script in (Script().braking(True), Script().holding(), Script().stopping(True)):
+        script.give()
+        for _ in range(states):
+            give_broken(script, name)
+        assert script.core.state in (State.STOPPING, State.SILENT)
+        script.give(MIN_GOOD_STATE_COUNT + 1)
+        assert script.core.state is State.BRAKING and script.core.why.startswith('test')
+        assert script.give(60).core.state is State.HOLDING
 
 
 def test_a_hold_ends_with_contradicting_states():
