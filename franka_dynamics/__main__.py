@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Import and run the command line; Ctrl-C during the import shows no traceback."""
+    """Run the command line and return its exit status, 130 after Ctrl-C."""
     try:
         from .cli.main import main as command
 

@@ -39,7 +39,7 @@ def load_arm(
     xacro: Mapping[str, object] | None = None,
 ) -> ArmDescription:
     """
-    Load an arm by its shipped name, from an arm file, or from a URDF: its text, or a file.
+    Load a shipped arm by name, or an arm from an arm file, a URDF, an MJCF or a xacro file.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def load_arm(
 
 def as_description(arm: ArmDescription | str | Path) -> ArmDescription:
     """
-    Return an arm's description, loaded if its name or file is given.
+    Return the given ArmDescription, or the one loaded from an arm's name or file.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def as_description(arm: ArmDescription | str | Path) -> ArmDescription:
 
 def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
     """
-    Write an arm file; the file appears complete or not at all.
+    Write an arm's description to an arm file, which appears complete or not at all.
 
     Parameters
     ----------

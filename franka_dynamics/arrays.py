@@ -47,7 +47,7 @@ def _values(owner: Any) -> tuple[Any, ...]:
 
 def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
     """
-    Check shape and finiteness of dataclass fields; replace the fields by read-only float copies.
+    Replace fields of a dataclass by read-only float arrays of checked shape and finite numbers.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def as_array(
     given: object, shape: Shape, words: str, error: type[Exception], *, finite: bool = True
 ) -> Array:
     """
-    Return a new float array, after checking its shape and that all numbers are finite.
+    Return `given` as a new float array; raise `error` for a wrong shape, NaN or infinity.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def joint_values(
     finite: bool = True,
 ) -> Array:
     """
-    Return joint values as a float array, after checking shape and finiteness.
+    Return joint values as floats (..., n); raise JointVectorError for a wrong shape, NaN or inf.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def broadcast_state_shape(
     shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]
 ) -> tuple[int, ...]:
     """
-    Return the broadcast leading axes of arrays of joint states, after checking their shapes.
+    Return the broadcast shape of the leading axes of joint-state arrays, each (..., n).
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def broadcast_state_shape(
 
 
 def broadcast_leading(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the broadcast of all but the last axes of arrays, or raise JointVectorError."""
+    """Return the broadcast shape of all axes but the last; JointVectorError if there is none."""
     try:
         return np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
     except ValueError:

@@ -19,7 +19,7 @@ def shortened(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
 
 
 def nearest(text: str, names: Iterable[str]) -> str:
-    """Return a known name similar to `text`, ignoring case; empty if none is similar."""
+    """Return the one of `names` most similar to `text`, ignoring case; '' if none is similar."""
     by_small = {name.lower(): name for name in names}
     near = get_close_matches(text.lower(), by_small)
     # Similar names with the first letter of `text` come first: frr means fr3, not rpr.
@@ -28,7 +28,7 @@ def nearest(text: str, names: Iterable[str]) -> str:
 
 def listed(names: Sequence[object]) -> str:
     """
-    Return names or numbers as a list for an error message, shortened if it is long.
+    Return names or numbers, joined by commas, for an error message; at most 12 of them.
 
     Only the shown items are formatted, because formatting a million numbers would delay a control
     cycle by a second.
@@ -163,7 +163,7 @@ class UrdfMismatchError(CrosscheckError):
 
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):
-    """A library that is needed only for some actions is not installed."""
+    """An optional library that the requested action needs is not installed."""
 
 
 @contextmanager
@@ -205,19 +205,19 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
 
 
 class JointsRefusedError(ReferenceRefusedError):
-    """A reference lacks a joint of the arm, names one twice, or moves others."""
+    """A reference trajectory lacks a joint of the arm, names one twice, or names other joints."""
 
     code = -2  # INVALID_JOINTS
 
 
 class LateReferenceError(ReferenceRefusedError):
-    """A reference starts too long before the latest joint state."""
+    """A reference trajectory starts too long before the latest joint state."""
 
     code = -3  # OLD_HEADER_TIMESTAMP
 
 
 class LimitExceededError(ReferenceRefusedError):
-    """A motion leaves a limit of the arm; `what` says how, `time` how long after its start [s]."""
+    """A reference trajectory exceeds a limit of the arm: `what`, `time` [s] after its start."""
 
     def __init__(self, what: str, time: float) -> None:
         self.what, self.time = what, time
@@ -225,7 +225,7 @@ class LimitExceededError(ReferenceRefusedError):
 
 
 class NotActiveError(ReferenceRefusedError):
-    """The controller sends no torques, so that the arm cannot follow a reference."""
+    """A reference trajectory was sent while the controller sends no torques."""
 
 
 class TreeError(FrankaDynamicsError, ValueError):
@@ -236,7 +236,7 @@ class LoopError(FrankaDynamicsError):
     """A closed chain cannot be assembled, or is at a singular position."""
 
 
-class RobotError(FrankaDynamicsError):
-    """A robot cannot be reached over its control interface, or does not fit the arm."""
+class RobotInterfaceError(FrankaDynamicsError):
+    """A robot cannot be reached over FCI, or has another number of joints than the arm."""
 
     status = 1

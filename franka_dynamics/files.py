@@ -73,7 +73,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 def writable_file(path: str | Path) -> Path:
     """
-    Return the expanded path of a file, after checking that it can be written.
+    Return a file's path with ~ expanded; raise OutputError if it cannot be written.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def writable_file(path: str | Path) -> Path:
 
 def writable_folder(path: str | Path) -> Path:
     """
-    Return the expanded path of a folder, after checking that files can be written into it.
+    Return a folder's path with ~ expanded; raise OutputError if files cannot be written in it.
 
     Raises
     ------

@@ -16,7 +16,7 @@ REALTIME_PRIORITY = 50
 
 
 class Convention(str, Enum):
-    """The two common conventions of a DH row."""
+    """Convention of the rows of a DH table: modified (Craig) or standard."""
 
     MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d); the axis of joint i is z of frame i
     STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1
@@ -24,7 +24,7 @@ class Convention(str, Enum):
 
 def parse_float(text: str) -> float:
     """
-    Convert a string to a float.
+    Return float(text); raise ValueError also for underscores and digits that are not ASCII.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _WHILE_INACTIVE = 'franka_dynamics::while_inactive<>'
 @dataclass(frozen=True)
 class ParameterSpec:
     """
-    One parameter of a node.
+    A ROS parameter of a node: type, default, range or choices, and when it may change.
 
     `kind` is bool, integer, double, string, double_array or string_array. `check` enforces
     `choices`, `minimum` and `maximum` if given. `while_inactive` allows changes only while the
@@ -48,14 +48,14 @@ class ParameterSpec:
 
     @property
     def unit(self) -> str:
-        """The unit of an integer or double; empty if the description states none."""
+        """Unit of a number, from [...] in its description; '' without one and for other types."""
         found = _UNIT.search(self.sentence) if self.kind in ('integer', 'double') else None
         return found[1] if found else ''
 
 
 @functools.cache
 def specs(name: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters that a file of config/parameters declares, in its order."""
+    """Return the parameters that config/parameters/`name`.yaml declares, in the file's order."""
     path = share_directory() / 'config' / 'parameters' / f'{name}.yaml'
     return tuple(_specs(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
 
@@ -82,7 +82,7 @@ def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec
 
 def check(spec: ParameterSpec, value: Any) -> None:
     """
-    Raise an error if a value is outside a parameter's choices or range.
+    Raise SettingsError if a value is outside a parameter's choices or range.
 
     NaN and infinity are in no range.
 

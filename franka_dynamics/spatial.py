@@ -50,7 +50,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
 
 def hat(vector: ArrayLike) -> Array:
     """
-    Return the skew-symmetric matrix of a rotation vector, or the 4 x 4 matrix of a twist.
+    Return [w], (..., 3, 3), of a vector (..., 3), or the (..., 4, 4) matrix of a twist (v, omega).
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
 
 def adjoint(transform: ArrayLike) -> Array:
     """
-    Return Ad(T), (..., 6, 6), which maps a twist (v, omega) in a frame with the pose T.
+    Return Ad(T), (..., 6, 6), which maps a body twist (v, omega) at pose T to the spatial twist.
 
     The twist is mapped to the reference frame of the pose T = (R, p); Ad(T) = [[R, [p] R], [0,
     R]]. If T is the pose of a body, Ad(T) maps its body twist to its spatial twist.
@@ -184,7 +184,7 @@ def bracket(first: ArrayLike, second: ArrayLike) -> Array:
 
 
 def ad(twist: Array) -> Array:
-    """Return the (..., 6, 6) matrix of V whose product with a twist W is the bracket [V, W]."""
+    """Return the (..., 6, 6) matrix of twists V = (v, omega) that maps a twist W to [V, W]."""
     out = np.zeros((*twist.shape, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
     out[..., :3, 3:] = hat(twist[..., :3])
@@ -192,7 +192,7 @@ def ad(twist: Array) -> Array:
 
 
 def ad_dual(wrench: Array) -> Array:
-    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (Kwon, eq. 10)."""
+    """Return ad*(F), (..., 6, 6), of a wrench F, with ad(A)^T F = ad*(F) A (Kwon, eq. 10)."""
     out = np.zeros((*wrench.shape, 6))
     force = hat(wrench[..., :3])
     out[..., :3, 3:] = out[..., 3:, :3] = force
@@ -202,7 +202,7 @@ def ad_dual(wrench: Array) -> Array:
 
 def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.REVOLUTE) -> Array:
     """
-    Return the unit twist (v, omega) of a joint, shape (..., 6).
+    Return a joint's unit twist (v, omega), (..., 6), from its axis and a point on the axis.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
 
 
 def rpy(roll: float, pitch: float, yaw: float) -> Array:
-    """Return Rz(yaw) Ry(pitch) Rx(roll), shape (3, 3): URDF's fixed-axis angles [rad]."""
+    """Return the rotation (3, 3) Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed angles [rad]."""
     (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
     return np.array(
         [
@@ -235,7 +235,7 @@ def rpy(roll: float, pitch: float, yaw: float) -> Array:
 
 
 def inverse_transform(transform: ArrayLike) -> Array:
-    """Return T^-1 = [[R^T, -R^T p], [0, 1]], shape (..., 4, 4)."""
+    """Return the inverse [[R^T, -R^T p], [0, 1]] of rigid transforms, shape (..., 4, 4)."""
     matrix = np.asarray(transform, dtype=float)
     back = np.swapaxes(matrix[..., :3, :3], -1, -2)
     out = np.zeros_like(matrix)
@@ -252,7 +252,7 @@ _GIMBAL_LOCK = 1e-9
 
 def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
     """
-    Return the pose with rotation Rz(yaw) Ry(pitch) Rx(roll) at a position.
+    Return the pose (4, 4) with position xyz [m] and rotation Rz(yaw) Ry(pitch) Rx(roll).
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ _RIGID_EPS = 1e-9
 
 def rigid_transform(transform: ArrayLike) -> Array:
     """
-    Return a transform as a (4, 4) float array, after checking that it is a rigid motion.
+    Return a transform as floats (4, 4); raise InertiaError if it is no rigid motion.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def rigid_transform(transform: ArrayLike) -> Array:
 
 
 def quarter_turns(angle: float) -> int | None:
-    """Return the number of quarter turns of an angle [rad], modulo 4; None if it is not whole."""
+    """Return an angle [rad] in quarter turns, modulo 4; None if it is no multiple of pi/2."""
     quarters = angle / (0.5 * np.pi)
     return round(quarters) % 4 if quarters == round(quarters) else None
 
@@ -331,6 +331,6 @@ def cos_sin(angle: float) -> tuple[float, float]:
 
 
 def snapped(angle: float, step: float, within: float) -> float:
-    """Return the nearest multiple of `step` if closer than `within`, else the angle [rad]."""
+    """Return an angle [rad], or the nearest multiple of `step` if closer to it than `within`."""
     multiple = round(angle / step) * step + 0.0
     return multiple if abs(angle - multiple) < within else angle

@@ -31,7 +31,7 @@ _FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class InertialSet:
-    """The inertias of an arm's links, and of its base if known, from one publication."""
+    """Inertial parameters of an arm's links, and of its base if stated, from one publication."""
 
     source: str
     notes: str = ''
@@ -53,7 +53,7 @@ class InertialSet:
         self.inertias()
 
     def inertias(self) -> tuple[LinkInertia, ...]:
-        """Return the inertias of the links, each about the origin of its DH frame."""
+        """Return each link's mass, first moment and inertia about its DH frame's origin."""
         found = []
         for i, body in enumerate(self.links):
             with prepend_keys('links', i):
@@ -61,12 +61,12 @@ class InertialSet:
         return tuple(found)
 
     def base_inertia(self) -> LinkInertia | None:
-        """Return the fixed base's inertia about the origin of frame {0}, or None if not stated."""
+        """Return the base's inertial parameters about frame {0}'s origin; None if not stated."""
         return None if self.base_link is None else self.base_link.link_inertia(self.inertia_about)
 
 
 class ArmFamily(str, Enum):
-    """Maker of an arm: for Franka arms the package has link shapes and hands."""
+    """Maker of an arm: Franka, with link shapes and hands in this package, or another."""
 
     FRANKA = 'franka'
     OTHER = 'other'
@@ -98,7 +98,7 @@ def available_arms() -> tuple[str, ...]:
 
 
 def is_franka(arm: str) -> bool:
-    """Return whether a shipped arm has this name, and its file says `family: franka`."""
+    """Return whether `arm` names a shipped arm of Franka (`family: franka` in its file)."""
     return arm in available_arms() and read_arm_file(arm).family is ArmFamily.FRANKA
 
 
@@ -127,7 +127,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 
 def read_arm_file(arm: str | Path) -> ArmFile:
-    """Return the content of an arm's file, by name or path; raise as `load` does."""
+    """Return the content of the arm file of a shipped arm or at a path; raise as `load` does."""
     return read_typed(_arm_path(arm), ArmFile, _FILE_START)
 
 
@@ -188,7 +188,7 @@ def load(
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return an arm with another hand: a shipped one's name, a hand file, none or as_listed."""
+    """Return the arm with `hand`: a shipped one, a file's, 'none', or 'as_listed' (unchanged)."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
@@ -214,17 +214,17 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
 
 
 def is_urdf(arm: object) -> bool:
-    """Return whether an arm is given as a URDF's text, or the path of a URDF or a xacro file."""
+    """Return whether `arm` is URDF or MJCF text, or a path ending as those files or xacro do."""
     return isinstance(arm, (str, Path)) and (is_urdf_text(arm) or str(arm).endswith(_URDF_ENDINGS))
 
 
 def is_urdf_text(arm: object) -> bool:
-    """Return whether a string is the text of a URDF, which begins with <, and no name or path."""
+    """Return whether `arm` is XML text, as of a URDF or MJCF, and not a name or a path."""
     return isinstance(arm, str) and arm.lstrip().startswith('<')
 
 
 def canonical_arm_name(arm: str | Path) -> str:
-    """Return an arm's name as the shipped files spell it: FR3v2.1 and fr3v2-1 are fr3v2_1."""
+    """Return an arm's name in lower case with _ for . and -, as fr3v2_1 for FR3v2.1."""
     return str(arm).lower().replace('.', '_').replace('-', '_')
 
 

@@ -27,7 +27,7 @@ def arm_file_text(
     friction_source: str = '',
 ) -> str:
     """
-    Return the text of an arm file with the description's inertial set.
+    Return the YAML text of an arm file with the description and its one inertial set.
 
     `load` reads the same numbers from the text, because inertias are written about the frame
     origins, with all digits. Only a rotated base, written as roll, pitch and yaw, changes by

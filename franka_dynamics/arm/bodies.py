@@ -71,7 +71,7 @@ class Cylinder(HomogeneousSolid):
 
     def link_inertia(self) -> LinkInertia:
         """
-        Return the cylinder's inertia about the frame's origin.
+        Return the cylinder's mass, first moment and inertia about its frame's origin.
 
         The central moments of inertia are m r^2/2 about the cylinder's axis and m (3 r^2 + l^2)/12
         about axes across it (Busellato 2023, section 2.1, which prints 2 in place of 12).
@@ -90,7 +90,7 @@ class Box(HomogeneousSolid):
 
     def link_inertia(self) -> LinkInertia:
         """
-        Return the box's inertia about the frame's origin.
+        Return the box's mass, first moment and inertia about its frame's origin.
 
         With `size` (x, y, z) the central moment of inertia about the x axis is m (y^2 + z^2)/12;
         those about y and z are analogous (Busellato 2023, section 2.1).
@@ -102,7 +102,7 @@ class Box(HomogeneousSolid):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
     """
-    The entry of a body in an arm or hand file.
+    A body's entry in an arm or hand file: inertial parameters, or a homogeneous solid.
 
     It has either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment`
     [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
@@ -134,7 +134,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the inertia about the frame's origin from a tensor about the point `about`."""
+        """Return mass, first moment and inertia about the frame's origin, from those `about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None
@@ -153,7 +153,7 @@ class Body:
 
     @classmethod
     def from_inertia(cls, link: LinkInertia) -> Body:
-        """Return a link's entry with first moment and inertia about the frame's origin."""
+        """Return the file entry of a link: mass, and first moment and inertia about its frame."""
         six = six_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
 
@@ -192,7 +192,7 @@ class HandBody(Body, Pose):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandFile:
-    """A hand file; `hand` is all bodies' inertia in the flange frame, about its origin."""
+    """Content of a hand file; `hand` sums its bodies' inertial parameters in the flange frame."""
 
     name: str
     source: str

@@ -26,7 +26,7 @@ _MIN_EIGENVALUE_SHARE = 1e-3
 
 def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
     """
-    Return the physical link nearest to a published one, within the rounding of its numbers.
+    Return the physically consistent link nearest to `link`, each parameter within `rounding`.
 
     The sum of the squared changes of the ten parameters about the frame origin is minimal, and no
     parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned
@@ -70,7 +70,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
 
 def repaired(description: ArmDescription) -> ArmDescription:
     """
-    Return an arm whose links are the nearest physical ones within its `rounding`.
+    Return the arm with inconsistent links replaced by the nearest physical ones within rounding.
 
     The returned arm's `repairs` has one sentence for each changed link, with its largest change.
 

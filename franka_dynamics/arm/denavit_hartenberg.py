@@ -20,7 +20,7 @@ from ..typing import Array
 @dataclass(frozen=True)
 class DHRow:
     """
-    One row of a DH table; a joint position is added to `theta` or `d` by `transform`.
+    One row of a DH table at joint position zero: a and d [m], alpha, theta and beta [rad].
 
     Lengths in metres, angles in radians. In the modified convention `a` and `alpha` are Craig's
     a_{i-1} and alpha_{i-1}, as Franka's own table has them. `beta` is a turn about y after that
@@ -47,7 +47,7 @@ class DHRow:
     @classmethod
     def from_pose(cls, pose: Array, convention: Convention) -> DHRow:
         """
-        Return the row whose frame has a given pose (4, 4) in the previous frame.
+        Return the DH row of a frame's pose (4, 4) in the previous frame, inexact if no row has it.
 
         If no row has this pose, `transform` of the returned row differs from `pose`.
         """

@@ -75,7 +75,7 @@ class JointLimits:
 @dataclass(frozen=True)
 class Joint:
     """
-    One moving joint.
+    A revolute or prismatic joint: name, DH row, limits and rotor inertia.
 
     The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
     to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
@@ -111,7 +111,7 @@ class ArmFields(ComparedByValue):
     fixed_frames: tuple[FixedFrame, ...] = field(default=(), metadata={'key': 'frames'})
 
     def shared_fields(self) -> dict[str, Any]:
-        """Return the shared fields' values by name."""
+        """Return the values of the fields of `ArmFields` by their names."""
         return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
 
@@ -271,7 +271,7 @@ class ArmDescription(ArmFields):
 
     @property
     def home_position(self) -> Array:
-        """The home pose or, without one, the allowed position nearest to zero, shape (n,)."""
+        """The home pose or, without one, the allowed position nearest to zero, (n,) [rad or m]."""
         if self.home is not None:
             return np.array(self.home, dtype=float)
         return np.clip(np.zeros(self.n), self.limit('lower'), self.limit('upper'))
@@ -295,7 +295,7 @@ class ArmDescription(ArmFields):
 
     def joint_vector(self, values: ArrayLike, name: str) -> Array:
         """
-        Return `values` as a float array of shape (n,).
+        Return `values` as floats (n,); raise JointVectorError for a wrong shape, NaN or infinity.
 
         Raises
         ------
@@ -356,7 +356,7 @@ class ArmDescription(ArmFields):
 
     def with_payload(self, payload: LinkInertia, *, name: str | None = None) -> ArmDescription:
         """
-        Return this arm with a body fixed to its last link.
+        Return this arm with a payload, given in the flange frame, added to its last link.
 
         `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
         exactly unchanged. If the body is a hand, `name` becomes the arm's `hand`; with None the
@@ -371,7 +371,7 @@ class ArmDescription(ArmFields):
         return replace(self, links=links, hand=hand, urdf=urdf)
 
     def require_within_rated_load(self, mass: float) -> None:
-        """Raise InertiaError if `mass` and the `carried` mass [kg] exceed the rated load."""
+        """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
             beside = f' beside {self.carried:g} kg of hand and payload' if self.carried else ''
             raise InertiaError(
@@ -440,7 +440,7 @@ class ArmDescription(ArmFields):
 
     def require_physical(self, purpose: str) -> None:
         """
-        Raise an error if no real arm can have the links' inertias.
+        Raise InertiaError if no real body can have a link's mass and inertia.
 
         `purpose` says in the message what the arm was to be used for.
 

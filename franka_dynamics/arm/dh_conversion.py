@@ -28,7 +28,7 @@ def modified_rows(
     rows: Sequence[DHRow], convention: Convention
 ) -> tuple[list[DHRow], list[DHRow]]:
     """
-    Return a chain's modified rows, and for each a row for what the modified row cannot hold.
+    Return a chain's modified DH rows, and rows that lead from their frames to the original ones.
 
     Such a remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint
     i moves, to frame {i} of `convention`. Tails of modified rows are zero.
@@ -44,7 +44,7 @@ def from_modified_rows(
     rows: Sequence[DHRow], convention: Convention, remainder: DHRow
 ) -> list[DHRow]:
     """
-    Convert modified Denavit-Hartenberg rows to a convention; the inverse of `modified_rows`.
+    Convert modified DH rows to `convention`, the last with a, alpha and beta of `remainder`.
 
     The last standard row has a, alpha and beta of `remainder`. Standard rows have no place for
     those of the first modified row, which are left out.
@@ -58,13 +58,13 @@ def from_modified_rows(
 
 
 def modified_rows_with_flange(description: ArmDescription) -> tuple[list[DHRow], list[DHRow]]:
-    """Return the `modified_rows` of an arm's joints and flange, n + 1 rows and remainders."""
+    """Return the `modified_rows` of an arm's joints and flange: n + 1 rows, n + 1 remainders."""
     rows = [*(joint.row for joint in description.joints), description.flange]
     return modified_rows(rows, description.convention)
 
 
 def with_modified_rows(description: ArmDescription, rows: Sequence[DHRow]) -> ArmDescription:
-    """Return an arm with its rows replaced by n + 1 modified rows, in the arm's convention."""
+    """Return the arm with n + 1 modified rows, converted to its convention, as its DH rows."""
     *own, flange = from_modified_rows(rows, description.convention, description.flange)
     joints = (replace(joint, row=row) for joint, row in zip(description.joints, own))
     return replace(description, joints=tuple(joints), flange=flange)
@@ -72,7 +72,7 @@ def with_modified_rows(description: ArmDescription, rows: Sequence[DHRow]) -> Ar
 
 def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
     """
-    Return the arm with the position of joint number `joint` (from 0) in the opposite direction.
+    Return the arm with the positive direction of joint `joint` (counted from 0) reversed.
 
     The bodies stay where they are; the joint's position, position limits and home position change
     sign, and friction becomes -tau(-dq). By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) =
@@ -116,7 +116,7 @@ def _half_turn_on(alpha: float) -> float:
 
 def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
-    Return an arm in modified (Craig) rows.
+    Return the arm with modified (Craig) DH rows, its links expressed in their frames.
 
     Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's
     a and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's

@@ -23,16 +23,16 @@ from ..typing import Array
 
 
 class FrictionModel(Protocol):
-    """A model of joint friction: its torque at joint velocities."""
+    """Protocol of joint friction models: the friction torque as a function of joint velocity."""
 
     def torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque [N m] at dq [rad/s], which adds to the rigid-body torque."""
+        """Return the friction torque [N m] at dq [rad/s]; it adds to the rigid-body torque."""
 
 
 @dataclass(frozen=True, eq=False)
 class SigmoidFriction(ComparedByValue):
     """
-    Gaz's friction: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
+    Sigmoid friction of Gaz et al.: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
     Gaz's friction is smooth, and zero at rest. Arrays of shape (n,): amplitude A [N m], slope s
     [s/rad], offset d [rad/s]; `at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019, "Dynamic
@@ -67,7 +67,7 @@ def sliding_terms(dq: Array, width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
 
 
 class LinearFriction(ComparedByValue):
-    """Friction linear in its coefficients, with their standard `deviations` if known."""
+    """Base class of friction models whose torque is linear in their coefficients."""
 
     viscous: Array
     coulomb: Array
@@ -83,7 +83,7 @@ class LinearFriction(ComparedByValue):
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return the terms that the coefficients multiply: dq, tanh(dq / width), 1 and z.
+        Return dq, tanh(dq / width), 1 and slip states z, by which coefficients are multiplied.
 
         `dq` has shape (..., n), the result (..., 3 + k, n). `slip_state`, shape (..., k, n), is
         the state z of k Maxwell-slip elements per joint; default: that of steady sliding, z =
@@ -99,7 +99,7 @@ class LinearFriction(ComparedByValue):
         return found
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return the friction torque [N m] at dq [rad/s] and a slip state, shape (..., n)."""
+        """Return the friction torque (..., n) [N m] at dq [rad/s] and slip states (..., k, n)."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
 
     def _check(self) -> None:
@@ -211,7 +211,7 @@ Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_MODELS, beside
 
 def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     """
-    Return the lowest and highest possible states of Maxwell-slip elements at each sample.
+    Return lower and upper bounds of Maxwell-slip states z at each sample, shape (2, N, k, n).
 
     The state at the first sample is unknown: the bounds start from z = -1 and z = 1. Each step
     z <- clip(z + step of q / reach, -1, 1) is exact if q moves in one direction between two
@@ -254,7 +254,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def friction_of_reversed_joint(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return friction of an arm with one joint reversed; a user-defined model stays unchanged."""
+    """Return the friction with one joint reversed; None and user-defined models unchanged."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]

@@ -32,7 +32,7 @@ class FrictionState:
         self.reset()
 
     def reset(self) -> None:
-        """Reset z to unknown, or to 0 if the elements are `relaxed` at the start."""
+        """Reset the bounds of z to -1 and 1 (unknown), or to 0 if created with `relaxed`."""
         self._last: tuple[float, Array] | None = None
         self.slip_state_bounds = np.zeros((2, 0, 0))
         if self._maxwell is not None:
@@ -47,7 +47,7 @@ class FrictionState:
 
     def update(self, stamp: float, q: Array) -> None:
         """
-        Update the state with joint positions q, shape (n,) [rad], at a time `stamp` [s].
+        Update the bounds of z with joint positions q, (n,) [rad], at the time `stamp` [s].
 
         A step back in time, or a gap longer than MAX_GAP_S, resets the state.
         """
@@ -64,7 +64,7 @@ class FrictionState:
         self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
-        """Return the friction torque (n,) [N m] at dq [rad/s] and z; zero without a model."""
+        """Return the friction torque (n,) [N m] at dq [rad/s] and state z; 0 without a model."""
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell is None:

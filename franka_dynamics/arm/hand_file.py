@@ -32,7 +32,7 @@ def available_hands() -> tuple[str, ...]:
 
 def load_hand(name: str) -> LinkInertia:
     """
-    Return a hand's inertia about the flange's origin, in the flange frame.
+    Return a hand's mass, first moment and inertia about the flange's origin, in its axes.
 
     `name` is that of a shipped hand, or the path of a hand file or of an end-effector file of
     Franka's Desk (.json).
@@ -79,7 +79,7 @@ def load_hand(name: str) -> LinkInertia:
 
 
 def hand_frames(name: str) -> tuple[FixedFrame, ...]:
-    """Return the frames that the file of a hand names, on the flange; none of a Desk file."""
+    """Return the frames that a hand's file defines on the flange; () for 'none' or a Desk file."""
     path = hand_file_path(name)
     return () if name == NO_HAND or path.suffix == '.json' else _read_hand(path).frames
 
@@ -89,12 +89,12 @@ def _read_hand(path: Path) -> HandFile:
 
 
 def is_file_name(name: str | Path) -> bool:
-    """Return whether an arm file or a hand is given as a path, not by a shipped name."""
+    """Return whether `name` is a path, by its ending or a slash, and not a shipped arm or hand."""
     return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
 
 
 def hand_file_path(name: str) -> Path:
-    """Return the path of a hand's file, without a check that it exists."""
+    """Return the path of a shipped hand's file, or the given path; the file need not exist."""
     return (
         Path(name).expanduser()
         if is_file_name(name)

@@ -48,7 +48,7 @@ def parallel_axis_term(mass: float, offset: ArrayLike) -> Array:
 @dataclass(frozen=True, eq=False)
 class LinkInertia:
     """
-    Mass, first moment and inertia of a link, all about the origin of its frame.
+    Mass, first moment and inertia of a link about its frame's origin, in the frame's axes.
 
     The equations of motion are linear in a link's ten parameters (Gautier and Khalil 1990, eq. 3),
     and the parameters of two rigidly joined bodies add.
@@ -93,7 +93,7 @@ class LinkInertia:
         cls, mass: float, center_of_mass: ArrayLike, inertia: ArrayLike
     ) -> LinkInertia:
         """
-        Return a link whose inertia was published about its centre of mass.
+        Return a link from its mass, centre of mass and inertia about the centre of mass.
 
         Parameters
         ----------
@@ -118,12 +118,12 @@ class LinkInertia:
 
     @property
     def inertia_at_center_of_mass(self) -> Array:
-        """Tensor about the centre of mass, in the link frame's axes, shape (3, 3) [kg m^2]."""
+        """Inertia tensor about the centre of mass, in the link frame's axes, (3, 3) [kg m^2]."""
         return self.inertia - parallel_axis_term(self.mass, self.center_of_mass)
 
     def expressed_in(self, transform: ArrayLike) -> LinkInertia:
         """
-        Return this body's inertia in another frame, where its present frame has a given pose.
+        Return the inertial parameters in another frame, where this frame has pose `transform`.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class LinkInertia:
 
     def equivalent_ball_density(self) -> float:
         """
-        Return the density of the homogeneous ball with the same mass and tr(I) [kg/m^3].
+        Return the density [kg/m^3] of the homogeneous ball with this mass and trace of inertia.
 
         I is about the centre of mass. Every other body with this mass and tr(I) is denser
         somewhere. A ball of radius r has tr(I)/2 = 3/5 m r^2.

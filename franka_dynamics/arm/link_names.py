@@ -20,13 +20,13 @@ class LinkNames(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What the names of numbered links begin with, such as 'fr3_'; '' for other names."""
+        """Prefix of numbered link names, such as 'fr3_'; '' for names without numbers."""
         return self.flange.rpartition('link')[0]
 
 
 def link_names(joint_names: Sequence[str]) -> LinkNames:
     """
-    Return the names of the links for given joint names.
+    Return the link names for given joint names: link0, link1, ... for joint1, ..., else NAME_link.
 
     For joint1, joint2, ..., with any prefix, the links are link0, link1, ... with that prefix, as
     Franka's. For other joint names, also for numbers that begin at 0, '_link' is appended to each

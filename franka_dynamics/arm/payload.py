@@ -73,7 +73,7 @@ def payload_array(inertia: LinkInertia) -> Array:
 
 def payload_from_array(numbers: Array) -> LinkInertia:
     """
-    Return the inertia of a payload about the flange's origin, in the flange frame.
+    Return a payload array (10,) as mass, first moment and inertia about the flange's origin.
 
     The ten finite numbers are in the order of `payload_array`; ten zeros mean no payload.
 
@@ -120,7 +120,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
 
 def read_payload(given: str) -> LinkInertia:
     """
-    Read a payload from text: numbers, or the path of a file.
+    Return the payload that a text gives: 4 or 10 comma-separated numbers, or a file's path.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def read_payload(given: str) -> LinkInertia:
 
 def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     """
-    Convert a payload to its inertia in the flange frame.
+    Return a LinkInertia, or 4 or 10 numbers, as a LinkInertia about the flange's origin.
 
     `given` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
     kg m^2]. Ten zeros mean no payload.
@@ -195,7 +195,7 @@ def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
 
 def read_desk_file(path: Path) -> LinkInertia:
     """
-    Return the inertia of an end effector from Franka's `endeffector-config.json`.
+    Return an end effector's LinkInertia at the flange from Franka's `endeffector-config.json`.
 
     The end effector's inertia is about the flange's origin, in the flange frame. Only the file's
     mass, centerOfMass and inertia are used. `desk_json` writes an `endeffector-config.json`.

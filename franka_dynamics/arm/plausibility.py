@@ -20,7 +20,7 @@ _GRAVITY = 9.81  # [m/s^2]
 
 def implausible_effort_limits(description: ArmDescription) -> dict[str, str]:
     """
-    Return a question for each effort limit far above any arm's or the weight torque of this arm.
+    Return a question, by joint name, for each effort limit that is implausibly large.
 
     The keys are the joints' names. The weight torque of an arm with a link without mass, or with a
     prismatic joint without limits, is not known.

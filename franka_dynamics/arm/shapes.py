@@ -38,7 +38,7 @@ class ShapeKind(str, Enum):
 @dataclass(frozen=True, eq=False)
 class Shape:
     """
-    A simple shape; `pose`, shape (4, 4), is that of its centre in a link's frame.
+    A box, cylinder, sphere or capsule whose centre has the pose `pose` (4, 4) in a link's frame.
 
     `size` is (x, y, z) of a box, (radius, length) of a cylinder or capsule along z, (radius,) of
     a sphere [m]. A capsule's length is that of its cylinder, without the hemispheres.
@@ -54,11 +54,11 @@ class Shape:
         object.__setattr__(self, 'kind', kind)
 
     def expressed_in(self, transform: Array) -> Shape:
-        """Return the shape in another frame, where its present frame has the pose `transform`."""
+        """Return the shape in another frame, where its present frame has pose `transform`."""
         return replace(self, pose=transform @ self.pose)
 
     def urdf_primitives(self) -> tuple[Shape, ...]:
-        """Return a capsule, which URDF lacks, as a cylinder and two spheres; else the shape."""
+        """Return the shape as URDF has it: a capsule as cylinder and spheres, others unchanged."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)
         radius, length = self.size
@@ -90,7 +90,7 @@ class Capsule:
 
 @dataclass(frozen=True, eq=False)
 class ShapeFile:
-    """The capsules of arms' links in DH frames, and those of a hand in the hand's own frame."""
+    """Content of a shape file: capsules of links in DH frames, of a hand in its own frame."""
 
     name: str
     source: str

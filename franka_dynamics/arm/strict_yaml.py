@@ -89,7 +89,7 @@ def yaml_text(content: Any) -> str:
 
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     """
-    Return the mapping that a YAML file holds.
+    Return the mapping in a YAML file; raise DescriptionError for any other content.
 
     `expected` says in error messages how the file should begin.
 
@@ -121,7 +121,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 
 def line_of(path: Path, keys: Sequence[str | int]) -> int:
-    """Return the line where the value at a path of keys, or else its nearest ancestor, starts."""
+    """Return the line number of the entry under nested `keys` in a YAML file, or its parent's."""
     node: Any = yaml.compose(path.read_text(encoding='utf-8'), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):

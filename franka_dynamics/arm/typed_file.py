@@ -34,7 +34,7 @@ _TURN = 2.0 * math.pi
 
 
 class FieldError(ValueError):
-    """A problem of the entry at a path of `keys`, which are names and list indices."""
+    """A file's entry, under nested `keys` (names and list indices), is wrong or missing."""
 
     def __init__(self, problem: str, *keys: str | int) -> None:
         super().__init__(problem)
@@ -52,7 +52,7 @@ def prepend_keys(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class TaggedUnion:
-    """A rule: the entry `tag` of a mapping names one of `classes`, the others fill its fields."""
+    """Rule for a mapping whose entry `tag` names the class that its other entries fill."""
 
     tag: str
     classes: Mapping[str, type]
@@ -60,7 +60,7 @@ class TaggedUnion:
 
 
 def length_rule(count: int) -> Callable[[Array], str]:
-    """Return the rule that an array has `count` numbers."""
+    """Return a function that returns '' for an array of `count` numbers, else what is wrong."""
 
     def rule(value: Array) -> str:
         fits = value.shape == (count,)
@@ -138,7 +138,7 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
 
 
 def dotted_path(content: Any, keys: Sequence[str | int]) -> str:
-    """Return an entry's path in a file's content, counting from 1: joints[2] (elbow).limits."""
+    """Return nested keys as text, list items counted from 1, such as joints[2] (elbow).limits."""
     text = ''
     for key in keys:
         named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))
@@ -152,7 +152,7 @@ def dotted_path(content: Any, keys: Sequence[str | int]) -> str:
 
 
 def decode(kind: Any, value: Any, *at: str | int) -> Any:
-    """Convert plain data to the type `kind`; `at` are the keys of `value`, for a FieldError."""
+    """Return YAML data as type `kind`, or raise FieldError with the path `at` and below."""
     with prepend_keys(*at):
         return _decode(kind, value)
 
@@ -243,7 +243,7 @@ def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
 
 
 def encode(kind: Any, value: Any) -> Any:
-    """Return plain data that `decode` converts to `value`, without fields at their defaults."""
+    """Return `value` as YAML data, the inverse of `decode`, without fields at their defaults."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated and isinstance(inner[1], TaggedUnion):
         for name, chosen in inner[1].classes.items():

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The file from which an arm was imported, for checks of the import, and its words."""
+"""Records the URDF from which an arm was imported, and its format's terms for messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .inertia import LinkInertia
 @dataclass(frozen=True)
 class Words:
     """
-    What a kind of file calls a link, its joints, and the numbers that it states.
+    Terms of a file format (URDF or MJCF) for links, joints and their numbers, for messages.
 
     `moving` are the kinds of joints that an arm can have, `floating` those that float, and
     `inertial` holds the numbers of a link: `mass`, centre of mass (`center`) and `tensor`.
@@ -51,7 +51,7 @@ URDF, MJCF = (Words(**{name: words[k] for name, words in _WORDS.items()}) for k 
 @dataclass(frozen=True)
 class UrdfProvenance:
     """
-    The URDF from which an arm was read, and the joints and the flange in it.
+    The URDF from which an arm was read, with the names of its joints and flange link there.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
     there, from base to tip; `tip` is the link that is the flange. `held` are the other joints that
@@ -70,5 +70,5 @@ class UrdfProvenance:
 
     @property
     def words(self) -> Words:
-        """What the file calls its parts."""
+        """Terms of the file's format, URDF or MJCF, for messages."""
         return MJCF if self.mjcf else URDF

@@ -20,7 +20,7 @@ import numpy as np
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import require_extra, RobotError
+from ..errors import require_extra, RobotInterfaceError
 from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
@@ -71,7 +71,7 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
 
     Raises
     ------
-    RobotError
+    RobotInterfaceError
         If the robot cannot be reached, does not answer, or refuses the connection.
     MissingDependencyError
         If pylibfranka is not installed.
@@ -88,12 +88,14 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise RobotError(
+        raise RobotInterfaceError(
             f'{address} does not answer within {timeout:g} s; is another client connected to it?'
         ) from error
     if answer.returncode:
         reason = answer.stderr.strip().splitlines()[-1].split(': ', 1)[-1]
-        raise RobotError(f'{address} cannot be reached: {reason.removeprefix("libfranka: ")}')
+        raise RobotInterfaceError(
+            f'{address} cannot be reached: {reason.removeprefix("libfranka: ")}'
+        )
     # libfranka gives the thread that connects the highest real-time priority where it may, which
     # the comparison's long sums must not have.
     policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
@@ -102,7 +104,9 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
         return robot.read_once(), robot.load_model()
     except (pylibfranka.FrankaException, RuntimeError) as error:
         # Errors of Poco, libfranka's network library, arrive as plain RuntimeErrors.
-        raise RobotError(f'{address}: {str(error).removeprefix("libfranka: ")}') from error
+        raise RobotInterfaceError(
+            f'{address}: {str(error).removeprefix("libfranka: ")}'
+        ) from error
     finally:
         os.sched_setscheduler(0, policy, priority)
 
@@ -127,12 +131,12 @@ def compare_with_robot(
 
     Raises
     ------
-    RobotError
+    RobotInterfaceError
         If the robot has another number of joints than the arm.
 
     """
     if arm.n != len(state.q):
-        raise RobotError(
+        raise RobotInterfaceError(
             f'the robot has {len(state.q)} joints and {arm.name} {arm.n}; give --arm.'
         )
     model = PinocchioModel(arm, GRAVITY)

@@ -19,7 +19,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import MissingDependencyError, RobotError
+from franka_dynamics.errors import MissingDependencyError, RobotInterfaceError
 from franka_dynamics.validation import robot_model
 from franka_dynamics.validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
@@ -133,7 +133,7 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
 
 
 def test_an_arm_of_other_joints_is_refused():
-    with refuses(RobotError, '7 joints', 'rpr 3', '--arm'):
+    with refuses(RobotInterfaceError, '7 joints', 'rpr 3', '--arm'):
         refused(ServedModel(), arm=load('rpr'))
 
 
@@ -150,7 +150,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
         raise subprocess.TimeoutExpired(command, timeout)
 
     monkeypatch.setattr(robot_model.subprocess, 'run', hang)
-    with refuses(RobotError, 'robot', '3 s'):
+    with refuses(RobotInterfaceError, 'robot', '3 s'):
         read_robot('robot', 3.0)
 
 
