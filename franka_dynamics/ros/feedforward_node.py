@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 import gc
@@ -14,13 +15,16 @@ import time
 import traceback
 from typing import Any
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 
-from .controller_factory import make_controller, resolve_model
+from .controller_factory import change_settings, make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
 from .messages import (
     DESCRIPTION_QOS,
@@ -33,15 +37,14 @@ from .messages import (
 )
 from .motion_goals import MotionGoals
 from .node_process import NodeEntities, run_lifecycle, run_node
-from .node_services import NodeServices
-from .parameter_tables import ROBOT_DESCRIPTION, table
+from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
 from .parameters import CheckedParameters, declare, values
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
-from ..errors import FrankaDynamicsError, JointStateError, StartRefusedError
+from ..errors import FrankaDynamicsError, JointStateError, shortened, StartRefusedError
 from ..parameter_schema import specs
 from ..typing import Array
 
@@ -101,7 +104,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.commands)
         self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers)
-        NodeServices(self, self._diagnostics)
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        self.add_post_set_parameters_callback(self._use_parameters)
+        self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._goals = MotionGoals(self, self._diagnostics)
         self.create_subscription(
             JointState,
@@ -195,13 +200,6 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _listen(self) -> None:
         self.receivers.begin(self.controller.settings.target, self._topic)
         self.controller.blocked = self.receivers.reason
-
-    def clear_fault(self) -> None:
-        """Clear the fault; look up first who receives torques, unless that is known."""
-        with self._cycle:
-            if self.receivers.state is not TorquePermission.GRANTED:
-                self._listen()
-            self.controller.start()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
@@ -375,6 +373,60 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         refused = receivers.state is TorquePermission.REFUSED
         if refused and (controller.state in ACTIVE or not controller.faulty):
             controller.stop(receivers.reason, Stop.TO_ZERO)
+
+    def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        """Acknowledge a latched fault; answer success if none remains, and a sentence."""
+        answer.success = self.core is not None and not self.core.faulty
+        if self.core is None:
+            answer.message = 'the node is not configured'
+        elif not self.core.faulty:
+            answer.message = 'there was no fault'
+        elif not self.active:
+            answer.message = 'the node is not active; activation clears it'
+        else:
+            try:
+                self.clear_fault()
+            except StartRefusedError as error:
+                answer.message = str(error)
+            else:
+                answer.success = True
+                answer.message = (
+                    'cleared; torques are commanded again once states and receivers allow it'
+                )
+            self.get_logger().info(f'~/clear_fault: {answer.message}')
+        return answer
+
+    def clear_fault(self) -> None:
+        """Clear the fault; look up first who receives torques, unless that is known."""
+        with self._cycle:
+            if self.receivers.state is not TorquePermission.GRANTED:
+                self._listen()
+            self.controller.start()
+
+    def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
+        """Refuse changes that the controller cannot use."""
+        merged = values(self, live_table()) | {change.name: change.value for change in changes}
+        try:
+            if self.core is not None:
+                self.core.changed_law(**vars(settings_from(merged)))
+        except FrankaDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _use_parameters(self, changes: Sequence[Parameter]) -> None:
+        """Put changes of live parameters into effect, and log them."""
+        live = values(self, live_table())
+        changed = {one.name: one.value for one in changes if one.name in live}
+        if not changed or self.core is None:
+            return
+        residual = change_settings(self.core, live)
+        if residual is not None:
+            self._diagnostics.residual = residual
+        now = (
+            f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
+            for name, value in changed.items()
+        )
+        self.get_logger().info(f'now: {", ".join(now)}')
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
