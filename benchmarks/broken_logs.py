@@ -314,17 +314,21 @@ def outcome(
         return 'accepted', figures
     if asked or changed or (ranges is not None and ranges.has_questions):
         return 'asked', figures
-    sums = GramSums.of(model, arm, broken)
-    prior = Prior.centered_at(arm, model, sums.max_torque)
-    noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
-    links, rows = PhysicalLinks.about(prior, arm), equations(sums, prior, noise)
-    standard, friction = fit_consistent(rows, prior, links, DEFAULT_PRIOR_PRECISION)
-    theta = np.append(model.base.matrix @ standard, friction)
+    theta = identified(model, arm, GramSums.of(model, arm, broken))
     error = error_of(GramSums.of(model, arm, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
     if error < limit:
         return 'accepted', figures
     return ('in range' if ranges is not None and within(ranges, case[0]) else 'HARMFUL'), figures
+
+
+def identified(model: TorqueModel, arm: ArmDescription, sums: GramSums) -> Array:
+    """Return base and friction parameters of the physically consistent arm, (p,)."""
+    prior = Prior.centered_at(arm, model, sums.max_torque)
+    noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
+    links, rows = PhysicalLinks.about(prior, arm), equations(sums, prior, noise)
+    standard, friction = fit_consistent(rows, prior, links, DEFAULT_PRIOR_PRECISION)
+    return np.append(model.base.matrix @ standard, friction)
 
 
 def within(ranges: MassAmbiguity, name: str) -> bool:

@@ -22,6 +22,7 @@ from ..identification.results import Identification, IDENTIFIED_SET_NAME
 from ..identification.sources import Bag, labels_of
 from ..names import AS_LISTED
 from ..recordings.options import SignalOptions
+from ..recordings.preprocessing import Motion
 from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION
 
@@ -74,12 +75,7 @@ def run(
     if output and not refused:
         result.save(output, payload=arm.read_payload(), anyway=True)
     if report:
-        used, scale = (
-            {one.name for one in result.recordings.notes},
-            fit.effort_scales(result.estimate.model.n),
-        )
-        bags_of = zip(labels_of(each := [*fitted, *left_out]), each)
-        motions = ((name, one.motion(scale)) for name, one in bags_of if name in used)
+        motions = _motions_of(result, [*fitted, *left_out])
         write_text(report, pages.identification_page(result, motions, base_parameters=all))
     if json:
         write_json(json, pages.identification_as_data(result))
@@ -92,20 +88,29 @@ def run(
     if refused:
         say(refused, style='red')
         return 1
-    if output:
-        what = (
-            f'all {len(result.recordings.names)} bags'
-            if result.recordings.names[1:]
-            else 'all of the bag'
-        )
-        say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what}). Next:')
-        written = ArmChoice(f'{output}')
-        suggest(next_command('arm check', arm=written))
-        if not written.load().inconsistencies():  # otherwise a URDF is refused
-            suggest(next_command('arm export', '--output', 'arm.urdf', arm=written))
-    else:
-        say('no arm file was written: name one with --output')
+    _say_what_next(output, len(result.recordings.names))
     return 0
+
+
+def _motions_of(result: Identification, bags: list[Bag]) -> Iterator[tuple[str, Motion]]:
+    """Yield name and motion of the bags that were used."""
+    scale = result.options.effort_scales(result.estimate.model.n)
+    for name, one in zip(labels_of(bags), bags):
+        if name in result.recordings.names:
+            yield name, one.motion(scale)
+
+
+def _say_what_next(output: Path | None, count: int) -> None:
+    """Print where the arm file is, learnt from `count` bags, and what to do with it."""
+    if output is None:
+        say('no arm file was written: name one with --output')
+        return
+    what = f'all {count} bags' if count > 1 else 'all of the bag'
+    say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what}). Next:')
+    written = ArmChoice(f'{output}')
+    suggest(next_command('arm check', arm=written))
+    if not written.load().inconsistencies():  # otherwise a URDF is refused
+        suggest(next_command('arm export', '--output', 'arm.urdf', arm=written))
 
 
 def _refusal(result: Identification, anyway: bool, require: float | None) -> str:

@@ -184,7 +184,7 @@ class BaseParameters:
         the analysed arm or tree.
         """
         other = self.description if description is None else description
-        if not _same_geometry(other, self.description):
+        if _geometry(other) != _geometry(self.description):
             names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
                 f'{names[0]} has another geometry than {names[1]}, for which these base '
@@ -307,21 +307,11 @@ def base_parameters(
     return BaseParameters(description, tree, vectors, with_rotors, tuple(columns), matrix, gap)
 
 
-def _same_geometry(one: ArmDescription | BodyTree, other: ArmDescription | BodyTree) -> bool:
-    """Return whether two arms, or two trees, differ in nothing but inertias."""
-    fixed: list[Any]
-    if isinstance(one, BodyTree) and isinstance(other, BodyTree):
-        fixed = [
-            (tree.parents, tree.placements.tolist(), tree.twists.tolist()) for tree in (one, other)
-        ]
-    elif isinstance(one, ArmDescription) and isinstance(other, ArmDescription):
-        fixed = [
-            (arm.convention, arm.base.tolist(), [(joint.kind, joint.row) for joint in arm.joints])
-            for arm in (one, other)
-        ]
-    else:
-        return False
-    return fixed[0] == fixed[1]
+def _geometry(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
+    """Return all but the inertias of an arm or tree, to be compared."""
+    if isinstance(one, BodyTree):
+        return one.parents, one.placements.tolist(), one.twists.tolist()
+    return one.convention, one.base.tolist(), [(joint.kind, joint.row) for joint in one.joints]
 
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
