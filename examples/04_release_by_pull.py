@@ -135,7 +135,7 @@ def draw(found: Run) -> None:
     force.plot(found.time, np.linalg.norm(found.told, axis=1), label='estimate', color='tab:red')
     flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
     place.plot(found.time, flange, label=['x', 'y', 'z'])
-    force.set(ylabel='force [N]', title='Gripper told to open, object released (lines)')
+    force.set(ylabel='force [N]', title='Lines: gripper told to open, object released')
     place.set(ylabel='flange [mm]', xlabel='time [s]', xlim=(1.0, found.time[-1]))
     for axis in (force, place):
         for at in found.events.values():

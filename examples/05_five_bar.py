@@ -127,6 +127,7 @@ def main():
     side = (-1.1 * RADIUS, 1.1 * RADIUS)
     space.set(xlim=side, ylim=side, zlim=(0.0, 1.2 * RADIUS), title='start (pale) and end')
     space.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
+    space.locator_params(nbins=5)
     space.view_init(elev=28, azim=-75)
     for motor, torques in enumerate(chain.inverse_dynamics(motion).T, 1):
         most, rms = np.abs(torques).max(), np.sqrt(np.mean(torques**2))
@@ -134,7 +135,7 @@ def main():
         torque.plot(times, torques, label=f'motor {motor}')
         tip = 1.2 * RADIUS * five_bar_axes()[chain.active[motor - 1]]
         space.plot(*np.stack((np.zeros(3), tip)).T, color='black', linewidth=1.0)
-        space.text(*(1.25 * tip), f'motor {motor}', ha='center', va='top')
+        space.text(*(1.4 * tip), f'motor {motor}', ha='center', va='top')
     print(f'loop open by at most {solved.max():.1e} rad where it is solved for, ', end='')
     print(f'by {integrated.max():.1e} rad where the passive joints are integrated')
     torque.set(xlabel='time [s]', ylabel='torque [N m]', title="motors' torques, (13)")

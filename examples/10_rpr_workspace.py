@@ -71,7 +71,7 @@ def main() -> None:
         title='RPR arm: reach and singularities',
         aspect='equal',
     )
-    axes.legend(loc='lower right')
+    figure.legend(loc='outside lower center', ncols=2)
     figure.savefig('rpr_workspace.png', dpi=110)
     print(
         f'{int((counts > 0).sum())} of {counts.size} points reached, out to '
