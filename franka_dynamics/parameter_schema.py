@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 import functools
-import math
 import re
 from typing import Any
 
@@ -31,8 +30,8 @@ class ParameterSpec:
     """
     A ROS parameter of a node: type, default, range or choices, and when it may change.
 
-    `kind` is bool, integer, double, string, double_array or string_array. `check` enforces
-    `choices`, `minimum` and `maximum` if given. `while_inactive` allows changes only while the
+    `kind` is bool, double, string, double_array or string_array. `check` enforces
+    `choices`, `bounds` if given. `while_inactive` allows changes only while the
     node is not active.
     """
 
@@ -42,14 +41,13 @@ class ParameterSpec:
     sentence: str
     read_only: bool = False
     while_inactive: bool = False
-    minimum: float | None = None
-    maximum: float | None = None
     choices: tuple[str, ...] = ()
+    bounds: tuple[float, float] | None = None  # of a double
 
     @property
     def unit(self) -> str:
         """Unit of a number, from [...] in its description; '' without one and for other types."""
-        found = _UNIT.search(self.sentence) if self.kind in ('integer', 'double') else None
+        found = _UNIT.search(self.sentence) if self.kind == 'double' else None
         return found[1] if found else ''
 
 
@@ -66,17 +64,16 @@ def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec
             yield from _specs(entry, f'{prefix}{name}.')
             continue
         validation = entry.get('validation', {})
-        low, high = validation.get('bounds<>', (None, None))
+        bounds = validation.get('bounds<>')
         yield ParameterSpec(
             prefix + name,
-            'integer' if entry['type'] == 'int' else entry['type'],
+            entry['type'],
             entry['default_value'],
             entry['description'],
             entry.get('read_only', False),
             _WHILE_INACTIVE in validation,
-            validation.get('gt_eq<>', (low,))[0],
-            validation.get('lt_eq<>', (high,))[0],
             tuple(validation.get('one_of<>', ((),))[0]),
+            bounds and tuple(bounds),
         )
 
 
@@ -97,13 +94,9 @@ def check(spec: ParameterSpec, value: Any) -> None:
             f'{spec.name} is {shortened(repr(value))}; the choices are '
             f'{", ".join(map(repr, spec.choices))}.'
         )
-    if spec.minimum is not None or spec.maximum is not None:
-        low = -float('inf') if spec.minimum is None else spec.minimum
-        high = float('inf') if spec.maximum is None else spec.maximum
-        if math.isinf(value):
-            raise SettingsError(f'{spec.name} is {value}; it must be a finite number.')
-        if not low <= value <= high:
-            raise SettingsError(
-                f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
-                f'{" " + spec.unit if spec.unit else ""}.'
-            )
+    if spec.bounds and not spec.bounds[0] <= value <= spec.bounds[1]:
+        low, high = spec.bounds
+        raise SettingsError(
+            f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
+            f'{" " + spec.unit if spec.unit else ""}.'
+        )

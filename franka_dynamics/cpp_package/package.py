@@ -140,10 +140,10 @@ def _declarations() -> Iterator[str]:
 
 
 def _bounds() -> Iterator[str]:
-    """Yield C++ range checks of the parameters of `_shared` that have minimum and maximum."""
+    """Yield C++ range checks of the parameters of `_shared` that have bounds."""
     for spec in _shared():
-        if spec.minimum is not None and spec.maximum is not None:
-            low, high, unit = spec.minimum, spec.maximum, f' {spec.unit}'.rstrip()
+        if spec.bounds:
+            (low, high), unit = spec.bounds, f' {spec.unit}'.rstrip()
             yield f'  if (!(s.{spec.name} >= {low} && s.{spec.name} <= {high})) {{'
             yield f'    return "{spec.name} must be within {low:g} and {high:g}{unit}";'
             yield '  }'

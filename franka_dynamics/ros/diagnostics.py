@@ -108,6 +108,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
         )
         self.latency = DurationWindow()
+        self._logged: dict[str, float] = {}  # when what was logged [s]
         self.ends = False  # whether the node ends, and never commands again
 
     def set_controller(
@@ -117,7 +118,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
-        self._logged: dict[ReferenceState, float] = {}  # when events were logged [s]
         self._reason: str | None = None  # the reason that ~/status has
         self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
@@ -125,7 +125,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def begin_activation(self) -> None:
         """Count the time without joint states from now, the activation, on."""
         self.arrival = time.monotonic()  # of the latest joint state
-        self._warned: dict[str, float] = {}  # when reasons for silence were logged [s]
+        self._logged.clear()
 
     def report(self) -> None:
         """
@@ -150,7 +150,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if status.why != self._reason and now >= self._reason_at + _MIN_REASON_S:
             self._reason, self._reason_at, self.due = status.why, now, now
         if waits and now >= self._since + _MIN_REASON_S:
-            self._log_reason(status.why, now)
+            self._log_reason(status.why)
         if now >= self.due:
             self._publish_status(status)
             self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
@@ -215,12 +215,18 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif not waits:
             logger.info(f'{status}')
 
-    def _log_reason(self, why: str, now: float) -> None:
+    def _log_reason(self, why: str) -> None:
         """Log why a node waits; the same reason, whatever its figures, every 10 s."""
-        words = re.sub(r'[\d.]+', '', why)
-        if now >= self._warned.get(words, -math.inf) + _LOG_AGAIN_PERIOD_S:
-            self._warned[words] = now
+        if self._may_log(re.sub(r'[\d.]+', '', why), _LOG_AGAIN_PERIOD_S):
             self._node.get_logger().warning(f'no torque yet: {why}')
+
+    def _may_log(self, what: str, period: float) -> bool:
+        """Return whether it was not logged for a period [s], and note that it is logged now."""
+        now = time.monotonic()
+        due = now >= self._logged.get(what, -math.inf) + period
+        if due:
+            self._logged[what] = now
+        return due
 
     def _report_reference(self, event: ReferenceEvent) -> None:
         controller, logger = self._controller, self._node.get_logger()
@@ -250,13 +256,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         row = 'Reference', 'WARN' if bad else 'OK', text, pairs
         self._events.publish(self.array(stamp_from_seconds(event.stamp), row))
         # The points of a stream may replace each other a hundred times a second.
-        now = time.monotonic()
-        if now >= self._logged.get(event.state, -math.inf) + DIAGNOSTIC_PERIOD_S:
-            self._logged[event.state] = now
-            if bad:  # rclpy allows one level at a place
-                logger.warning(text)
-            else:
-                logger.info(text)
+        if not self._may_log(event.state.value, DIAGNOSTIC_PERIOD_S):
+            return
+        if bad:  # rclpy allows one level at a place
+            logger.warning(text)
+        else:
+            logger.info(text)
 
     def no_state(self) -> str:
         """Return why there is no joint state to plan a motion from, or ''."""

@@ -137,10 +137,10 @@ def constraints(spec: ParameterSpec) -> str:
     """Return a parameter's choices or range as text."""
     if spec.choices:
         return 'one of ' + ', '.join(choice or 'empty' for choice in spec.choices)
-    unit = f' {spec.unit}' if spec.unit else ''
-    if spec.minimum is not None and spec.maximum is not None:
-        return f'{spec.minimum:g} to {spec.maximum:g}{unit}'
-    return '' if spec.minimum is None else f'at least {spec.minimum:g}{unit}'
+    if spec.bounds is None:
+        return ''
+    low, high = spec.bounds
+    return f'{low:g} to {high:g}{f" {spec.unit}" if spec.unit else ""}'
 
 
 def as_yaml(value: Any) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
-    IntegerRange,
     ParameterDescriptor,
     SetParametersResult,
 )
@@ -28,7 +27,6 @@ from ..parameter_schema import check, ParameterSpec
 # How a value of each type is written.
 _WRITTEN = {
     'bool': 'true',
-    'integer': '1',
     'double': '1.0',
     'string': 'fr3',
     'double_array': '[1.0, 2.0]',
@@ -154,14 +152,9 @@ def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescripto
         read_only=spec.read_only,
         additional_constraints=constraints(spec),
     )
-    # A range with both ends, of which rqt makes a slider; one with a single end stays text.
-    if spec.minimum is not None and spec.maximum is not None:
-        if spec.kind == 'integer':
-            whole = IntegerRange(from_value=int(spec.minimum), to_value=int(spec.maximum))
-            descriptor.integer_range = [whole]
-        elif spec.kind == 'double':
-            ends = FloatingPointRange(from_value=spec.minimum, to_value=spec.maximum)
-            descriptor.floating_point_range = [ends]
+    if spec.bounds:  # of which rqt makes a slider
+        ends = FloatingPointRange(from_value=spec.bounds[0], to_value=spec.bounds[1])
+        descriptor.floating_point_range = [ends]
     return descriptor
 
 

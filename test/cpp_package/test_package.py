@@ -42,7 +42,7 @@ from ..urdf.urdf_texts import edited
 
 pytestmark = needs_compiler
 # Largest allowed values of the settings; the C++ package has its own.
-RANGES = {spec.name: spec.maximum for name in ('torque', 'motion') for spec in specs(name)}
+RANGES = {spec.name: spec.bounds for name in ('torque', 'motion') for spec in specs(name)}
 INCLINED = (2.0, -3.0, -9.12)
 
 
@@ -301,8 +301,8 @@ MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
         *(
             ('fr3', change, message)
             for change, message in (
-                ({'scale': RANGES['scale']}, None),
-                ({'scale': RANGES['scale'] + 1e-9}, b'scale must be within 0 and 1'),
+                ({'scale': RANGES['scale'][1]}, None),
+                ({'scale': RANGES['scale'][1] + 1e-9}, b'scale must be within 0 and 1'),
                 ({'kp': (-1.0,)}, b'kp and kd must be'),
                 ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity'),
                 ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),

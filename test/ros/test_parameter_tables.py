@@ -99,12 +99,12 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
         assert parameter.type_ is Parameter.Type[spec.kind.upper()]
         assert (descriptor.description, descriptor.read_only) == (spec.sentence, spec.read_only)
-        for bound in (spec.minimum, spec.maximum):
-            assert bound is None or f'{bound:g}' in descriptor.additional_constraints
+        for bound in spec.bounds or ():
+            assert f'{bound:g}' in descriptor.additional_constraints
         assert all(choice in descriptor.additional_constraints for choice in spec.choices)
-        if spec.kind == 'double' and None not in (spec.minimum, spec.maximum):
+        if spec.bounds:
             (ends,) = descriptor.floating_point_range
-            assert (ends.from_value, ends.to_value) == (spec.minimum, spec.maximum)
+            assert (ends.from_value, ends.to_value) == spec.bounds
     assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
 
 
