@@ -74,12 +74,8 @@ def recording_from_arrays(
             f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
             f'two rows or more: one column per joint {names[0]} ... {names[-1]}.'
         )
-    remarks: tuple[str, ...] = ()
-    if dq is None:
-        velocity = np.asarray(np.gradient(position, (stamp_ns - stamp_ns[0]) * 1e-9, axis=0))
-        remarks = ('velocity was derived from position by central differences',)
-    else:
-        velocity = np.asarray(dq, dtype=float)
+    remarks = ('velocity was derived from position by central differences',) * (dq is None)
+    velocity = np.asarray(position if dq is None else dq, dtype=float)
     for values, what in ((velocity, 'velocity'), (torque, 'effort')):
         if values.shape != position.shape:
             raise RecordingError(
@@ -92,6 +88,8 @@ def recording_from_arrays(
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
     later = 'drop repeated rows, or give the rate instead of the stamp column'
     require_valid_rows(found, source, (), later)
+    if dq is None:
+        found = replace(found, dq=np.asarray(np.gradient(position, found.time, axis=0)))
     return found
 
 

@@ -287,6 +287,7 @@ RECORDING = partial(
         (COLUMNS, {}, ('stamp', 'rate')),
         (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, ('unit',)),
         (RECORDING, {'stamp': TIME[:-1]}, ('stamp', '(49,)', '(50,)')),
+        (RECORDING, {'dq': None, 'stamp': 0.0 * TIME}, ('row 2', 'stamp 0.0')),
         (RECORDING, {'q': Q[:, :6]}, ('position', '(50, 6)', '(rows, 7)')),
         (RECORDING, {'q': Q[:0], 'stamp': TIME[:0]}, ('position', '(0, 7)')),
         (RECORDING, {'dq': DQ[:-1]}, ('velocity', '(49, 7)', '(50, 7)')),
