@@ -24,7 +24,7 @@ from std_msgs.msg import Float64
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
+from .messages import JointStateReader, JointStateWriter, PUBLISHER_QOS, STATE_QOS
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import CheckedParameters, declare
@@ -48,7 +48,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         description = load_arm(declare(self, specs('arm')))
         start = gazebo_start(description)
-        self._start, self._names = start.position, list(description.joint_names)
+        self._start, names = start.position, description.joint_names
         self._commands = CommandReceiver(
             self,
             description,
@@ -57,12 +57,12 @@ class GazeboDirectNode(CheckedParameters, Node):
             holding=start.torque,
         )
         self._receiver = self._commands.receiver
-        self._reader = JointStateReader(self._names)
+        self._reader, self._writer = JointStateReader(names), JointStateWriter(names)
         self._latest = 0.0, start.position, np.zeros(description.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         self._forces = [
             self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
-            for name in self._names
+            for name in names
         ]
         self._held = 0
         self.create_subscription(
@@ -84,7 +84,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
-            state_message(reading.stamp_message, self._names, position, reading.velocity, effort)
+            self._writer.write(reading.stamp_message, position, reading.velocity, effort)
         )
 
     def _apply(self) -> None:

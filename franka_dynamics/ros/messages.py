@@ -137,16 +137,6 @@ def read_float64(data: bytes, head: bytes) -> Array:
     return np.asarray(message.data, dtype=float)
 
 
-def state_message(
-    stamp: Time, names: list[str], position: Array, velocity: Array, effort: Array
-) -> JointState:
-    """Return a JointState message; `names` is kept, not copied."""
-    q, dq, tau = map(float64_array, (position, velocity, effort))
-    message = JointState(name=names, position=q, velocity=dq, effort=tau)
-    message.header.stamp = stamp
-    return message
-
-
 # A number or an array for each point.
 Rows = Sequence[Any] | Array
 
@@ -269,8 +259,8 @@ class JointStateWriter:
     """Serializes an arm's joint states, of which only stamp and values change."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        zero = np.zeros(len(names))
-        message = state_message(Time(), list(names), zero, zero, zero)
+        zero = [0.0] * len(names)
+        message = JointState(name=list(names), position=zero, velocity=zero, effort=zero)
         self._data = bytearray(serialize_message(message))
         self._rows = _Layout(message, bytes(self._data)).rows
 
