@@ -62,7 +62,7 @@ def generate_launch_description():
 
 def everything(arguments):
     """Return the actions for the argument control; refuse absent files."""
-    optional_file('world', arguments.world)
+    arguments.world = ''.join(optional_file('world', arguments.world))
     arm = load(arguments.robot_type, hand=arguments.hand)
     return (direct_way if arguments.control == 'direct' else ros2_control_way)(arguments, arm)
 

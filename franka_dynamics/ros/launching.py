@@ -110,12 +110,14 @@ def optional_file(argument: str, path: str) -> list[str]:
     """
     Return a launch argument's file as a list of one path, or [] if the argument is empty.
 
-    launch_ros would only warn of a file that does not exist, and start the node without it. Raises
-    SettingsError if there is no such file.
+    A leading ~ is expanded: in `params_file:=~/mine.yaml` no shell does. launch_ros would only
+    warn of a file that does not exist, and start the node without it. Raises SettingsError if
+    there is no such file.
     """
-    if path and not Path(path).is_file():
+    found = [str(Path(path).expanduser())] if path else []
+    if found and not Path(*found).is_file():
         raise SettingsError(f'{argument}: there is no file {path}. Nothing is started.')
-    return [path] if path else []
+    return found
 
 
 def string_parameter(value: Any) -> Any:

@@ -92,10 +92,12 @@ def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arri
         has(one, robot_type='fr3', publish_clock=True, arm_prefix=node.values['arm_prefix'])
 
 
-def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path):
-    file = parameter_file(tmp_path / 'own.yaml', OWN)
+def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path, monkeypatch):
+    parameter_file(tmp_path / 'own.yaml', OWN)
+    monkeypatch.setenv('HOME', str(tmp_path))
+    own = {'params_file': '~/own.yaml'}  # no shell expands it behind :=
     for target in ('', *RECEIVER_PROFILES):
-        node = launched('feedforward', target=target, params_file=file)['feedforward_node']
+        node = launched('feedforward', target=target, **own)['feedforward_node']
         has(node, target=target or 'fci', min_input_rate=70.0)
         assert node.remappings[COMMAND] == COMMAND
 
