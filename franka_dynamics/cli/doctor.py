@@ -64,4 +64,4 @@ def _running(topic: str, command: str) -> list[Check]:
         return [Check('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
     if sys.stdout.isatty():
         print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
-    return [Check(*line) for line in system_checks(topic, command, _LISTEN_S)]
+    return list(system_checks(topic, command, _LISTEN_S))

@@ -54,7 +54,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
     governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
-    yield _check(
+    yield judged(
         'real-time permission',
         not refused,
         f'SCHED_FIFO {REALTIME_PRIORITY} '
@@ -65,17 +65,17 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         NOTE if simulated else TO_DO,
     )
     text = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
-    yield _check('kernel', realtime, text, 'enough for simulation, not for FCI')
+    yield judged('kernel', realtime, text, 'enough for simulation, not for FCI')
     text = f'{cores} cores, load {load:.1f}'
-    yield _check('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
+    yield judged('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         text = f'the governor is {governors}'
-        yield _check('frequency', governors == 'performance', text, fix)
+        yield judged('frequency', governors == 'performance', text, fix)
     yield from dds_checks(os.environ)
 
 
-def _check(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> Check:
+def judged(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> Check:
     """Return a check; unless it is good it has the level and says how to repair what was found."""
     return Check(subject, GOOD, text) if good else Check(subject, level, f'{text}: {fix}')
 
@@ -86,7 +86,7 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[Check]:
     reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
     middleware = environment.get('RMW_IMPLEMENTATION')
     named = middleware or 'the default middleware'
-    yield _check(
+    yield judged(
         'network',
         domain.isdigit() and int(domain) <= 101,
         f'domain {domain[:20]}, discovery {reach}, {named}',

@@ -15,15 +15,13 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import GOOD, NOTE, SIMULATED_ARM_CHECK, TO_DO
+from .machine_checks import Check, GOOD, judged, NOTE, SIMULATED_ARM_CHECK, TO_DO
 from .messages import is_measured, publisher_names, seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
 from ..control.feedforward import State
 from ..names import GRAVITY
 from ..parameter_schema import specs
-
-Line = tuple[str, str, str]  # subject, level, sentence
 
 _CLEAR = '/clear_fault'  # a service that only feedforward nodes offer
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -70,7 +68,7 @@ def _rate(times: list[float]) -> float:
     return (len(times) - 1) / span if span > 0.0 else 0.0
 
 
-def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iterator[Line]:
+def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iterator[Check]:
     """
     Listen to joint states and diagnostics, and yield the results of all checks.
 
@@ -108,7 +106,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         views, simulator = list(listener.heard_nodes().values()), simulators()
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
-            yield SIMULATED_ARM_CHECK, GOOD, text
+            yield Check(SIMULATED_ARM_CHECK, GOOD, text)
         yield from _joint_states(node, topic, states, simulator, publisher_names(node, '/clock'))
         yield from _clock(node, states, simulator)
         yield from _commands(node, command)
@@ -121,7 +119,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
 
 def _joint_states(
     node: Any, topic: str, states: _StateTimes, simulator: list[str], clock: Sequence[str] = ()
-) -> Iterator[Line]:
+) -> Iterator[Check]:
     subject, publishers = 'joint states', publisher_names(node, topic)
     if not states.stamps:
         others = _other_topics(node, topic)
@@ -129,7 +127,7 @@ def _joint_states(
         if others:
             hint = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
         text = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
-        yield subject, TO_DO, text
+        yield Check(subject, TO_DO, text)
         return
     who = ', '.join(publishers) or 'a node that left'
     rate = _rate(states.arrivals)
@@ -137,21 +135,16 @@ def _joint_states(
     if simulator or clock:
         rate = _rate(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
-    if rate < _MIN_RATE_HZ:
-        fix = f'a command needs {_MIN_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
-        yield subject, TO_DO, f'{text}; {fix}'
-    else:
-        yield subject, GOOD, text
+    fix = f'a command needs {_MIN_RATE_HZ:g} Hz, with franka_ros2 take franka/joint_states'
+    yield judged(subject, rate >= _MIN_RATE_HZ, text, fix, TO_DO)
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulator:
             way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
-        yield subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}'
-    if states.effort:
-        yield 'measured torque', GOOD, 'effort is there'
-    else:
-        text = 'effort is missing, zero or NaN: nothing to replay or identify from, '
-        yield 'measured torque', NOTE, text + 'and a weaker guard'
+        yield Check(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
+    text = 'effort is there' if states.effort else 'effort is missing, zero or NaN'
+    fix = 'nothing to replay or identify from, and a weaker guard'
+    yield judged('measured torque', states.effort, text, fix)
 
 
 def _other_topics(node: Any, topic: str) -> list[str]:
@@ -169,69 +162,67 @@ def _other_topics(node: Any, topic: str) -> list[str]:
     return sorted(found, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
-def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Line]:
+def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Check]:
     clock, age = publisher_names(node, '/clock'), states.age
     stamped = _rate(states.stamps)  # 0 if they stand still
     speed = _rate(states.arrivals) / stamped if stamped else 0.0  # of simulated time
     if states.stamps and (clock or simulator) and speed < _MIN_REAL_TIME_FACTOR:
         text = f'simulated time of {", ".join(clock or simulator)} runs at {speed:.2f} of '
         fix = 'resume the simulation, or leave it more processor time'
-        yield 'clock', TO_DO, f'{text}real time: {fix}'
+        yield Check('clock', TO_DO, f'{text}real time: {fix}')
     elif clock:
         text = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
-        yield 'clock', NOTE, text
+        yield Check('clock', NOTE, text)
     elif states.stamps and simulator:
         text = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
-        yield (
-            'clock',
-            GOOD,
-            f'{text}{speed:.2f} of real time: {age:.2f} s behind the clock by now',
-        )
+        text += f'{speed:.2f} of real time: {age:.2f} s behind the clock by now'
+        yield Check('clock', GOOD, text)
     elif states.off_the_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
         text = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
-        yield 'clock', TO_DO, f'{text}, {fix}'
+        yield Check('clock', TO_DO, f'{text}, {fix}')
     elif states.stamps:
-        yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
+        yield Check('clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median')
 
 
-def _commands(node: Any, command: str) -> Iterator[Line]:
+def _commands(node: Any, command: str) -> Iterator[Check]:
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     names = ', '.join(publishers)
     if len(publishers) > 1:
         text = f'{names} all publish on {command}; an arm takes torques from one'
-        yield 'commands', TO_DO, text
+        yield Check('commands', TO_DO, text)
     elif publishers:
         level = GOOD if listeners else NOTE
-        yield 'commands', level, f'{names} publishes on {command}, {listeners} listen'
+        yield Check('commands', level, f'{names} publishes on {command}, {listeners} listen')
     else:
-        yield 'commands', NOTE, f'nobody publishes on {command}'
+        yield Check('commands', NOTE, f'nobody publishes on {command}')
 
 
-def _disturbance(view: NodeSnapshot) -> Iterator[Line]:
+def _disturbance(view: NodeSnapshot) -> Iterator[Check]:
     """Say the force that a node finds unexplained, and what mass at its frame has that weight."""
     parts = [view.number(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz']
     force = math.hypot(*parts)
     if force > _MIN_FORCE_N:  # false for NaN
         text = f'{view.name}: {force:.1f} N at its frame are unexplained, at rest the weight of '
         fix = 'if nothing touches the arm, correct hand and payload'
-        yield 'disturbance', NOTE, f'{text}{force / -GRAVITY[2]:.2f} kg: {fix}'
+        yield Check('disturbance', NOTE, f'{text}{force / -GRAVITY[2]:.2f} kg: {fix}')
 
 
-def _nodes(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterator[Line]:
+def _nodes(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterator[Check]:
     levels = {'OK': GOOD, 'WARN': NOTE}
     commanding = [one for one in views if one.is_feedforward_node]
     silent = sorted({name.strip('/') for name in present} - {one.name for one in commanding})
     for name in silent:
         text = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
-        yield 'node', TO_DO, f'{text}, and `franka-dynamics node state configure` tries again'
+        way = 'and `franka-dynamics node state configure` tries again'
+        yield Check('node', TO_DO, f'{text}, {way}')
     if not commanding and not silent:
-        yield 'node', NOTE, 'no feedforward node is heard'
+        yield Check('node', NOTE, 'no feedforward node is heard')
     for one in (view.statuses[DiagnosticSubject.COMMAND] for view in commanding):
         # A node that sends no torque is a warning in its diagnostics, which it may wait by.
         sends = one.values.get('mode') == State.RUNNING.value
         level = levels.get(one.level, TO_DO) if sends else TO_DO
-        yield 'node', level, f'{one.node}: {one.message}'
+        yield Check('node', level, f'{one.node}: {one.message}')
     for one in (status for view in views for status in view.statuses.values()):
         if one.level not in levels:
-            yield 'diagnostics', TO_DO, f'{one.name}: {one.message}'
+            yield Check('diagnostics', TO_DO, f'{one.name}: {one.message}')

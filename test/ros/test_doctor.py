@@ -189,7 +189,7 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
 def test_something_to_do_in_the_running_system_is_exit_status_1(
     level, status, monkeypatch, capsys
 ):
-    monkeypatch.setattr(system, 'system_checks', lambda *_: [('node', level, 'so')])
+    monkeypatch.setattr(system, 'system_checks', lambda *_: [machine.Check('node', level, 'so')])
     monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
     assert main(['doctor']) == status
     assert f'{level:5}' in capsys.readouterr().out
