@@ -19,7 +19,7 @@ def shortened(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
 
 
 def nearest(text: str, names: Iterable[str]) -> str:
-    """Return the one of `names` most similar to `text`, ignoring case; '' if none is similar."""
+    """Return the most similar of `names` to `text`, ignoring case; '' if none is similar."""
     by_small = {name.lower(): name for name in names}
     near = get_close_matches(text.lower(), by_small)
     # Similar names with the first letter of `text` come first: frr means fr3, not rpr.

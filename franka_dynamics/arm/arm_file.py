@@ -188,7 +188,7 @@ def load(
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return the arm with `hand`: a shipped one, a file's, 'none', or 'as_listed' (unchanged)."""
+    """Return the arm with its hand replaced by `hand` (a name or a file) or removed ('none')."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):

@@ -134,7 +134,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return mass, first moment and inertia about the frame's origin, from those `about`."""
+        """Return the LinkInertia about the frame's origin, of a tensor about the point `about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None
@@ -153,7 +153,7 @@ class Body:
 
     @classmethod
     def from_inertia(cls, link: LinkInertia) -> Body:
-        """Return the file entry of a link: mass, and first moment and inertia about its frame."""
+        """Return a link's file entry, with first moment and inertia about its frame's origin."""
         six = six_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
 

@@ -26,7 +26,7 @@ class FrictionModel(Protocol):
     """Protocol of joint friction models: the friction torque as a function of joint velocity."""
 
     def torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque [N m] at dq [rad/s]; it adds to the rigid-body torque."""
+        """Return the friction torque (..., n) [N m] at dq [rad/s], part of the joint torque."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class LinearFriction(ComparedByValue):
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return dq, tanh(dq / width), 1 and slip states z, by which coefficients are multiplied.
+        Return the terms dq, tanh(dq / width), 1 and z of the coefficients, (..., 3 + k, n).
 
         `dq` has shape (..., n), the result (..., 3 + k, n). `slip_state`, shape (..., k, n), is
         the state z of k Maxwell-slip elements per joint; default: that of steady sliding, z =

@@ -195,7 +195,7 @@ def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
 
 def read_desk_file(path: Path) -> LinkInertia:
     """
-    Return an end effector's LinkInertia at the flange from Franka's `endeffector-config.json`.
+    Return an end effector's LinkInertia, in the flange frame, from `endeffector-config.json`.
 
     The end effector's inertia is about the flange's origin, in the flange frame. Only the file's
     mass, centerOfMass and inertia are used. `desk_json` writes an `endeffector-config.json`.

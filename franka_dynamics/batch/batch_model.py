@@ -34,7 +34,7 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 class BatchModel(GeneratedModel):
     """
-    An arm's dynamics for many states at a time: the methods of `fd.Model` for stacks.
+    An arm's dynamics at many states at once: the methods of `fd.Model` for arrays (..., n).
 
     States have shape (..., n); leading axes broadcast, results have them. A state with a value
     that is not finite gives NaN in this state's result alone. Inputs may have any memory layout
@@ -96,7 +96,7 @@ class BatchModel(GeneratedModel):
         derivatives: bool = False,
     ) -> Array:
         """
-        Return a quantity for input arrays of shape (..., n).
+        Return a quantity at states (..., n), or with `derivatives` its derivatives by the inputs.
 
         With `derivatives` return its first derivatives by all of its inputs: one more axis, at the
         end, with n derivatives for each array in `given`.

@@ -30,7 +30,7 @@ from ..errors import FrameError, JointVectorError
 
 class GeneratedModel(ABC):
     """
-    Base class of models of generated equations: the methods of `fd.Model`, made of `evaluate`.
+    Base class of models that evaluate generated equations, with the methods of `fd.Model`.
 
     Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
     state with a value that is not finite gives NaN in this state's result alone. `xp` is the
@@ -51,7 +51,7 @@ class GeneratedModel(ABC):
     def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
-        """Return a quantity for given arrays, as an array of the same library."""
+        """Return a quantity at states (..., n), as an array of the same library."""
 
     def _read(self, values: Any) -> Any:
         """Return an argument as an array of the library `xp`; ValueError or TypeError if none."""
@@ -121,7 +121,7 @@ class GeneratedModel(ABC):
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> TorqueDerivatives:
         """
-        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M).
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M), (..., n, n).
 
         The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
         views of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.

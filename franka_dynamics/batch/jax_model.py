@@ -22,7 +22,7 @@ with require_extra('JAX arrays need JAX', 'jax'):
 
 class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays: the methods of `fd.Model`, built as a `BatchModel` is.
+    An arm's dynamics for JAX arrays: the methods of `fd.Model`, by the kernels of `BatchModel`.
 
     On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster than code
     that JAX compiles for the equations; derivatives are analytic, forward and reverse, of first
@@ -46,7 +46,7 @@ class JaxModel(KernelModel):
     def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
-        """Return a quantity, computed by the kernels of `BatchModel`, which JAX calls."""
+        """Return a quantity at states (..., n), by `BatchModel`'s kernels, called from JAX."""
         found, lead = self._states(quantity, arrays)
         if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
             found = [array.astype(jnp.result_type(float)) for array in found]

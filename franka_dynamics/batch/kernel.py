@@ -37,7 +37,7 @@ _Fill = Callable[[Sequence[np.ndarray], np.ndarray], None]
 
 class Kernel:
     """
-    A function from arrays of states to one quantity of each state.
+    A callable that computes one quantity at N states, by machine code or else by NumPy.
 
     It is compiled where llvmlite and cffi are installed, and else runs in NumPy on one thread. Its
     machine code takes memory as long as the kernel exists.
@@ -76,7 +76,7 @@ class Kernel:
 
 
 def available_threads() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, 'sched_getaffinity'):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

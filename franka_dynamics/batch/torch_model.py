@@ -20,7 +20,7 @@ with require_extra('Tensors need PyTorch', 'torch'):
 
 class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors: the methods of `fd.Model`, constructed like `BatchModel`.
+    An arm's dynamics for PyTorch tensors: the methods of `fd.Model`, with gradients.
 
     On a CPU the kernels of `BatchModel` compute in float32 if all tensors are float32, with the
     errors that docs/howto/gradients.md states, else in float64. Contiguous tensors of the kernels'

@@ -67,7 +67,7 @@ class TracedModel(GeneratedModel):
     def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
-        """Return a quantity, computed by operations of `xp` on one array per joint and input."""
+        """Return a quantity at states (..., n), computed by the array library `xp`."""
         key = quantity, columns
         if key not in self._functions:
             equations = customised_equations(

@@ -25,7 +25,7 @@ _GRAVITY = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAV
 
 
 def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
-    """Print the relations of base parameters as `form`, text or latex; return 0."""
+    """Print each base parameter as an expression, as text or LaTeX (`form`); return 0."""
     forbid_with('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
     forbid_with('--symbolic, which writes the relations alone', 'json')
     arm = choice.load()
@@ -42,7 +42,7 @@ def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
 
 
 def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
-    """Print the base parameters; return 1 if random states contradict them."""
+    """Print an arm's base parameters; return 1 if the rank at random states contradicts them."""
     arm = choice.load()
     parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
     data, (rank, lost) = (
@@ -51,7 +51,7 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
     )
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     show(report.base_parameter_table(data, title))
-    say_each(report.base_parameter_sentences(data))
+    say_each(report.identifiability_sentences(data))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     say(
         report.rank_sentence(arm, parameters, rank, lost),

@@ -24,13 +24,13 @@ STDOUT = Path('-')  # path that stands for standard output
 
 class Command(click.Command):
     """
-    A command that says how to install ROS 2 if it needs ROS 2 and it is missing.
+    A click command that says how to install ROS 2 if it needs ROS 2 and it is missing.
 
     NAME:=VALUE among its words, as xacro takes arguments, is a value of its option --xacro.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words."""
+        """Parse the command line's arguments, with NAME:=VALUE as a value of --xacro."""
         if any(param.name == 'xacro' for param in self.params):
             words = list[str]()
             for before, one in pairwise(['', *args]):
@@ -59,12 +59,12 @@ class Group(click.Group):
     group_class = type
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words, --help if there are none."""
+        """Parse the command line's arguments; without arguments, parse --help."""
         return super().parse_args(ctx, args or ['--help'])
 
 
 class Number(click.FloatRange):
-    """A finite number in a range; click's ranges also accept NaN."""
+    """Option type of a finite number in a range; click's own ranges also accept NaN."""
 
     name = 'number'
 
@@ -73,7 +73,7 @@ class Number(click.FloatRange):
         return '' if self.min is self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
+        """Return the option's value as a finite float; otherwise raise click.BadParameter."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f'{value} is not a finite number', param, ctx)
@@ -81,7 +81,7 @@ class Number(click.FloatRange):
 
 
 class Assignment(click.ParamType):
-    """A name and its value, a pair, written as in `form`: JOINT=POSITION or NAME:=VALUE."""
+    """Option type of a pair of name and value written as `form`: JOINT=POSITION or NAME:=VALUE."""
 
     name = 'assignment'
 
@@ -90,7 +90,7 @@ class Assignment(click.ParamType):
         self.sign = form.lstrip(ascii_uppercase).rstrip(ascii_uppercase)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return name and value."""
+        """Return the pair (name, value) in a text; otherwise raise click.BadParameter."""
         name, sign, rest = f'{value}'.partition(self.sign)
         if not (name and sign):
             self.fail(f'{value!r} is no {self.form}', param, ctx)
@@ -98,7 +98,7 @@ class Assignment(click.ParamType):
 
 
 class CommaList(click.ParamType):
-    """A tuple of values, written with commas as in `form`; `count` fixes their number."""
+    """Option type of a tuple of values separated by commas; `count` fixes their number."""
 
     name = 'values'
 
@@ -108,7 +108,7 @@ class CommaList(click.ParamType):
         self.form, self.kind, self.count = form, kind, count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the values in a text; a tuple stays as it is."""
+        """Return the tuple of values in a text, or `value` unchanged if it is no text."""
         if not isinstance(value, str):
             return value
         parts = [self.kind.convert(one.strip(), param, ctx) for one in value.split(',')]
@@ -118,20 +118,20 @@ class CommaList(click.ParamType):
 
 
 class OutputPath(click.Path):
-    """A path of an output, checked by `check` before the work starts."""
+    """Option type of an output's path, which `check` checks before the command runs."""
 
     def __init__(self, check: Callable[[str], Path]) -> None:
         super().__init__()
         self.check = check
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path that was checked."""
+        """Return the path as `check` returns it; `check` raises OutputError."""
         return self.check(f'{value}')
 
 
 def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any) -> Any:
     """
-    Return the decorator that adds an option, as `click.option` does.
+    Return a decorator that adds an option to a command, as `click.option` does.
 
     `flags` are separated by spaces; a tuple or a list as `kind` is a choice. Values of a repeated
     option with a list of any length are joined.
@@ -149,19 +149,19 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
 
 
 def flag(name: str, help: str) -> Any:
-    """Return the decorator that adds an option without a value."""
+    """Return a decorator that adds to a command an option without a value."""
     return click.option(name, is_flag=True, help=help)
 
 
 def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
-    """Return the decorator that adds an option whose value is the first choice if it has none."""
+    """Return a decorator that adds an option of `choices`; without a value it is the first one."""
     return option(
         name, f'{help}; alone: {choices[0]}', choices, is_flag=False, flag_value=choices[0]
     )
 
 
 def is_given(name: str) -> bool:
-    """Return whether a parameter of the running command is on the command line."""
+    """Return whether a parameter was given on the command line of the running command."""
     context = click.get_current_context(silent=True)
     source = context and context.get_parameter_source(name)
     return source is ParameterSource.COMMANDLINE
@@ -169,7 +169,7 @@ def is_given(name: str) -> bool:
 
 def forbid_with(use: str, *names: str) -> None:
     """
-    Raise click.UsageError if one of the named parameters is on the command line.
+    Raise click.UsageError if one of the named parameters was given on the command line.
 
     `use` is the option or input with which they have no effect, and the reason.
     """
@@ -178,7 +178,7 @@ def forbid_with(use: str, *names: str) -> None:
 
 
 def require_with(needed: str, *names: str) -> None:
-    """Raise click.UsageError if one of the named options is used without the one it needs."""
+    """Raise click.UsageError if one of the named options was given, but not `needed`."""
     for name in filter(is_given, names):
         flag = _flag(name)
         raise click.UsageError(f'{flag} needs {needed}; add it, or leave {flag} out.')

@@ -40,7 +40,7 @@ class _Terminal(Console):
 
 def make_console(*, stderr: bool = False) -> Console:
     """
-    Return a rich console for standard output or error that prints square brackets unchanged.
+    Return a rich console for standard output or error that takes no text as markup.
 
     In the background of a shell it is no terminal, so that nothing is drawn over the prompt.
     Beside the JSON of --json without FILE no text is printed.
@@ -109,7 +109,7 @@ class ProgressBar(Progress):
         self._last_line_s = time.monotonic()
 
     def new_task(self, description: str, total: float | None = None) -> Callable[..., None]:
-        """Add a task; return the function that shows the amount done of the total."""
+        """Add a task to the bar; return a function that sets how much of `total` is done."""
         task_id = self.add_task(description, total=total)
 
         def show(done: float, total: float | None = total, **changes: Any) -> None:

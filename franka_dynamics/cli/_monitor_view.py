@@ -23,7 +23,7 @@ _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
 def monitor_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
     """
-    Return a panel for each node heard so far; before the first, one line that says "waiting".
+    Return a panel for each node heard so far, or a line "waiting ..." before the first.
 
     One line names all statuses that are OK; joints have their numbers alone.
     """

@@ -21,7 +21,7 @@ _CARRIED = (
 
 def next_command(words: str, *arguments: object, **values: Any) -> str:
     """
-    Return a follow-up command, such as 'bag replay', with the options that it needs, too.
+    Return a command to suggest, such as 'bag replay', with the running command's options.
 
     Of the command's own options those in _CARRIED are written, unless they have their default: a
     value is that of `values`, otherwise of the running command's parameter of the same name. A

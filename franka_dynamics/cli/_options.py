@@ -40,7 +40,7 @@ MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _HAND_YAW), 'hand_tcp': (0.
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the decorator that adds several options."""
+    """Return a decorator that adds several options to a command."""
 
     def decorate(command: Any) -> Any:
         for add in reversed(options):
@@ -52,7 +52,7 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
-    Return the decorator that adds options and passes their values as one dataclass.
+    Return a decorator that adds options and passes their values as one dataclass `cls`.
 
     The command gets the argument `name` of type `cls` in place of all values that are named as a
     field of `cls`.
@@ -94,7 +94,7 @@ effort_scale_option = option(
 
 
 def picture_file(text: str) -> Path:
-    """Return a checked path for a picture; OutputError unless its ending is .png, .svg or .pdf."""
+    """Return a path for a picture; raise OutputError unless it ends in .png, .svg or .pdf."""
     path = writable_file(text)
     if path.suffix.lower() not in _PICTURES:
         raise OutputError(f'{path} is no picture; the name must end in {", ".join(_PICTURES)}.')
@@ -102,7 +102,7 @@ def picture_file(text: str) -> Path:
 
 
 def new_bag(text: str) -> Path:
-    """Return a checked path for a new bag; OutputError if it exists or cannot be made."""
+    """Return a path for a new bag; raise OutputError if it exists or cannot be written."""
     path = writable_folder(text)
     if path.exists():
         raise OutputError(f'{path} exists already; a bag is never overwritten: choose another.')
@@ -131,7 +131,7 @@ force_option = flag('--force', 'overwrite an existing file')
 
 
 def require_not_existing(output: Path | None, force: bool) -> None:
-    """Raise OutputError if a file that users may edit exists already, unless `force` is true."""
+    """Raise OutputError if the output file exists, unless `force` (--force) is true."""
     if output is not None and output.exists() and not force:
         raise OutputError(f'{output} exists; choose another name, or add --force.')
 
@@ -144,7 +144,7 @@ def _ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
 
 
 def ros_name_option(name: str, help: str, default: str | None) -> Any:
-    """Return the decorator that adds an option for the name of a topic or a node."""
+    """Return a decorator that adds an option whose value is the name of a ROS topic or node."""
     return option(name, help, default=default, metavar='NAME', callback=_ros_name)
 
 
@@ -158,14 +158,14 @@ topic_options = with_options(
 
 
 def validate_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
-    """Return a prefix; raise click.BadParameter if names in URDF and TF cannot begin with it."""
+    """Return the prefix; raise click.BadParameter if names in URDF and TF cannot begin with it."""
     if not re.fullmatch(r'[\w./-]*', prefix, re.ASCII):
         raise click.BadParameter(f'{prefix!r} cannot begin a name: use letters, digits, _-./')
     return prefix
 
 
 def arm_prefix_option(**more: Any) -> Any:
-    """Return the decorator that adds the option --arm-prefix."""
+    """Return a decorator that adds the option --arm-prefix to a command."""
     help = 'prefix of every joint name, such as left_'
     return option('--arm-prefix', help, default='', show_default=False, **more)
 
@@ -178,7 +178,7 @@ payload_file_options = with_options(
 
 @dataclass(frozen=True)
 class ArmChoice:
-    """Values of the options that choose an arm, its inertial set, hand and payload."""
+    """Values of the options that select an arm: --arm, --set, --hand, --payload and others."""
 
     arm: str = 'fr3'
     hand: str = AS_LISTED
@@ -191,25 +191,25 @@ class ArmChoice:
     xacro: tuple[tuple[str, str], ...] = ()
 
     def load(self) -> ArmDescription:
-        """Return the chosen arm."""
+        """Load the arm that the options select."""
         from ..arm_io import load_arm
 
         return load_arm(self.arm, **self.load_arguments())
 
     def load_arguments(self) -> dict[str, Any]:
-        """Return the keyword arguments for `load_arm`."""
+        """Return the options' values as keyword arguments for `load_arm`."""
         common = {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
         own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'xacro': dict(self.xacro)}
         return common | own | {'payload': self.read_payload()}
 
     def read_payload(self) -> LinkInertia | None:
-        """Return the payload of --payload about the flange's origin, or None without it."""
+        """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
         from ..arm.payload import read_payload
 
         return None if self.payload is None else read_payload(self.payload)
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Return the arm with each combination of an unrepaired inertial set and a hand."""
+        """Load the arm with each combination of an inertial set and a hand, without repair."""
         pairs = [(one, hand) for one in sets for hand in hands]
         each = [replace(self, inertial_set=one, hand=hand, repair=None) for one, hand in pairs]
         arms = [one.load() for one in each]
@@ -223,7 +223,7 @@ class ArmChoice:
 
     def node_parameters(self, folder: Path) -> dict[str, Any]:
         """
-        Return the ROS parameters with which a node loads the arm.
+        Return the ROS parameters, by name, with which a node loads the same arm.
 
         An arm that is to be repaired, or that of a URDF, is written into `folder` as an arm file,
         because nodes repair nothing and take arm files.
@@ -285,7 +285,7 @@ arm_options = options_as(
 
 @dataclass(frozen=True)
 class BagReader:
-    """Reads an arm's joint states from bags by the options for joint names, topic and stamps."""
+    """Reads joint states from bags, with the options for joint names, topic and time stamps."""
 
     joint_names: tuple[str, ...] = ()
     topic: str | None = None
@@ -293,7 +293,7 @@ class BagReader:
 
     def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
-        Return `arm`, or the shipped arm whose joints a bag has if none was chosen.
+        Return `arm`, or without --arm the choice of the shipped arm whose joints a bag has.
 
         The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
         of another shipped arm than --arm, or, without --arm, of several arms.
@@ -321,7 +321,7 @@ class BagReader:
         return replace(arm, arm=name, arm_prefix=prefix)
 
     def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
-        """Return the joints' names in the bag: --joint-names, or else the arm's own."""
+        """Return the names of the arm's joints in the bag: --joint-names, or else the arm's."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
             raise RecordingError(
@@ -331,7 +331,7 @@ class BagReader:
         return names
 
     def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
-        """Read an arm's joint states from a bag."""
+        """Read an arm's joint states from a bag as a Recording."""
         from ..recordings.recording import read_recording
 
         names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
@@ -356,5 +356,5 @@ signal_options = options_as(
 
 
 def recording_options(command: Any) -> Any:
-    """Add the options for reading and filtering a recording: `reader` and `signal`."""
+    """Add the options for reading and filtering a recording, passed as `reader` and `signal`."""
     return bag_options(signal_options(stamps_option(command)))

@@ -13,7 +13,7 @@ _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def catch_end_signals() -> Iterator[Callable[[], bool]]:
     """
-    Yield a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
+    Yield a function that returns False once SIGINT, SIGTERM or SIGHUP has arrived, else True.
 
     Outside the main thread, where Python handles no signals, it always returns True.
     """

@@ -38,7 +38,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 @dataclass
 class Answer:
     """
-    What a check says: a sentence, whether something differs, and figures for programs.
+    Result of a check: its sentence, whether descriptions differ, and data for JSON.
 
     `faults` are sentences on differences, `impossible` on links that no real body can be;
     `details`, not printed where several files are checked, are tables and labels with sentences.
@@ -53,15 +53,15 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """The first words of the answer."""
+        """MISMATCH if descriptions differ, 'not physical' if a link is impossible, else 'pass'."""
         return MISMATCH if self.differs else NOT_PHYSICAL if self.impossible else PASS
 
     def note(self, *sentences: object, label: str = 'note') -> None:
-        """Add sentences to the details."""
+        """Add sentences with a label to the details of the answer."""
         self.details += [(label, one) for one in sentences]
 
     def print(self, everything: bool) -> None:
-        """Print the answer with its details, or with its doubts alone."""
+        """Print the answer, with all details if `everything`, else with doubtful numbers alone."""
         say(self.sentence, self.verdict)
         say_each([*self.faults, *self.impossible], style='red')
         doubts = [one for one in self.data.get('doubts', ()) if not one.impossible]
@@ -74,7 +74,7 @@ class Answer:
 
 def run(arm: ArmChoice, others: Sequence[str], json: Path | None, **options: Any) -> int:
     """
-    Print the verdicts; exit 1 if something differs, or a link is not physical.
+    Check the arm or the others; return 1 if descriptions differ or a link is not physical.
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """

@@ -15,7 +15,7 @@ from ..urdf.xacro_writer import robot_text
 
 
 def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bool) -> int:
-    """Print or write the URDF or MJCF."""
+    """Print the arm's URDF or MJCF or write it to a file."""
     require_not_existing(output, force)
     if output is not None and output.suffix == '.mjcf' and format != 'mjcf':
         forbid_with(f'{output}, whose ending says MJCF', 'format')

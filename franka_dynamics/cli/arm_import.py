@@ -34,7 +34,7 @@ def run(
     xacro: Sequence[tuple[str, str]],
 ) -> int:
     """
-    Write the arm file, print notes and the differences from the URDF.
+    Write the arm file of a URDF's arm; print notes and its differences from the URDF.
 
     If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
     only with --anyway.

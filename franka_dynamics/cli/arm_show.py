@@ -38,7 +38,7 @@ def run(
     json: Path | None,
     plot: Path | None,
 ) -> int:
-    """Print the tables, or JSON instead; write the picture and the JSON file."""
+    """Print the arm's tables, or JSON in their place; write the picture and the JSON file."""
     if positional is not None:
         forbid_with(f'{positional}, the same as --arm {positional}', 'arm')
         arm = replace(arm, arm=positional)

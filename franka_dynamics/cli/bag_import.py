@@ -32,7 +32,7 @@ def run(
     **columns: Any,
 ) -> int:
     """
-    Write the bag, print its content and warnings; with --list print the log's columns.
+    Write a bag from logs and print its content and warnings; with --list print columns alone.
 
     `columns` are the fields of a ColumnMap.
     """

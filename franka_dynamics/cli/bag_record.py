@@ -45,7 +45,7 @@ def run(
     play: Play | None = None,
 ) -> int:
     """
-    Record, check the bag and return 1 if it is unusable or the motion failed.
+    Record and check a bag; return 1 if it is unusable or the motion to record failed.
 
     `play`, which sends a motion, is called in a thread as soon as the arm is heard, and the
     recording ends with it; it calls its argument while it waits, which may raise an error.
@@ -111,7 +111,7 @@ def _long_enough(duration: float | None, progress: Progress) -> bool:
 
 
 def arm_of(client: NodeClient) -> ArmChoice:
-    """Return the arm that a running node is configured for."""
+    """Return the choice of arm that equals the parameters of a running node."""
     keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
     arm, *_, carried = values = client.parameter_values(keys)
     given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}

@@ -23,7 +23,7 @@ from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.external import write_external_torque
-from ..report.verdict import headline, open_lines, verdict_lines
+from ..report.verdict import headline, undetermined_lines, verdict_lines
 
 _MAX_SHOWN_FITS = 3
 _FRANKA_HAND = 'franka_hand'
@@ -48,7 +48,7 @@ def run(
     learn: Path | None,
     require: float | None,
 ) -> int:
-    """Print tables and verdict; return 1 if the best arm's torque error E exceeds --require."""
+    """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
     if no_plots:
         forbid_with('--no-plots: the folder holds plots alone', 'output')
     if external is None:
@@ -100,7 +100,7 @@ def run(
 def with_sets_and_hands(
     arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
 ) -> list[ArmDescription]:
-    """Return the arm with every combination of sets and hands, by default those to try."""
+    """Load the arm with every combination of inertial sets and hands; by default all sets."""
     sets = sets or available_sets(arm.arm)
     if hands:
         return arm.load_each(sets, hands)
@@ -116,7 +116,7 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))
-        say_each(open_lines(verdict, names))
+        say_each(undetermined_lines(verdict, names))
     named = (fits[0], *result.others)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all else ordered[:_MAX_SHOWN_FITS]
@@ -126,7 +126,7 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     say(report.samples_sentence(recording, result.motion))
     say_each(result.motion.remarks, 'note')
     show(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
-    say(f'{report.TORQUE_ERROR_DEFINITION}. {report.fits_or_not(fits[0])}')
+    say(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
         say(f'{more}; --all prints them, --json FILE writes them')

@@ -34,7 +34,7 @@ def run(
     frame: str,
     precision: str,
 ) -> int:
-    """Print operation counts and, with --output, write the file; or write a package."""
+    """Print operation counts, and write the code with --output or a package with --package."""
     require_each_once(quantities)
     if package is not None:
         return _write_package(arm, package, output)

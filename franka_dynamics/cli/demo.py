@@ -36,7 +36,7 @@ _SECOND_PART = (
 
 def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     """
-    Simulate tracking with feedforward from an exact and an inexact model; print the errors.
+    Simulate tracking with feedforward of an exact and an inexact model; print the errors.
 
     Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
     even with the simulated arm waiting for every torque.

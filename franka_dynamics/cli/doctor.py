@@ -25,7 +25,7 @@ _LISTEN_S = 2.0  # time to listen to the running system
 def run(
     arm: ArmChoice, machine: bool, robot: str | None, json: Path | None, topic: str, command: str
 ) -> int:
-    """Print one line per check; exit 1 if a check has the level TO_DO."""
+    """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
     if robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
     running = [] if machine else _running(topic, command)

@@ -47,7 +47,7 @@ def run(
     json: Path | None,
     require: float | None,
 ) -> int:
-    """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
+    """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
     require_not_existing(output, force)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()

@@ -32,7 +32,7 @@ def run(
     output: Path | None,
     desk: Path | None,
 ) -> int:
-    """Print the payload with standard deviations and write the output files."""
+    """Identify the payload, print it with standard deviations and write the output files."""
     description = reader.arm_of(loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:

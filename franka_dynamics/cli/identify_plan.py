@@ -36,7 +36,7 @@ def run(
     **search: int,
 ) -> int:
     """
-    Write the trajectory; return 1 if it leaves needed parameters unidentifiable.
+    Write an excitation trajectory; return 1 if parameters that matter stay unidentifiable.
 
     `search` has the options of the optimisation, --draws and --iterations.
     """

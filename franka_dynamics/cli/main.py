@@ -188,7 +188,7 @@ def codegen(**options: Any) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    Run the command and return its exit status.
+    Run the command line and return its exit status.
 
     After wrong input, an error of this package or Ctrl-C, one sentence on standard error says
     what happened.

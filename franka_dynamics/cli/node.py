@@ -136,7 +136,7 @@ def set_(parameter: str, value: str, node: str, timeout: float) -> None:
 
 
 def parse_payload(text: str) -> list[float]:
-    """Return the ten numbers of a payload that a user types; ten zeros for `none`."""
+    """Return payload text as ten numbers for a node's parameter; ten zeros for `none`."""
     from ..arm.payload import payload_array, read_payload
 
     if text.lower() == 'none':
@@ -189,7 +189,7 @@ def play(
 
 
 def send_motion(file: str, lead: float, client: NodeClient) -> object:
-    """Send a motion to the node; return 'finished' when it has ended as planned."""
+    """Send a trajectory to the node, wait until it ends, and return what the node answers."""
     from ..control.reference import MOVE_THERE_FIRST
     from ..ros.messages import read_trajectory_file, shipped_excitation
     from ..ros.node_client import NodeClientError

@@ -38,7 +38,7 @@ def run(
     output: Path | None,
     desk: Path | None,
 ) -> int:
-    """Compute and print the payload; write the files of --output, --desk and --plot."""
+    """Compute a tool's payload from its mesh and print it; write --output, --desk and --plot."""
     name, tool = Path(mesh).name, Path(mesh).stem
     if density is None and mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')

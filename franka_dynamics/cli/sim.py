@@ -36,7 +36,7 @@ _STEP_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-f
 
 
 class SimError(FrankaDynamicsError):
-    """Another simulated arm runs, or the node did not hold this one before --duration was over."""
+    """Another simulated arm already runs, or the arm was not held before --duration was over."""
 
     status = 1
 
@@ -54,7 +54,7 @@ def run(
     duration: float | None,
 ) -> int:
     """
-    Run until --duration or Ctrl-C.
+    Run simulated arm, node and view until --duration is over or Ctrl-C.
 
     Exit 1 if another simulated arm runs, a node ends early, the arm is not held, or the node has
     a fault at the end.

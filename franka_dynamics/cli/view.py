@@ -30,7 +30,7 @@ def run(
     host: str,
     port: int,
 ) -> int:
-    """Serve the page until Ctrl-C."""
+    """Serve the page with the arm, live or from a bag, until Ctrl-C."""
     if bag:
         forbid_with('a bag: no node runs', 'node')
         arm = reader.arm_of(bag, arm)

@@ -38,7 +38,7 @@ _ROUNDING = 1e-14
 @dataclass(frozen=True, eq=False)
 class GeneratorJoint:
     """
-    One joint of the chain, with the link it moves.
+    A joint of a chain with its link: kind, placement, pseudo-inertia and rotor inertia.
 
     Relative to its antecedent's frame the link's frame has the rotation E Rz(theta + q), with q
     only for a revolute joint, and E = `axes`, shape (3, 3). `origin`, shape (3,), is the origin of
@@ -53,7 +53,7 @@ class GeneratorJoint:
     rotor_inertia: Number
 
     def rotation(self, graph: Graph, position: Number) -> Values:
-        """Return Rz(theta + q), or Rz(theta) of a prismatic joint; quarter turns cost nothing."""
+        """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.revolute:
             return rotation_about_z(*cos_sin(self.theta))
         angle, quarters = graph.lift(position), quarter_turns(self.theta)
@@ -63,14 +63,14 @@ class GeneratorJoint:
         return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
     def frame_origin(self, position: Number) -> Values:
-        """Return the origin of the link's frame in the antecedent's frame."""
+        """Return the origin (3,) of the link's frame in the antecedent's frame."""
         return self.origin if self.revolute else self.origin + self.axes[:, 2] * position
 
 
 @dataclass(frozen=True, eq=False)
 class GeneratorChain:
     """
-    The joints of an arm or a tree; antecedents come first.
+    The joints of an arm or a tree, with numbers or expressions, each after its antecedent.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class GeneratorChain:
         return len(self.joints)
 
     def path(self) -> list[int]:
-        """Return the joints that move the tip, in order from the base."""
+        """Return the numbers of the joints that move the tip, from the base on."""
         path, j = [], self.tip_body
         while j != BASE:
             path.append(j)
@@ -115,7 +115,7 @@ class GeneratorChain:
 
 
 def rotation_about_z(cosine: Number, sine: Number) -> Values:
-    """Return Rz of an angle, shape (3, 3)."""
+    """Return the rotation (3, 3) about z by an angle of which cosine and sine are given."""
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -125,7 +125,7 @@ def is_axis_permutation(rotation: Values) -> bool:
 
 
 def link_parameter_names(link: int) -> tuple[str, ...]:
-    """Return the names of a link's ten parameters, in the order of LinkInertia.parameters()."""
+    """Return names such as X1_xx of a link's inertial parameters, in LinkInertia's order."""
     return tuple(f'X{link}_{field}' for field in (*TENSOR_ORDER, 'hx', 'hy', 'hz', 'm'))
 
 
@@ -136,7 +136,7 @@ def build_chain(
     frame: int | str = FLANGE,
 ) -> GeneratorChain:
     """
-    Return the chain of an arm or of a tree of bodies.
+    Return the chain of an arm or tree, with inertial parameters as numbers or as symbols.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def build_chain(
 
 
 def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Values:
-    """Return a pseudo-inertia given in frame B in frame A; B has this pose in A."""
+    """Return the pseudo-inertia (4, 4) in frame A of a body given in frame B, B's pose in A."""
     S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
@@ -200,7 +200,7 @@ def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Value
 
 
 def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
-    """Return the (4, 4) pseudo-inertia of a mass and of its first and second moment."""
+    """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
     # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
     out[:3, :3], out[:3, 3], out[3, 3] = second, first, mass

@@ -18,7 +18,7 @@ from ..errors import OutputError
 
 
 class OperationCount(NamedTuple):
-    """Multiplications and additions; subtractions and sign changes count as additions."""
+    """Numbers of multiplications and of additions, among which are subtractions and negations."""
 
     multiplications: int
     additions: int
@@ -30,7 +30,7 @@ _ADDITION = re.compile(r' [-+] |-(?=[A-Za-z_(])')
 
 def operation_count(program: Program) -> OperationCount:
     """
-    Return the number of operations of one evaluation, counted in the program's text.
+    Return the numbers of multiplications and additions of one evaluation of a program.
 
     As in table 1 of Gautier and Khalil 1990, sines, cosines and index arithmetic are not counted;
     nor are divisions, which the table does not have, nor the preparation of parameters.
@@ -112,7 +112,7 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
 
 def python_function(program: Program, docstring: str = '') -> str:
     """
-    Return the source of a Python function that runs a program, and of one for its parameters.
+    Return the source of a Python function for a program, and of one that prepares parameters.
 
     The function of the program takes the program's input arrays, then (for parameters at run time)
     the prepared array `p`, then the output array, which it fills. If there are parameters, the
@@ -135,7 +135,7 @@ def python_callable(
     equations: Equations, sin: Callable[..., Any], cos: Callable[..., Any]
 ) -> Callable[..., None]:
     """
-    Return the compiled code of `python_function`, which calls the given `sin` and `cos`.
+    Return a Python function that evaluates the equations with the given `sin` and `cos`.
 
     The function's inputs are sequences of values of any type that has +, -, * and (forward
     dynamics) /; the output is any object that supports assignment by index.
@@ -175,7 +175,7 @@ last link, before its joint turns). m_x holds -x."""
 
 def python_module(sets: Sequence[Equations]) -> str:
     """
-    Return the text of a module of functions that plain Python runs and numba.njit compiles.
+    Return the text of a Python module with a function per quantity, which numba can compile.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def heading(sets: Sequence[Equations]) -> list[str]:
 
 
 def require_each_once(names: Sequence[str]) -> None:
-    """Raise OutputError if no quantity is listed, or one twice."""
+    """Raise OutputError if no quantity is listed, or one is listed twice."""
     if not names:
         raise OutputError('No quantity is listed; a file needs one at least.')
     for name in names:
@@ -337,7 +337,7 @@ def identifier(name: str) -> str:
 
 
 def summary(equations: Equations) -> str:
-    """Return the meaning of a quantity and its number of operations."""
+    """Return as text the formula of the equations' quantity and the number of operations."""
     multiplications, additions = operation_count(equations.program)
     tip = 'the flange' if equations.frame == FLANGE else f'frame {equations.frame}'
     return (

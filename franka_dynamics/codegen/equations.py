@@ -40,7 +40,7 @@ class _ArraySignature(NamedTuple):
 def function_signature(
     quantity: Quantity, n: int, columns: Sequence[int] | None = None
 ) -> _ArraySignature:
-    """Return a quantity's array names and output shape, for n joints and regressor columns."""
+    """Return the names of a quantity's input arrays and output, and the output's shape."""
     width = 10 * n if columns is None else len(columns)
     return {
         Quantity.INVERSE_DYNAMICS: _ArraySignature(('q', 'dq', 'ddq'), 'tau', (n,)),
@@ -60,7 +60,7 @@ def function_signature(
 @dataclass(frozen=True, eq=False)
 class Equations:
     """
-    The equations of one `quantity` of a described arm or tree.
+    The equations of one quantity of an arm or tree, as expressions of a graph.
 
     `outputs` are expressions of `graph` in the elements of the input `arrays`; `shape` is the
     output array's. `parameters` names the parameters that are set at run time; if there are any,
@@ -116,7 +116,7 @@ def customised_equations(
     frame: int | str = FLANGE,
 ) -> Equations:
     """
-    Return the customised equations of an arm or tree, which `emit.c_header` writes as C code.
+    Return the equations of one quantity, customised to the constants of an arm or a tree.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def run_time_parameter_names(n: int) -> tuple[str, ...]:
 
 
 def run_time_parameter_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return the arguments of generated code with run-time parameters: an arm's links, gravity."""
+    """Return an arm's values of the run-time parameters: links, rotors, and gravity 9.81 m/s^2."""
     links = [
         float(value)
         for link, joint in zip(description.links, description.joints)
@@ -243,7 +243,7 @@ def outputs_of(
     classical: bool = False,
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
-    """Return a quantity of a chain as expressions; several quantities may share the graph."""
+    """Return the elements of a quantity of a chain as expressions of `graph`."""
     n, arrays = chain.n, function_signature(quantity, chain.n).arrays
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:

@@ -26,7 +26,7 @@ RECIPROCAL = '1/'
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """One value of the computation; `operands` are nodes made before this one."""
+    """A node of a Graph: a constant, an input, or an operation on nodes made before it."""
 
     number: int
     kind: str
@@ -38,7 +38,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A node with a sign; +, - and * make new expressions. Equal expressions share one node."""
+    """A node of a Graph with a sign; +, - and * make new expressions."""
 
     graph: Graph
     sign: int
@@ -76,7 +76,7 @@ class Expression:
 
 class Graph:
     """
-    The graph of all expressions of one computation.
+    The expressions of one computation, in which equal expressions share one node.
 
     With `parameters_vary` parameters count as variables, so that `gradient` can differentiate by
     parameters.
@@ -90,7 +90,7 @@ class Graph:
         self.zero = self.lift(0.0)
 
     def lift(self, value: Number) -> Expression:
-        """Return a number as an expression, and an expression unchanged."""
+        """Return a number as a constant expression, and an expression unchanged."""
         if isinstance(value, Expression):
             return value
         magnitude = abs(float(value))
@@ -99,18 +99,18 @@ class Graph:
         )
 
     def variable(self, name: str) -> Expression:
-        """Return an input that changes with every evaluation."""
+        """Return the expression of an input `name` that changes with every evaluation."""
         return Expression(self, 1, self._node(VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
-        """Return an input that is set once; values that depend only on parameters are constant."""
+        """Return the expression of an input `name` that is set once and counts as constant."""
         if self._parameters_vary:
             return self.variable(name)
         return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
 
     def name(self, name: str, value: Number) -> None:
         """
-        Give a computed value its textbook name, unless it has a name or the name is taken.
+        Give a computed value its textbook name in generated code, unless it has one.
 
         If the value is the negative of its node, the node's name is m_ and the name.
         """
@@ -126,11 +126,11 @@ class Graph:
             self.name(name + axis, component)
 
     def name_of(self, node: Node) -> str | None:
-        """Return a node's textbook name, or None."""
+        """Return a node's textbook name, or None if it has none."""
         return self._names.get(node.number)
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
-        """Return sine and cosine of an angle."""
+        """Return sine and cosine of an angle as expressions."""
         if angle.number is not None:
             return self.lift(math.sin(angle.number)), self.lift(math.cos(angle.number))
         sine = Expression(self, angle.sign, self._node(SIN, (angle.node,)))

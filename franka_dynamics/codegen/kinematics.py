@@ -13,7 +13,7 @@ from .expression import Expression, Graph
 
 
 def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
-    """Return the pose of the flange, or of a tree's tool, in the space frame, (4, 4)."""
+    """Return the pose (4, 4), in the space frame, of the flange or of a tree's tool."""
     rotation, origin = _frames(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
     pose[:3, :3] = rotation @ chain.tip[:3, :3]
@@ -45,7 +45,7 @@ def in_tip_frame(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: Values
 ) -> tuple[Values, Values]:
     """
-    Return a wrench on the tip body, given in the space frame, in the axes of the tip's frame.
+    Return force and moment, in the tip body's frame, of a wrench at the tip in space axes.
 
     `wrench`, shape (6,), is a force [N] and a moment [N m] about the tip's origin, in space axes;
     the returned force and moment are about the origin of the tip body's frame.

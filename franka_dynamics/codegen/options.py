@@ -22,7 +22,7 @@ class Quantity(str, Enum):
 
 
 class ParameterMode(str, Enum):
-    """How inertial parameters and gravity get into generated code."""
+    """Whether inertial parameters and gravity are numbers in generated code or set at run time."""
 
     BAKED = 'baked'  # numbers in the code
     RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state

@@ -40,7 +40,7 @@ _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 
 class Output(NamedTuple):
-    """A value, and the indices of the elements of the output array that have this value."""
+    """An expression, and the indices of all elements of the output array that are equal to it."""
 
     places: tuple[tuple[int, ...], ...]
     value: Expression
@@ -79,7 +79,7 @@ def write_program(
     parameters: tuple[str, ...] = (),
 ) -> Program:
     """
-    Return the statements that compute the outputs; each value is computed before it is read.
+    Return the program that computes the outputs, each value before it is read.
 
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
     read them or not; `output` is the output array, of a `shape`.

@@ -37,7 +37,7 @@ from ..dynamics.body_tree import BASE
 @dataclass(frozen=True)
 class Inputs:
     """
-    Positions, velocities and accelerations of the joints, and the wrench at the tip.
+    Expressions of joint positions, velocities and accelerations, and of the wrench at the tip.
 
     Inputs that are zero cost no operations. `force` and `moment`, (3,), are the wrench that the
     surroundings exert on the link with the tip, about the origin and in the axes of that link's
@@ -54,7 +54,7 @@ class Inputs:
 
 class Motion(NamedTuple):
     """
-    The motion of a link in the axes of its frame, or for some links of a rotated frame.
+    Expressions of a link's angular velocity, its derivative, and its frame's acceleration.
 
     `spin` is the time derivative of omega, U is [spin] + [omega][omega], `acceleration` that of
     the frame's origin.
@@ -157,7 +157,7 @@ def _turn_and_body(
 
 
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
-    """Return the torque (or force) of every joint."""
+    """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
     motions = _outward(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
@@ -206,7 +206,7 @@ def _carried(
 def mass_matrix(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> dict[tuple[int, int], Expression]:
-    """Return the elements (i, j), i <= j, of the mass matrix."""
+    """Return expressions of the mass matrix's elements (i, j), i <= j, by composite bodies."""
     joints, parents = chain.joints, chain.parents
     turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
     arms = [joint.frame_origin(position) for joint, position in zip(joints, q)]

@@ -51,7 +51,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
 
 
 def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with regrouped parameters; those moved to a parent or the base are 0."""
+    """Return the chain with inertial parameters regrouped towards the base; those moved are 0."""
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]

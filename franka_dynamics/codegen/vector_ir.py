@@ -64,7 +64,7 @@ _SINGLE = (
 
 def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
-    Return an LLVM module whose function `run` computes one quantity at any number of states.
+    Return LLVM assembly whose function `run` computes one quantity at any number of states.
 
     The arguments of `run` are a pointer to each input array and to the output, then for each array
     the bytes from one state to the next, then the number of states, at least 1. A state's values

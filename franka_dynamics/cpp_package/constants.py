@@ -43,12 +43,12 @@ _CONSTANTS = {
 
 
 def constants() -> str:
-    """Return C++ declarations: constants, targets, states and refusals with their words."""
+    """Return C++ declarations of the controller's constants, targets, states and messages."""
     return '\n'.join((*_numbers(), '', *_targets(), '', *_states(), '', *_answers()))
 
 
 def message_bounds() -> dict[str, str]:
-    """Return the constants that C++ messages may name, as a dict from placeholder to text."""
+    """Return the constants' values as texts, by the placeholders of them in C++ messages."""
     return {name: f'{value:g}' for name, value in (*_values(), ('EARTH_GRAVITY', -GRAVITY[2]))}
 
 

@@ -51,7 +51,7 @@ _INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
 
 
 def controller_test_vectors(arm: ArmDescription) -> str:
-    """Return the text of an arm's file of test vectors, with a header row."""
+    """Return a text of scripted inputs and expected torques, for tests of the C++ controller."""
     log = logging.getLogger(Feedforward.__module__)
     before = log.level
     log.setLevel(logging.ERROR)  # the scripted faults are nobody's news

@@ -52,7 +52,7 @@ _RESERVED = frozenset(
 
 def cpp_package_files(description: ArmDescription, name: str) -> dict[str, str]:
     """
-    Return the texts of the files of an arm's ament_cmake package, by their paths in the package.
+    Return an arm's ament_cmake package as texts of files by their paths in the package.
 
     The inertial parameters in the package include the arm's hand; payload and gravity are ROS
     parameters of the package's plugins. The package's own test compares it with the Python

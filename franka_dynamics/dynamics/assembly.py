@@ -20,7 +20,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Mount:
     """
-    An arm and the pose of its mount.
+    An arm and the pose at which it is mounted on a torso's body or the space frame.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Mount:
 
 def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree:
     """
-    Return arms, and the torso (if any) that carries them, as one tree.
+    Return mounted arms, and the torso (if any) that carries them, as one BodyTree.
 
     The tree's bodies are the torso's, then each arm's from base to tip; every joint's axis is the
     z axis of its body's frame. The base link (`ArmDescription.base_link`) of an arm on the torso

@@ -107,7 +107,7 @@ class BodyTree(ComparedByValue):
         cls, description: ArmDescription | str | Path, frame: int | str = FLANGE
     ) -> BodyTree:
         """
-        Return a serial arm, or the arm of a name or file, as a tree.
+        Return a serial arm, or the arm of a name or file, as a BodyTree with its tool at `frame`.
 
         Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange, or
         another `frame` of the arm (FrameError if it has none of that name).
@@ -191,7 +191,7 @@ class BodyTree(ComparedByValue):
         return motions
 
     def values_of_parents(self, values: Array, base: Array) -> Array:
-        """Return the vectors of the bodies' parents from `values` (..., n, 6), `base` (6,)."""
+        """Return each body's parent's row of `values` (..., n, 6), or `base` (6,) for the base."""
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
@@ -236,7 +236,7 @@ def require_pose(pose: Array, what: str) -> None:
 
 
 def as_tree(robot: ArmDescription | BodyTree | str | Path) -> BodyTree:
-    """Return a tree unchanged, and an arm (or the arm of a name or file) as a tree."""
+    """Return a BodyTree unchanged, and an arm (or the arm of a name or file) as a BodyTree."""
     return robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
 
 
@@ -258,7 +258,7 @@ def joint_twists(description: ArmDescription) -> Array:
 
 def momentum_regressor(twist: Array) -> Array:
     """
-    Return P with P phi = (linear and angular momentum about the origin), (..., 6, 10).
+    Return P (..., 6, 10); P phi is the momentum of a body with inertial parameters phi.
 
     phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
     the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
@@ -275,7 +275,7 @@ def momentum_regressor(twist: Array) -> Array:
 
 def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     """
-    Return A with A phi = (force, moment about the origin) that a motion needs, (..., 6, 10).
+    Return A (..., 6, 10); A phi is the wrench that moves a body with inertial parameters phi.
 
     The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
     h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and

@@ -52,7 +52,7 @@ _MAX_CONDITION = 1e8
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
-    A loop constraint: two bodies of the tree must coincide, where the loop was cut.
+    A loop constraint: frames on two bodies of a tree coincide where the loop was cut.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Loop:
 
 class ClosedChain:
     """
-    A tree with loops, driven by some of its joints.
+    A mechanism with closed loops: a tree, its loop constraints, and motors at some joints.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class ClosedChain:
 
     def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> JointStates:
         """
-        Return positions, velocities and accelerations of all joints that keep the loops closed.
+        Return q, dq and ddq of all joints, loops closed, for given motor motion, each (..., n).
 
         Parameters
         ----------
@@ -322,7 +322,7 @@ class ClosedChain:
 
     def loop_differences(self, spatial: Array) -> Array:
         """
-        Return the differences of K twists between the two bodies of each loop, (..., k, K).
+        Return differences of K twists between each loop's bodies, by direction, (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are

@@ -22,7 +22,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class ParameterDerivatives:
     """
-    Derivatives of wrenches and torques by the inertial parameters of all bodies.
+    Derivatives of joint wrenches and torques by the inertial parameters of all bodies.
 
     `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i the wrench through joint i in body i's
     frame and phi_j the `LinkInertia.parameters()` of body j; `tau` (..., n, n, 10) holds
@@ -39,7 +39,7 @@ def differentiate_by_parameters(
     tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, gravity: ArrayLike = GRAVITY
 ) -> ParameterDerivatives:
     """
-    Return derivatives of wrenches and torques by inertial parameters at states (..., n).
+    Return the derivatives of a tree's joint wrenches and torques by its inertial parameters.
 
     The derivative of the wrench F_i by body i's own parameters is Kwon's (4) with the spatial
     inertia G_i replaced by its derivative; transformed to the frame of an ancestor, it is the
@@ -83,7 +83,7 @@ class MotorDerivatives:
 
 def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Derivative:
     """
-    Return the derivative of the motors' torques by lambda, for joints taken as independent.
+    Return the derivative of the motors' torques by [eta, q, dq, ddq], taken as independent.
 
     Kwon's (14), corrected; `full` has shape (..., a, 9n + 6). The entries of lambda = [eta, q, dq,
     ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T g_p^{-T} G_p
@@ -99,7 +99,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Deriva
 
 def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:
     """
-    Return the derivatives of the motors' torques by motion, joint axes and inertial parameters.
+    Return derivatives of motor torques by motor motion, joint axes and inertial parameters.
 
     `motion` is a result of `ClosedChain.motion` at positions with closed loops. Kwon's (14) is
     completed by the chain rule: positions, velocities and accelerations of the passive joints

@@ -120,7 +120,7 @@ def tree_motion(
     tool_wrench: ArrayLike | None = None,
 ) -> TreeMotion:
     """
-    Return motion, wrenches and torques (rotors included) of a tree by Kwon's (1) to (5).
+    Return twists, accelerations, wrenches and joint torques, rotors included (Kwon, (1)-(5)).
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def dynamics_derivatives(
     tool_wrench: ArrayLike | None = None,
 ) -> DynamicsDerivatives:
     """
-    Return every body's motion and wrench, all torques, and derivatives by [eta, q, dq, ddq].
+    Return a tree's motion, wrenches and torques, and their derivatives by [eta, q, dq, ddq].
 
     Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
     `closed_chain_derivatives` computes the derivatives by the inertial parameters.
@@ -317,7 +317,7 @@ def linearize(
     tool_wrench: ArrayLike | None = None,
 ) -> Linearization:
     """
-    Return the linear model of the rigid-body forward dynamics at a state.
+    Return A, B and ddq of the forward dynamics linearised at a state (q, dq, tau).
 
     With the inverse dynamics ID and the acceleration ddq of the state, d(ddq)/dx =
     -M^-1 d ID(q, dq, ddq)/dx and d(ddq)/dtau = M^-1. Joint friction is not included.

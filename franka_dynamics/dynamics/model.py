@@ -43,7 +43,7 @@ FLANGE = 'flange'
 
 
 class HasJoints(Protocol):
-    """An object with named joints: an arm description or a tree of bodies."""
+    """Protocol of objects with named joints: arm descriptions and trees of bodies."""
 
     @property
     def n(self) -> int:
@@ -55,7 +55,7 @@ class HasJoints(Protocol):
 
 
 class TorqueDerivatives(NamedTuple):
-    """Derivatives of the torques tau = M ddq + C dq + g, each of shape (..., n, n)."""
+    """Derivatives of tau = M ddq + C dq + g by q, dq and ddq, each of shape (..., n, n)."""
 
     by_position: Any
     by_velocity: Any
@@ -63,7 +63,7 @@ class TorqueDerivatives(NamedTuple):
 
 
 class AccelerationDerivatives(NamedTuple):
-    """Derivatives of the accelerations M^-1 (tau - C dq - g), each of shape (..., n, n)."""
+    """Derivatives of ddq = M^-1 (tau - C dq - g) by q, dq and tau, each (..., n, n)."""
 
     by_position: Any
     by_velocity: Any
@@ -72,7 +72,7 @@ class AccelerationDerivatives(NamedTuple):
 
 class DynamicsFormulation(ABC):
     """
-    Base class of formulations: derives accelerations and energies from frames and torques.
+    Base class of dynamics models: derives accelerations and energies from frames and torques.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class DynamicsFormulation(ABC):
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
 
     def frame_pose(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
-        """Return a frame's pose in {S}, shape (..., 4, 4); `frame` is as in `jacobian`."""
+        """Return the pose in {S} of a frame (number or name), shape (..., 4, 4)."""
         at, offset = frame_place(frame, self.description)
         pose = self.frames(q)[..., at, :, :]
         return pose if offset is None else pose @ offset
@@ -103,7 +103,7 @@ class DynamicsFormulation(ABC):
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the Jacobian of a frame, rows (v, omega), shape (..., 6, n)."""
+        """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
 
     @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -130,7 +130,7 @@ class DynamicsFormulation(ABC):
         return solve_acceleration(self.mass_matrix(q), tau - rest)
 
     def operational_space_inertia(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
-        """Return (J M^-1 J^T)^-1 of a frame, (..., 6, 6); see `operational_space_inertia`."""
+        """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (..., 6, 6)."""
         return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -138,7 +138,7 @@ class DynamicsFormulation(ABC):
         return self._first_moment(q) / total_mass(self.description)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy, minus gravity times links' first moment, (...) [J]."""
+        """Return the potential energy, zero for a mass at the origin of {S}, shape (...) [J]."""
         return -self._first_moment(q) @ self._gravity
 
     def _first_moment(self, q: ArrayLike) -> Array:
@@ -148,7 +148,7 @@ class DynamicsFormulation(ABC):
 
 def gravity_vector(gravity: ArrayLike) -> Array:
     """
-    Return gravity as a float array of shape (3,) [m/s^2].
+    Return gravity as floats (3,) [m/s^2]; raise JointVectorError for another shape or NaN.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def gravity_vector(gravity: ArrayLike) -> Array:
 
 class FramePlace(NamedTuple):
     """
-    Where a frame is: its `number` in the result of `frames`, and its `offset` from that frame.
+    Place of a frame: the index of a frame in `frames`, and its constant pose in that frame.
 
     Numbers are 0..n - 1 for the joints and n for the flange; `offset`, shape (4, 4), is None for
     these frames themselves.
@@ -174,7 +174,7 @@ class FramePlace(NamedTuple):
 
 def frame_place(frame: int | str, robot: HasJoints) -> FramePlace:
     """
-    Return where a frame is.
+    Return the place of a frame from its number or name; raise FrameError if there is none.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def frame_place(frame: int | str, robot: HasJoints) -> FramePlace:
 
 def frame_places(robot: HasJoints) -> dict[int | str, FramePlace]:
     """
-    Return the places of all frames by what they may be called.
+    Return the places of all frames, by number and by each name that they have.
 
     An arm's fixed frames are found by their own names, also with the prefix of its links, such as
     'hand_tcp' and 'fr3_hand_tcp'.
@@ -214,7 +214,7 @@ def frame_places(robot: HasJoints) -> dict[int | str, FramePlace]:
 
 
 def no_frame_error(frame: object, robot: HasJoints) -> FrameError:
-    """Return the exception to raise for a frame that an arm does not have."""
+    """Return the FrameError to raise for a frame that an arm does not have."""
     n, named = robot.n, [one for one in frame_places(robot) if isinstance(one, str)]
     bare = str(frame).removeprefix(link_names(robot.joint_names).prefix)
     owners = [
@@ -240,7 +240,7 @@ def joint_stack(
     description: HasJoints, values: ArrayLike | None, name: str, *, finite: bool = True
 ) -> Array:
     """
-    Return `values` as a float array of shape (..., n), after checking them.
+    Return `values` as floats (..., n); raise JointVectorError for a wrong shape, NaN or inf.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def require_centers_of_mass(description: ArmDescription) -> None:
 
 def total_mass(description: ArmDescription) -> float:
     """
-    Return the mass of the moving links [kg].
+    Return the mass of the moving links [kg]; raise InertiaError if it is zero.
 
     Raises
     ------
@@ -337,7 +337,7 @@ MIN_FREE_INERTIA_RATIO = 1e-12
 
 def solve_acceleration(mass: Array, torque: Array) -> Array:
     """
-    Return the acceleration M^-1 tau for stacks of M (..., n, n) and tau (..., n).
+    Return M^-1 tau (..., n) for M (..., n, n); raise InertiaError if M is singular.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
 
 def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
     """
-    Return the inertia (J M^-1 J^T)^-1 that a force at a frame moves, for stacks, (..., 6, 6).
+    Return the operational-space inertia (J M^-1 J^T)^-1 for stacks of M and J, (..., 6, 6).
 
     Rows and columns are v, then omega: kg, kg m and kg m^2 (Khatib 1987, "A unified approach for
     motion and force control of robot manipulators").
@@ -383,7 +383,7 @@ def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
 
 
 def singular_mass_matrix_error() -> InertiaError:
-    """Return the exception to raise for a singular mass matrix."""
+    """Return the InertiaError to raise for a singular mass matrix."""
     return InertiaError(
         'The mass matrix is singular: some joint without rotor inertia moves no mass, or '
         'only as other joints do, so its acceleration is undetermined.'

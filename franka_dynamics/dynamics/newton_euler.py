@@ -85,7 +85,7 @@ def dh_row_pose(
 
 
 def joint_geometry(description: ArmDescription, q: Array) -> list[JointGeometry]:
-    """Return the pose and the axis of every joint at positions q, (..., n)."""
+    """Return each joint's axis and its frame's pose in the previous frame at q, (..., n)."""
     joints = []
     z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
@@ -110,7 +110,7 @@ def joint_geometry(description: ArmDescription, q: Array) -> list[JointGeometry]
 def outward_recursion(
     joints: list[JointGeometry], dq: Array, ddq: Array, base_acceleration: Array
 ) -> list[LinkMotion]:
-    """Return the links' motions by the recursion from the base to the tip."""
+    """Return the links' velocities and accelerations, recursively from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
     velocity = alpha = omega
     acceleration = np.broadcast_to(base_acceleration, omega.shape)
@@ -147,7 +147,7 @@ def inward_recursion(
     tip: tuple[Array, Array] | None = None,
 ) -> list[tuple[Array, Array]]:
     """
-    Return the force and moment that each joint transmits to its link, recursively from the tip.
+    Return force and moment that each joint exerts on its link, recursively from the tip.
 
     Force and moment of joint i are about the origin and in the axes of frame i. `tip` are the
     force and moment that the surroundings exert on the last link, about the origin and in the axes
@@ -174,12 +174,12 @@ def _needed(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
 
 
 def to_child(rotation: Array, vector: Array) -> Array:
-    """Return R^T v for stacks of rotations and vectors."""
+    """Return R^T v: vectors (..., 3) turned into the axes of the child frame."""
     return np.einsum('...ji,...j->...i', rotation, vector)
 
 
 def to_parent(rotation: Array, vector: Array) -> Array:
-    """Return R v for stacks of rotations and vectors."""
+    """Return R v: vectors (..., 3) turned into the axes of the parent frame."""
     return np.einsum('...ij,...j->...i', rotation, vector)
 
 
@@ -195,7 +195,7 @@ def cross(first: Array, second: Array) -> Array:
 
 class NewtonEulerModel(DynamicsFormulation):
     """
-    The dynamics of a described arm by recursion in DH frames.
+    Dynamics of an arm by the recursive Newton-Euler algorithm in DH frames.
 
     `description` and `gravity` are those of `DynamicsFormulation`.
     """
@@ -216,7 +216,7 @@ class NewtonEulerModel(DynamicsFormulation):
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n)."""
+        """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         n = self.description.n
         reference = require_reference_frame(reference_frame)
         target = frame_place(frame, self.description).number
@@ -271,7 +271,7 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
-        Return the Coriolis matrix C(q, dq) of Christoffel symbols, shape (..., n, n).
+        Return the Coriolis matrix C(q, dq) of Christoffel symbols, (..., n, n) [N m s/rad].
 
         h(dq) = C dq is a quadratic form in dq, whose symmetric bilinear form has the Christoffel
         symbols of the first kind as coefficients. Column j of C is the bilinear form of h at dq
@@ -325,7 +325,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return energy
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
         position, rates = broadcast_states(self.description, q=q, dq=dq)
         return self._in_space(position, [motion[:2] for motion in self._moving(position, rates)])
 

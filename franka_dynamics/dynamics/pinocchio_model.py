@@ -45,7 +45,7 @@ _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.
 
 
 def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
-    """Return a link's inertia as a Pinocchio object, about the centre of mass."""
+    """Return a link's mass, centre of mass and inertia about that as a pinocchio.Inertia."""
     if inertia.mass == 0.0:
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(PINOCCHIO_PARAMETER_ORDER)])
@@ -207,7 +207,7 @@ class _WorkSpace(threading.local):
 
 class PinocchioModel:
     """
-    The dynamics of a described arm, computed by Pinocchio.
+    Dynamics of an arm, computed by Pinocchio.
 
     Every method takes vectors of shape (n,) or stacks of shape (..., n), which are broadcast;
     Pinocchio computes the states of a stack one by one. For millions of states use `BatchModel`.
@@ -243,7 +243,7 @@ class PinocchioModel:
 
     @property
     def data(self) -> pin.Data:
-        """Pinocchio's work space; each thread has its own, because calls overwrite it."""
+        """The calling thread's pinocchio.Data, which every method overwrites."""
         return self._own.data
 
     def __getstate__(self) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class PinocchioModel:
 
     @_each_state('q')
     def frame_pose(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
-        """Return the pose of a frame in {S}, shape (4, 4); `frame` is as in `jacobian`."""
+        """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
         pin.framesForwardKinematics(self.model, self._own.data, q)
         return self._own.data.oMf[self._frame_id(frame)].homogeneous
 
@@ -306,7 +306,7 @@ class PinocchioModel:
 
     @_each_state('q')
     def operational_space_inertia(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
-        """Return (J M^-1 J^T)^-1 of a frame, (6, 6); see `model.operational_space_inertia`."""
+        """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
         return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
     @_each_state('q')
@@ -412,7 +412,7 @@ class PinocchioModel:
         columns: Sequence[int] | None = None,
     ) -> Array:
         """
-        Return the regressor H of tau = H X, shape (n, 10 n), without rotors.
+        Return H (n, 10 n) of tau = H X, X the links' inertial parameters, without rotors.
 
         The columns, or those chosen, are in the order of `parameter_names`, each link's about the
         origin of its DH frame.

@@ -49,7 +49,7 @@ from ..typing import Array
 
 class ExponentialsModel(DynamicsFormulation):
     """
-    The dynamics of a described arm by products of exponentials.
+    Dynamics of an arm by products of exponentials of the joints' space twists.
 
     `description` and `gravity` are those of `DynamicsFormulation`.
 
@@ -114,7 +114,7 @@ class ExponentialsModel(DynamicsFormulation):
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the Jacobian of frame 1..n or the flange, (..., 6, n), rows (v, omega)."""
+        """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         target = frame_place(frame, self.description).number
         reference = require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
@@ -172,7 +172,7 @@ class ExponentialsModel(DynamicsFormulation):
         return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the twists of all links, LOCAL_WORLD_ALIGNED, shape (..., n, 6)."""
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.spatial_link_twists(q, velocity)
         origins = self.frames(q)[..., :-1, :3, 3]

@@ -128,7 +128,7 @@ def torque_regressor(
     columns: Sequence[int] | None = None,
 ) -> Array:
     """
-    Return H with tau = H X for standard parameters X (Gautier and Khalil 1990, eq. 12).
+    Return the regressor H, tau = H X for standard parameters X (Gautier, Khalil 1990, eq. 12).
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
 
 def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
     """
-    Return the chosen columns of a regressor; None: all columns.
+    Return indices of regressor columns, checked, as a tuple; None stays None (all columns).
 
     Raises
     ------

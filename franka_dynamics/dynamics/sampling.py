@@ -32,7 +32,7 @@ def sample_states(
     description: ArmDescription | str | Path, count: int, seed: int = 0
 ) -> JointStates:
     """
-    Return states drawn uniformly within an arm's constant limits of q, dq and ddq.
+    Return `count` joint states drawn uniformly within an arm's limits of q, dq and ddq.
 
     Parameters
     ----------

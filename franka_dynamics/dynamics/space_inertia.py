@@ -24,7 +24,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class InertiaInSpaceFrame:
     """
-    One link's inertia at one arm pose, in the axes of the space frame {S}.
+    One link's mass, centre of mass and inertia tensors at one arm pose, in the axes of {S}.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class InertiaInSpaceFrame:
 
     @classmethod
     def from_link(cls, link: LinkInertia, pose: Array) -> InertiaInSpaceFrame:
-        """Return a link's inertia in {S}, given the pose (4, 4) of its frame in {S}."""
+        """Return a link's mass, centre of mass and tensors in {S} from its frame's pose (4, 4)."""
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
         in_axes, in_space = link.expressed_in(turned), link.expressed_in(pose)

@@ -57,7 +57,7 @@ class TriangleMesh:
 
     @property
     def bounding_box_center(self) -> Array:
-        """Middle of the bounding box, shape (3,) [m]."""
+        """Centre of the bounding box, shape (3,) [m]."""
         return 0.5 * (self.vertices.min(axis=0) + self.vertices.max(axis=0))
 
     @property
@@ -152,7 +152,7 @@ _FROM_KWON = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
 
 def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     """
-    Return the derivative of the ten inertial parameters by the position of every vertex.
+    Return the derivatives of the ten inertial parameters by all vertex positions, (10, V, 3).
 
     The derivatives are Kwon's (18), (21), (23)-(24) and (27)-(28), summed over the faces that
     share a vertex. The parameters are about the origin of the mesh's frame.
@@ -212,7 +212,7 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
 
 def inertia_motion_derivative(inertia: LinkInertia) -> Array:
     """
-    Return the derivative d phi/d eta of a body's ten parameters phi by a small rigid motion eta.
+    Return d phi/d eta, (10, 6), of a body's parameters phi by a small rigid displacement eta.
 
     The body, with the pose T, moves by exp([d eta]), [d eta] = dT T^{-1}. The frame of its inertia
     G = Ad_T^{-T} G_0 Ad_T^{-1} (Kwon, (29)) does not move with the body. The blocks are Kwon's

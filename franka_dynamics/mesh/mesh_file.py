@@ -33,7 +33,7 @@ class MeshFile:
 
 def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False) -> MeshFile:
     """
-    Read a mesh file.
+    Read an STL, OBJ or PLY file as a triangle mesh in metres.
 
     Polygons are split into triangles, coinciding vertices are merged (STL has no shared vertices),
     and then unused vertices and faces with coinciding corners are left out. Repeated faces, the

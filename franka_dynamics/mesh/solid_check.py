@@ -44,7 +44,7 @@ class MeshDefects:
     intersecting_faces: int = 0
 
     def descriptions(self) -> tuple[str, ...]:
-        """Return a text for each kind of defect."""
+        """Return a clause for each kind of defect that the mesh has; () if it bounds a solid."""
         found = []
         if self.open_edges:
             edges = f'{self.open_edges} edges belong to an odd number of faces'
@@ -119,7 +119,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
 
 
 def is_flat(mesh: TriangleMesh) -> bool:
-    """Return whether the enclosed volume is a rounding error, as that of a folded sheet."""
+    """Return whether the enclosed volume is zero within rounding, as that of a folded sheet."""
     area = 0.5 * np.linalg.norm(_normals(mesh), axis=1).sum()
     return bool(abs(mesh_volume(mesh)) <= _MAX_ROUNDING_VOLUME * area * mesh.bounding_box_diagonal)
 

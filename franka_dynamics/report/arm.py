@@ -25,7 +25,7 @@ from ..spatial import JointKind
 @dataclass(frozen=True)
 class InertiaRow:
     """
-    One link: mass [kg], centre of mass [m], inertia about origin and centre of mass [kg m^2].
+    One link: mass [kg], centre of mass [m], inertias about origin and centre of mass [kg m^2].
 
     Inertias are xx, xy, xz, yy, yz, zz: `inertia` is about the origin of the link's frame,
     `inertia_at_center_of_mass` about the centre of mass. Centre of mass and inertias are expressed
@@ -41,7 +41,7 @@ class InertiaRow:
 
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
-    """Return one row per joint and one for the flange: frame, joint, kind, a, alpha, d, theta."""
+    """Return the DH table, a dict per joint and one for the flange: a, alpha, d, theta, beta."""
     named = [
         (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
     ]
@@ -55,7 +55,7 @@ def inertia_rows(
     description: ArmDescription, q: NDArray[np.float64] | None = None
 ) -> list[InertiaRow]:
     """
-    Return the links' inertia in the links' frames or, at a pose q, in the axes of {S}.
+    Return the links' masses and inertias in the links' frames or, at a pose q, in axes of {S}.
 
     At a pose `inertia` is R I R^T, S_I in the documentation of the library Exp[licit], still about
     the origin of the link's frame (docs/theory/errata.md).
@@ -85,7 +85,7 @@ def arm_tables(
     q: NDArray[np.float64] | None,
 ) -> list[Table]:
     """
-    Return tables of Denavit-Hartenberg rows, frame origins, centres of mass and inertia.
+    Return tables of DH rows, origins of frames (at a pose q), centres of mass and inertias.
 
     `rows` come from `inertia_rows` at the same pose `q`. If `q` is None, inertias are in the
     links' frames, and the table of frame origins is left out.
@@ -136,7 +136,7 @@ def dynamics_at(
     dq: NDArray[np.float64],
     gravity: Sequence[float] = GRAVITY,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return q, dq, gravity, M(q) (n, n), C(q, dq) dq and g(q) (n,), as the node computes them."""
+    """Return a dict of q, dq, gravity, M(q) (n, n), C(q, dq) dq and g(q) (n,) by Pinocchio."""
     model = PinocchioModel(description, gravity)
     return {
         'q': q,
@@ -210,7 +210,7 @@ def as_json(
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
-    """Return names, source and tables for JSON; without `q` inertias are in the links' frames."""
+    """Return an arm's DH rows, links and sources for JSON; at a pose `q` with origins in {S}."""
     data: dict[str, Any] = {
         'arm': description.name,
         'file': description.file,

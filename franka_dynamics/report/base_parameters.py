@@ -20,7 +20,7 @@ _MIN_KEPT = 1e-5
 
 
 def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[str, Any]:
-    """Return an arm's base parameters and their relations in JSON's types."""
+    """Return an arm's base parameters, their values and linear relations, as data for JSON."""
     names = base.standard_names
     values = zip(base.relations, base.values(), base.columns)
     return {
@@ -44,7 +44,7 @@ def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[s
 
 
 def base_parameter_table(data: dict[str, Any], title: str) -> Table:
-    """Return the table of the parameters of `base_parameters_as_data`."""
+    """Return a table of base parameters, values and relations from `base_parameters_as_data`."""
     heads = ('parameter', Header('value', form='.6f'), 'unit', 'regrouped from')
     rows = [
         (name, value, unit, '' if relation == name else relation)
@@ -53,14 +53,14 @@ def base_parameter_table(data: dict[str, Any], title: str) -> Table:
     return Table(title, heads, rows)
 
 
-def base_parameter_sentences(data: dict[str, Any]) -> Iterator[str]:
-    """Yield sentences: which standard parameters have no effect, or only with others."""
+def identifiability_sentences(data: dict[str, Any]) -> Iterator[str]:
+    """Yield which inertial parameters have no effect on torque, and which only with others."""
     yield f'no effect: {", ".join(data["no_effect"]) or "none"}'
     yield f'only in combination with others: {", ".join(data["regrouped"]) or "none"}'
 
 
 def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: float) -> str:
-    """Return a sentence with the number of base parameters and the rank at random states."""
+    """Return a sentence on the number of base parameters and the regressor's rank."""
     bound = (
         ''
         if base.rotor_inertia
@@ -73,7 +73,7 @@ def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: f
 
 
 def close_rank_notes(base: BaseParameters) -> list[str]:
-    """Return a sentence if a rank decision was close, or an empty list."""
+    """Return a note if the rank of the regressor is hard to decide, else an empty list."""
     gap = base.rank_gap
     if gap.smallest_kept >= _MIN_KEPT and gap.largest_dropped <= _MAX_DROPPED:
         return []

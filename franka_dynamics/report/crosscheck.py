@@ -23,7 +23,7 @@ _COPIED = 'gravity states seed passed largest reference differences findings'.sp
 
 
 def crosscheck_as_data(result: CrosscheckResult) -> dict[str, Any]:
-    """Return the cross-check in JSON's types; NaN and infinite differences become null."""
+    """Return a cross-check's result as data for JSON; NaN and infinity become null."""
     arm = result.description
     data = {name: getattr(result, name) for name in _COPIED} | {
         'arm': arm.name,
@@ -49,7 +49,7 @@ def crosscheck_as_data(result: CrosscheckResult) -> dict[str, Any]:
 
 
 def crosscheck_sentence(result: CrosscheckResult) -> str:
-    """Return a sentence with the largest difference between formulations and the states tested."""
+    """Return a sentence with the largest difference, its tolerance and the number of states."""
     return (
         f'largest difference from Pinocchio {result.largest:.1e}, tolerance '
         f'{result.tolerance:.0e} ({result.states} states, seed {result.seed})'
@@ -57,7 +57,7 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
 
 
 def condition_notes(arm: ArmDescription) -> list[str]:
-    """Return a sentence if the mass matrix at home is badly conditioned, or an empty list."""
+    """Return a note if M at the home pose is badly conditioned, else an empty list."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
     if condition <= _MAX_CONDITION:
@@ -70,14 +70,14 @@ def condition_notes(arm: ArmDescription) -> list[str]:
 
 
 def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) -> list[Table]:
-    """Return a table of implausible URDF values, or an empty list."""
+    """Return a list of one table of implausible values of a file, empty if there are none."""
     rows = [(one.place, one.entry, one.reason) for one in doubts]
     title = f'numbers of {source} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 
 
 def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
-    """Return tables of each formulation's differences, and of links that no real body can be."""
+    """Return a table of differences by quantity, and one of links' physical consistency."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
         f'largest difference from {result.reference}, relative to the largest value',

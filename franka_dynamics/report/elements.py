@@ -29,7 +29,7 @@ _MAX_DECIMALS = 12
 
 def rounded(value: float, deviation: float) -> tuple[str, str]:
     """
-    Return a number and its standard deviation as strings with the same number of decimals.
+    Return a value and its standard deviation as text with the same number of decimals.
 
     The deviation keeps two significant digits, and the number is rounded to the same decimal
     place. The number keeps four significant digits if the deviation is zero or not finite, and
@@ -53,20 +53,20 @@ RESIDUAL_COLOR = '#d55e00'
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure in the format of the path's suffix; a file appears only when complete."""
+    """Save a figure in the format of its suffix; the file appears complete or not at all."""
     with atomic_write(path) as scratch:
         figure.savefig(scratch, dpi=120)
 
 
 def figure_of_size(size: tuple[float, float]) -> Any:
-    """Return an empty figure of (width, height) [inches]; no window system is needed."""
+    """Return an empty matplotlib figure of (width, height) [inches], without a display."""
     with require_extra('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
     return Figure(figsize=size, layout='constrained')
 
 
 def with_nan_gaps(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a curve with a NaN between pieces, so that no line bridges a gap."""
+    """Return a curve (N,) with NaN wherever `piece` changes, so that no line bridges the gap."""
     return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
 
 
@@ -139,7 +139,7 @@ def page(title: str, parts: Iterable[str | Table]) -> str:
 
 
 def heading(text: str) -> str:
-    """Return the heading of a section as HTML."""
+    """Return text as an HTML heading of a section."""
     return f'<h2>{escape(text)}</h2>'
 
 
@@ -149,7 +149,7 @@ def paragraph(text: str, style: str = '') -> str:
 
 
 def picture(figure: Any, description: str) -> str:
-    """Return a matplotlib figure as an image within the page; `description` is its alt text."""
+    """Return a matplotlib figure as an HTML image with its data; `description` is the alt text."""
     data = io.BytesIO()
     figure.savefig(data, format='png', dpi=100)
     text = base64.b64encode(data.getvalue()).decode('ascii')

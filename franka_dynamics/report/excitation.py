@@ -19,7 +19,7 @@ _POINTS_PER_S = 25.0
 
 
 def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
-    """Return a sentence: how many base parameters `times` repetitions of the motion identify."""
+    """Return how many base parameters `times` repetitions of the trajectory identify."""
     given = f', and the {bags} given bags' if bags else ''
     left = excitation.std_ratios
     return (
@@ -33,7 +33,7 @@ def identifiable_sentence(excitation: Excitation, times: int, period: float, bag
 def unidentified_table(
     problem: ExcitationProblem, excitation: Excitation, missing: NDArray[np.bool_]
 ) -> list[Table]:
-    """Return a table of unidentified base parameters; those in `missing` are essential."""
+    """Return a table of base parameters not identified, marking those that matter; [] without."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
     torques = problem.torque_to_noise_ratio(excitation.std)
     rows = [
@@ -56,7 +56,7 @@ def unidentified_table(
 
 
 def trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
-    """Return one period of the motion as a JointTrajectory in YAML; `period` is in s."""
+    """Return one period [s] of an excitation as the YAML text of a JointTrajectory message."""
     time = np.linspace(0.0, period, round(period * _POINTS_PER_S) + 1)
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()

@@ -24,7 +24,7 @@ def write_external_torque(
     about: Mapping[str, str],
 ) -> str:
     """
-    Write a recording's external torque and wrench to a file or bag; return a sentence on it.
+    Write external torques and wrenches of a recording to a table or bag; return a sentence.
 
     The sentence says the root mean square of the external torque. `about` describes payload,
     gravity and wrench, for the header of the file.

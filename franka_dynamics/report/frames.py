@@ -20,7 +20,7 @@ _SAME_ORIGIN_M = 1e-9  # [m]; frames whose origins are nearer than this share a 
 
 def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
     """
-    Return a picture of the frames {0}, {1} to {n} and the flange in the space frame.
+    Return a matplotlib figure of frames {0} to {n}, the flange and centres of mass in {S}.
 
     The axes of each frame are x red, y green, z blue. A line joins the frames' origins. A dot
     marks each link's centre of mass; its area grows with the mass. q, shape (n,), is in rad or m.

@@ -11,7 +11,7 @@ import numpy as np
 
 from .elements import heading, page, paragraph, picture, torque_figure
 from .table import Cell, Header, Table, to_json_types
-from .verdict import headline, open_lines, verdict_lines
+from .verdict import headline, undetermined_lines, verdict_lines
 from ..identification.consistent_fit import MAX_MASS_RATIO
 from ..identification.results import Identification, Improvement, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
@@ -25,7 +25,7 @@ _NEAR_ZERO = ('fo', 'fz')
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return the results in JSON's types: torque errors in `result.unit`, all else in SI units."""
+    """Return an identification as data for JSON: torque errors in `result.unit`, others in SI."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
     data: dict[str, Any] = to_json_types(
@@ -45,7 +45,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 'accepted': result.accepted,
                 'sentences': [
                     *_verdict(result),
-                    *open_lines(result.verdict, result.start.joint_names),
+                    *undetermined_lines(result.verdict, result.start.joint_names),
                 ],
             },
             'prior': {
@@ -79,7 +79,7 @@ def _verdict(result: Identification) -> list[str]:
 
 
 def conclusion(result: Identification) -> str:
-    """Return the verdict: are the recordings sound, and is the arm better, with E."""
+    """Return whether recordings are sound and the identified arm predicts better, with its E."""
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
     best = min(result.published, key=lambda one: one.test.E)
@@ -105,7 +105,7 @@ def conclusion(result: Identification) -> str:
 
 
 def details(result: Identification) -> list[str]:
-    """Return sentences, what decides first: faults, questions, bags; then what stays open."""
+    """Return sentences on faults and doubts of the recordings, and on undetermined parameters."""
     names = result.start.joint_names
     return [
         *_verdict(result),
@@ -118,7 +118,7 @@ def details(result: Identification) -> list[str]:
         ),
         *result.recordings.remarks,
         *_better_hand(result),
-        *open_lines(result.verdict, names),
+        *undetermined_lines(result.verdict, names),
         *_poorly_known(result),
     ]
 
@@ -192,7 +192,7 @@ def _poorly_known(result: Identification) -> list[str]:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, joint, left-out part and recording, and of the links."""
+    """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
     best, own = min(result.published, key=lambda one: one.test.E), result.arm_score.test
 
@@ -241,13 +241,13 @@ def tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return the table of all parameters, with standard deviations."""
+    """Return a table of base and friction parameters: start, estimate, deviation, consistent."""
     heads = [Header(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
     return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
 
 
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
-    """Return a figure of measured torque, the identified arm's torque and their difference."""
+    """Return a figure of measured torque, the identified arm's, and their difference."""
     predicted = result.estimate.model.torque(motion, result.estimate.theta)
     return torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
 
@@ -259,7 +259,7 @@ def identification_page(
     base_parameters: bool = False,
 ) -> str:
     """
-    Return the HTML page of an identification, with a torque plot for each named motion.
+    Return an identification as an HTML page with a torque plot per motion.
 
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory. With
     `base_parameters` the table of all parameters is on the page, too.

@@ -16,7 +16,7 @@ _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
 def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
-    """Return the estimate, for `json_text`."""
+    """Return a payload estimate, standard deviations and joint noise as data for JSON."""
     return {
         'order': PAYLOAD_ORDER,
         'estimate': estimate.values,
@@ -28,7 +28,7 @@ def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
 
 
 def payload_table(estimate: PayloadEstimate) -> Table:
-    """Return a table of the estimate, its standard deviations and the physical payload."""
+    """Return a table of a payload estimate, standard deviations and the physical payload."""
     numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _UNITS)
     return Table(
         'payload in the flange frame, inertia about its centre of mass',
@@ -41,7 +41,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 
 def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
-    """Return why the physical payload's inertia differs from the estimate, or an empty list."""
+    """Return why the payload's inertia is not the estimated one, or [] if it is."""
     if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '
@@ -57,7 +57,7 @@ def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
 def scale_sentence(
     estimate: PayloadEstimate, known_mass: float | None, effort_scale: Sequence[float]
 ) -> str:
-    """Return what the mass says of the scale of efforts, which `effort_scale` was so far."""
+    """Return a sentence on the scale of efforts, from the payload's mass and `effort_scale`."""
     mass = float(estimate.values[0])
     if not known_mass:
         return (

@@ -21,7 +21,7 @@ _MAX_DRAWN_FACES = 20000
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return half axes [m], (3,), and directions (columns), (3, 3), of a body's inertia ellipsoid.
+    Return half axes (3,) [m] and directions (3, 3), in columns, of the equivalent ellipsoid.
 
     The inertia ellipsoid is homogeneous and has the body's mass m and inertia: with half axes a,
     b, c the principal moments are m (b^2 + c^2) / 5, ... The columns of the directions are
@@ -35,7 +35,7 @@ def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[n
 
 def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, title: str) -> None:
     """
-    Write a picture [mm] of a payload in the flange frame: its surface and inertia ellipsoid.
+    Draw a payload's mesh and inertia ellipsoid in the flange frame [mm] to a picture file.
 
     The suffix of the path selects the format: .png, .svg, .pdf, ... Raises MissingDependencyError
     if matplotlib is not installed.

@@ -26,7 +26,7 @@ from ..recordings.replay import hand_name, ReplayFit
 
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`."""
+    """Return all results of a replay as data for JSON."""
     recording, motion, fits = result.recording, result.motion, result.fits
     return {
         'bag': recording.source,
@@ -64,7 +64,7 @@ def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
 
 
 def samples_sentence(recording: Recording, motion: Motion) -> str:
-    """Return a sentence: how much was recorded, and what of it is compared."""
+    """Return how many messages a recording has, and how many samples of it are compared."""
     options = motion.options
     return (
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
@@ -77,7 +77,7 @@ _MAX_NAMED_SETS = 3
 
 
 def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
-    """Return a sentence: the best set and its E, and which others fit as well."""
+    """Return which inertial set fits best with which torque error E, and which fit as well."""
     friction = "with the arm file's friction"
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'
@@ -95,8 +95,8 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     )
 
 
-def fits_or_not(best: ReplayFit) -> str:
-    """Return a sentence: how large E of a set that fits is, and what to do if none fits."""
+def fit_quality_sentence(best: ReplayFit) -> str:
+    """Return how large E of a fitting inertial set would be, and what to do if none fits."""
     limit, unit = best.arm.limit('effort'), best.unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
@@ -118,7 +118,7 @@ TORQUE_ERROR_DEFINITION = (
 
 
 def replay_table(fits: Sequence[ReplayFit]) -> Table:
-    """Return a table of every fit's torque error E, in the order of `fits`."""
+    """Return a table of the torque error E of every inertial set and hand, in given order."""
     friction = any(one.arm.friction is not None for one in fits)
     heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
     return Table(
@@ -139,7 +139,7 @@ def replay_table(fits: Sequence[ReplayFit]) -> Table:
 
 
 def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
-    """Return a table of every fit's torque error per joint, on filtered and unfiltered effort."""
+    """Return a table of each set's rms torque error per joint, filtered and unfiltered."""
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
@@ -163,7 +163,7 @@ def plot_torques(
     path: str | Path,
 ) -> None:
     """
-    Draw every joint's measured torque, the first fit's prediction and their difference to a file.
+    Plot each joint's measured torque, the first fit's torque and their difference to a file.
 
     The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """
@@ -180,7 +180,7 @@ def plot_torques(
 
 
 def guard_verdict_sentence(guard: DisturbanceReplay, joint_names: Sequence[str]) -> str:
-    """Return a sentence: largest disturbance torques, whether the guard would have stopped it."""
+    """Return the guard's largest residuals in a recording, and whether it would have stopped."""
     if not guard.judged:
         return NOT_JUDGED
     shares = ', '.join(
@@ -199,7 +199,7 @@ def guard_verdict_sentence(guard: DisturbanceReplay, joint_names: Sequence[str])
 
 
 def guard_parameters(guard: DisturbanceReplay, source: str) -> str:
-    """Return guard parameters, learnt from a recording without contacts, as YAML text."""
+    """Return guard bounds, learnt from a recording without contact, as a ROS parameter file."""
     factors = list(learn_joint_factors(guard))
     return (
         f'# Learnt from {source} ({guard.watched:.0f} s in which nobody touched the arm):\n'

@@ -28,7 +28,7 @@ _COLUMN_PADDING = 3  # width beside a column's text: two blanks and a line
 
 class Header(NamedTuple):
     """
-    The header of a table's column: its name, and the unit and the format of its numbers.
+    Header of a table's column: its name, and the unit and number format of its values.
 
     `form` is a format specification such as '.3f'; if it is empty, numbers are shown as str()
     writes them.
@@ -40,12 +40,12 @@ class Header(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The name, followed by the unit if there is one."""
+        """The column's name, followed by its unit in brackets if there is one."""
         return f'{self.name} [{self.unit}]' if self.unit else self.name
 
 
 class Cell(NamedTuple):
-    """A value with a mark: good, bad, warning, strong (the main number) or faint."""
+    """A value of a table with a mark: good, bad, warning, strong (the main number) or faint."""
 
     value: Any
     mark: Mark = 'bad'
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
 @dataclass(frozen=True)
 class Table:
     """
-    A table's title, column heads and rows.
+    A table with title, column headers and rows, for a terminal and for HTML.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Table:
         ]
 
     def html(self) -> str:
-        """Return the table as HTML; a cell's CSS class is its mark."""
+        """Return the table as HTML; each cell's CSS class is its mark."""
         heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._heads())
         body = '\n'.join(
             '<tr>'
@@ -148,7 +148,7 @@ def _numeric(value: Any) -> bool:
 
 def to_json_types(value: Any) -> Any:
     """
-    Return a value converted to JSON's types; raise TypeError for a type without a form in JSON.
+    Return a value in JSON's types; raise TypeError for a type that has no form in JSON.
 
     Fields of dataclasses and named tuples become keys, arrays become lists, paths become strings,
     members of an enumeration their value. NaN and infinities become null.
@@ -177,5 +177,5 @@ def to_json_types(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Return the text of a JSON file that holds a value of types that `to_json_types` converts."""
+    """Return a value as indented JSON text, after conversion by `to_json_types`."""
     return json.dumps(to_json_types(value), indent=2, allow_nan=False) + '\n'

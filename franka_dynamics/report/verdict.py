@@ -15,7 +15,7 @@ from ..identification.verdict import Verdict
 
 def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any) -> list[str]:
     """
-    Return sentences on faults of recordings and on questions, each with what to do.
+    Return sentences on sure and possible faults of recordings, each with what to do.
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """
@@ -64,8 +64,8 @@ def _scale_or_load(verdict: Verdict) -> list[str]:
     return lines
 
 
-def open_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
-    """Return what no recording tells, or these do not, in two sentences."""
+def undetermined_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
+    """Return sentences on what joint torques cannot determine, and what this motion does not."""
     found = verdict.mass_ambiguity
     if found is None:
         return []
@@ -90,7 +90,7 @@ def open_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
 
 
 def headline(found: Verdict) -> str:
-    """Return the verdict on the recordings in a few words."""
+    """Return one sentence on the recordings' soundness; '' if they are sound without question."""
     if found.causes:
         return 'The recordings are NOT sound.'
     if not found.sound:

@@ -19,7 +19,7 @@ from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.scene import Column, ViewState
+from ..view.scene import TorqueColumn, ViewState
 from ..view.window import UPDATE_PERIOD_S, Window
 
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
@@ -56,7 +56,7 @@ class LiveView(TopicListener):
     def read(self) -> ViewState | None:
         """Return the newest state without waiting, or None without a valid joint state."""
         terms = {
-            Column(heading): self.newest(JointState, f'{self._node}/{name}')
+            TorqueColumn(heading): self.newest(JointState, f'{self._node}/{name}')
             for name, heading in TORQUE_TERMS.items()
         }
         self.poll()
@@ -72,11 +72,11 @@ class LiveView(TopicListener):
         if not (np.isfinite(q).all() and np.isfinite(dq).all()):
             return None
         torques = {
-            Column.GRAVITY: self._model.gravity(q),
-            Column.CORIOLIS: self._model.coriolis(q, dq),
+            TorqueColumn.GRAVITY: self._model.gravity(q),
+            TorqueColumn.CORIOLIS: self._model.coriolis(q, dq),
         }
         if reading.effort is not None:
-            torques[Column.MEASURED] = reading.effort
+            torques[TorqueColumn.MEASURED] = reading.effort
         for column, message in terms.items():
             by_name = {} if message is None else dict(zip(message.name, message.effort))
             if (

@@ -61,7 +61,7 @@ class RprKinematics:
     @classmethod
     def from_description(cls, description: ArmDescription) -> RprKinematics:
         """
-        Return the kinematics with the lengths of a described arm.
+        Return the kinematics of an arm; raise DescriptionError if it is no RPR manipulator.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class RprKinematics:
 
     def inverse(self, position: ArrayLike) -> Array:
         """
-        Return the four joint vectors that put the end effector at a position.
+        Return the four solutions (theta1, d2, theta3), (4, 3), for a position of {3}'s origin.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class RprKinematics:
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return the rows of `inverse` within joint limits.
+        Return the solutions of `inverse` within limits, (k, 3); UnreachableError if none is.
 
         Parameters
         ----------

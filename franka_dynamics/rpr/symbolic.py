@@ -30,7 +30,7 @@ BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 
 @dataclass(frozen=True)
 class EquationsOfMotion:
-    """B ddq + C dq + g = tau with g = dU/dq, T = 1/2 dq^T B dq (no friction, no contact)."""
+    """Symbolic B ddq + C dq + g = tau, T = 1/2 dq^T B dq, g = dU/dq, without friction."""
 
     inertia: sp.Matrix
     coriolis: sp.Matrix
@@ -40,7 +40,7 @@ class EquationsOfMotion:
 
 
 def link_transforms() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
-    """Return T_0^1, T_1^2 and T_2^3, each (4, 4) (Busellato 2023, section 1.1)."""
+    """Return the DH transforms T_0^1, T_1^2, T_2^3, each (4, 4) (Busellato 2023, section 1.1)."""
     first = sp.Matrix([[C1, 0, S1, A1 * C1], [S1, 0, -C1, A1 * S1], [0, 1, 0, 0], [0, 0, 0, 1]])
     second = sp.Matrix([[0, 0, -1, 0], [1, 0, 0, 0], [0, -1, 0, D], [0, 0, 0, 1]])
     third = sp.Matrix([[S3, C3, 0, A3 * S3], [-C3, S3, 0, -A3 * C3], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -48,7 +48,7 @@ def link_transforms() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 
 def poses() -> list[sp.Matrix]:
-    """Return T_b^0, T_b^1, T_b^2 and T_b^3, each (4, 4) (Busellato 2023, section 1.2)."""
+    """Return poses T_b^0 to T_b^3 in the base frame, each (4, 4) (Busellato 2023, section 1.2)."""
     pose = sp.eye(4)
     pose[2, 3] = D0
     chain = [pose]
@@ -58,7 +58,7 @@ def poses() -> list[sp.Matrix]:
 
 
 def geometric_jacobian() -> sp.Matrix:
-    """Return the geometric Jacobian, (6, 3), rows v, omega (Busellato 2023, sections 1.4, 1.5)."""
+    """Return the end effector's Jacobian (6, 3), rows v, omega (Busellato 2023, 1.4 and 1.5)."""
     end = poses()[3]
     v = sp.Matrix.hstack(*(_slope(end[:3, 3], joint) for joint in range(3)))
     omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), poses()[2][:3, 2])
@@ -69,7 +69,7 @@ _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2)
 
 
 def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
-    """Return the centres of mass in {S}, (3, 1); link 2 has a2/2, Busellato 2023 prints c2/2."""
+    """Return centres of mass in {S}, (3, 1) each; link 2's has a2/2 where the paper has c2/2."""
     first, second, third = (
         (pose[:3, :3] * center + pose[:3, 3]).applyfunc(sp.expand)
         for pose, center in zip(poses()[1:], _CENTERS)

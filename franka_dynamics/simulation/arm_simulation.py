@@ -27,7 +27,7 @@ _COMMAND_GAP_S = 0.02
 @dataclass(frozen=True)
 class Push:
     """
-    A wrench in the world frame on the arm, from `start` for `duration` seconds.
+    A wrench on the arm, in the world frame, from `start` for `duration` seconds.
 
     `force` [N] and `moment` [N m] act at the flange, or, if `link` is 1 to n, at `point` [m] in
     the frame of that link.
@@ -81,14 +81,14 @@ class SimulationSettings:
     seed: int = 0
 
     def like_real(self, arm: ArmDescription) -> SimulationSettings:
-        """Return these settings with the friction and the armature that are known of an arm."""
+        """Return these settings with friction and armature switched on if the arm has them."""
         rubs = arm.friction is not None or arm.simulated_friction is not None
         return replace(self, friction=rubs, armature=arm.simulated_armature is not None)
 
 
 @dataclass(frozen=True, eq=False)
 class SensorReading:
-    """Sensor values, (n,) each, and the time [s] of reading them."""
+    """Measured joint positions, velocities and efforts, (n,) each, and their time [s]."""
 
     time: float
     position: Array
@@ -98,7 +98,7 @@ class SensorReading:
 
 class ArmSimulation:
     """
-    One arm in MuJoCo, driven by one torque vector per time step.
+    One arm in MuJoCo, to which a torque (n,) [N m] is commanded in every time step.
 
     With open brakes the measured effort is the torque at the joint torque sensors: the torque of
     the elastic gears or, without gears, command plus the arm's own gravity compensation plus
@@ -178,7 +178,7 @@ class ArmSimulation:
 
     @property
     def position(self) -> Array:
-        """True joint positions, shape (n,) [rad]."""
+        """Joint positions without sensor noise, shape (n,) [rad]."""
         return np.array(self.data.qpos)
 
     @property
@@ -190,7 +190,7 @@ class ArmSimulation:
 
     def step(self, command: Array | None, *, is_new: bool = True) -> None:
         """
-        Advance by one time step under a commanded torque.
+        Advance the simulation by one time step (TIMESTEP_S) under a commanded torque.
 
         `command`, shape (n,), is the torque commanded to the drives [N m], None before the first
         command. `is_new` says whether the command arrived since the last step. An old command
@@ -239,7 +239,7 @@ class ArmSimulation:
 
     def set_payload(self, payload: LinkInertia) -> None:
         """
-        Replace the load on the flange, as when a gripper takes or releases an object.
+        Replace the payload, given in the flange frame, as when a gripper takes an object.
 
         Raises InertiaError if the last link is not physical with the payload.
         """
@@ -251,7 +251,7 @@ class ArmSimulation:
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
-        """Return the sensor readings, noise included."""
+        """Return measured positions, velocities and efforts, with noise, and their time."""
         settings, n = self.settings, self.description.n
         deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
         # Without noise no number is drawn, so that the others stay as they are.

@@ -44,7 +44,7 @@ _GOAL_COLOR = 0.9, 0.1, 0.1, 1.0  # red, green, blue, opaque
 
 class FrankaReach(gymnasium.Env):
     """
-    A Franka arm in MuJoCo whose flange is to reach a point, by joint targets at 30 Hz.
+    Gymnasium environment: joint targets at 30 Hz move a simulated arm's flange to a point.
 
     An action is the target of each joint, shape (n,) [rad], as policies for Franka arms give them
     (DROID, LeRobot). `Feedforward` makes a smooth motion of the targets, about 90 ms late, and
@@ -97,7 +97,7 @@ class FrankaReach(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Put the arm at rest at home, draw a goal, and begin to hold the arm."""
+        """Put the arm at its home pose and draw a goal; return observation and an empty dict."""
         super().reset(seed=seed, options=options)
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = np.clip(
@@ -115,7 +115,7 @@ class FrankaReach(gymnasium.Env):
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """
-        Follow a target for 33 ms.
+        Follow joint targets `action`, (n,) [rad], for 33 ms; return gymnasium's five values.
 
         The info says why the controller stopped the arm (`stopped`), if it did; the episode is
         truncated then. If the arm cannot follow a target within its limits, it goes on to the one
@@ -165,7 +165,7 @@ class FrankaReach(gymnasium.Env):
         return self._renderer.render()
 
     def close(self) -> None:
-        """Free the renderer."""
+        """Close MuJoCo's renderer, if `render` has made one."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

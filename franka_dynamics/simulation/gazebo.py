@@ -36,13 +36,13 @@ class GazeboStart:
 
 
 def gazebo_start(description: ArmDescription) -> GazeboStart:
-    """Return the home pose, or without one the pose nearest to zero, and the gravity torques."""
+    """Return the home pose, or the allowed pose nearest to zero, and its gravity torques."""
     position = description.home_position
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 
 def shift_joint_zeros(description: ArmDescription, position: ArrayLike) -> ArmDescription:
-    """Return the same arm with its joint positions counted from `position`, shape (n,)."""
+    """Return the same arm with joint positions measured from `position`, shape (n,)."""
     start = description.joint_vector(position, 'position')
     joints = tuple(_shifted(joint, at) for joint, at in zip(description.joints, start))
     home = None if description.home is None else description.home - start
@@ -63,7 +63,7 @@ def gazebo_urdf(
     shapes: Mapping[int, Sequence[Shape]] | None = None,
 ) -> str:
     """
-    Return the URDF of an arm, fixed to the world, that Gazebo's own joint systems drive.
+    Return a URDF of an arm fixed to the world, with Gazebo's joint state and force systems.
 
     `description` is the arm with hand and payload. `position`, shape (n,), is the start pose [rad,
     m], which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its

@@ -68,7 +68,7 @@ class JointElasticity:
 
 def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     """
-    Return the elastic joints of a Franka arm.
+    Return parameters of a Franka arm's elastic joints, fitted to a recording of a real FER.
 
     Motor inertias are Franka's reflected motor inertias of the FR3 (as quoted by Drake's
     franka_description), divided by four: torque feedback reduces the apparent motor inertia, as in
@@ -98,7 +98,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
 
 
 class ElasticDrive:
-    """Simulates the motors of an arm with elastic joints, first at rest at q, (n,) [rad]."""
+    """Simulates the motors of elastic joints, at first at rest at link positions q, (n,) [rad]."""
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         self._joints = elasticity

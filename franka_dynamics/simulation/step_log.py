@@ -24,7 +24,7 @@ class StepLog:
         self._file = path.open('wb')
 
     def write(self, stamp: float, reading: SensorReading) -> None:
-        """Add a step: its stamp [s] and the sensor readings at its start."""
+        """Write a step: its time stamp [s] and the sensor reading at its start."""
         row = ((stamp,), reading.position, reading.velocity, reading.effort)
         self._file.write(np.concatenate(row).tobytes())
 
@@ -35,7 +35,7 @@ class StepLog:
 
 def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     """
-    Return the steps that a StepLog wrote, as joint states.
+    Return the steps in a StepLog's file as a Recording of joint states.
 
     Raises RecordingError if the file holds no whole step.
     """

@@ -30,7 +30,7 @@ from ..spatial import cos_sin, quarter_turns
 @dataclass(frozen=True)
 class Link:
     """
-    One frame of the chain: its pose in the previous frame, and the motion of its joint.
+    A frame of a symbolic chain: its pose in the previous frame, and its joint's motion.
 
     `offset` is (x, y, z). `tilt`, (3, 3), is Rx(alpha) for a prismatic joint, and Rx(alpha) Rz(the
     constant part of theta) for a revolute joint. `sine`, `cosine` and `slide` are the joint's
@@ -56,7 +56,7 @@ class Link:
 
 
 def joint_symbol(joint: int) -> sp.Symbol:
-    """Return the symbol of a joint's position."""
+    """Return the sympy symbol q1, q2, ... of the position of a joint counted from 1."""
     return sp.Symbol(f'q{joint}', real=True)
 
 
@@ -133,7 +133,7 @@ def _symbol(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 class Kinematics:
     """
-    Poses T_i, origins r_i, axes omega_i, twists xi_i, Jacobians J_i and J_mi in symbols.
+    Symbolic poses T_i, origins r_i, axes omega_i, twists xi_i, Jacobians J_i and J_mi of an arm.
 
     The arm may have either DH convention and any constant theta. The lengths of modified rows are
     the Panda notebook's x_i, y_i and z_i, those of standard rows a_i and d_i (d_ibar for a

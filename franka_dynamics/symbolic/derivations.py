@@ -37,7 +37,7 @@ def kinematics(
     description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
-    Return formulas of the frames' poses, origins, axes, twists and Jacobians.
+    Return sections of formulas: the frames' poses, origins, axes, twists and Jacobians.
 
     Symbols are those of the Panda notebook (docs/theory/references.md). Twists and Jacobians are
     (v, omega), as everywhere in this package; the notebook has (omega, v). The arm may have either
@@ -88,7 +88,7 @@ def kinematics(
 
 
 def symbols(description: ArmDescription) -> tuple[Formula, ...]:
-    """Return formulas of the lengths, and of sine and cosine of constant angles and of joints."""
+    """Return formulas of DH lengths, and of sines and cosines of constant and joint angles."""
     turns = [
         Formula(f'{letter}{i}', function(joint_symbol(i)))
         for i, joint in enumerate(description.joints, 1)
@@ -162,7 +162,7 @@ def equations(description: ArmDescription) -> list[Section]:
 
 
 def step_by_step(description: ArmDescription) -> list[Section]:
-    """Return an arm's derivation: DH rows, transforms, kinematics of all frames, M, C, g."""
+    """Return an arm's derivation in sections: DH rows, transforms, all frames, M, C and g."""
     forms = Kinematics(description)
     flange = forms.n + 1
     rows = []
@@ -224,7 +224,7 @@ def _angle(value: float) -> sp.Expr:
 
 
 def rpr_report() -> list[Section]:
-    """Return the RPR manipulator's formulas as Busellato 2023 orders them, corrected."""
+    """Return the RPR manipulator's formulas in the sections of Busellato 2023, corrected."""
     return [*_rpr_kinematics(), *_rpr_dynamics()]
 
 

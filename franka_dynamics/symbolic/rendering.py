@@ -34,7 +34,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, formulas, and sentences that explain the formulas."""
+    """A section of a derivation: its title, explaining sentences, and formulas."""
 
     title: str
     sentences: tuple[str, ...]
@@ -102,7 +102,7 @@ def width(expression: sp.Expr) -> int:
 
 def split_into_lines(expression: sp.Expr) -> list[sp.Expr]:
     """
-    Split a wide expression into terms for one line each; their sum is the expression.
+    Return the summands of a wide expression, one per LaTeX line; a short one stays whole.
 
     Each line has as many terms as fit on the page by their approximate `width`, at least one.
     """

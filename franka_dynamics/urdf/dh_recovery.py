@@ -58,7 +58,7 @@ def dh_rows_from_axes(
     coincident: float = COINCIDENCE_TOLERANCE_M,
 ) -> tuple[Array, list[DHRow]]:
     """
-    Return base pose and DH rows of joints with these axes, and of the flange.
+    Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
 
     The origin of frame {0} is the point of axis 1 nearest to the origin of the frame `near`; the x
     axis of frame {0} is as close to that of `near` as possible. Of the two directions of a normal
@@ -118,7 +118,7 @@ def description_from_chain(
     chain: SerialChain, convention: Convention, tip: str | None = None
 ) -> ArmDescription:
     """
-    Return a URDF chain as an arm description with DH rows.
+    Return the ArmDescription, with DH rows in `convention`, of a serial arm in a URDF.
 
     The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the last
     joint's link. Frame {0} is that of `dh_rows_from_axes` near joint 1's parent link.

@@ -44,7 +44,7 @@ _AXIS_LENGTH_TOLERANCE = 1e-6
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
     """
-    A joint of a URDF.
+    A <joint> of a URDF: its type, links, origin, axis, limits and <mimic>.
 
     `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero, and
     `axis` a unit vector in the child link's frame. `limits` is None if `moves` is False, and for a
@@ -72,11 +72,11 @@ class UrdfJoint:
 
     @property
     def motion(self) -> JointKind:
-        """Whether a moving joint turns or slides."""
+        """Kind of a joint that moves: revolute (also if continuous) or prismatic."""
         return JointKind.PRISMATIC if self.kind == 'prismatic' else JointKind.REVOLUTE
 
     def pose(self, position: float) -> Array:
-        """Return the pose of the child link in the parent link at a position [rad or m]."""
+        """Return the pose (4, 4) of the child link in the parent link at a position [rad or m]."""
         twist = joint_twist(self.axis, np.zeros(3), self.motion)
         return np.asarray(self.origin @ exp6(twist, position))
 
@@ -96,12 +96,12 @@ class UrdfLink:
 
     @property
     def has_inertia(self) -> bool:
-        """Whether the link has mass or inertia."""
+        """Whether the link's mass or inertia tensor is not zero."""
         return bool(self.mass or self.tensor.any())
 
     @property
     def inertia(self) -> LinkInertia:
-        """Mass, first moment and inertia about the origin of the link's frame."""
+        """Mass, first moment and inertia about the origin of the link's frame, in its axes."""
         body = LinkInertia.from_center_of_mass(self.mass, np.zeros(3), self.tensor)
         return body.expressed_in(self.origin)
 
@@ -131,22 +131,22 @@ class UrdfDocument:
 
     @property
     def words(self) -> Words:
-        """What the file calls its parts."""
+        """Terms of the file's format, URDF or MJCF, for messages."""
         return MJCF if self.mjcf else URDF
 
     def entries(self, link: str) -> Words:
-        """Return what the file calls the numbers of a link."""
+        """Return `words` with the names of the entries that state a link's mass and inertia."""
         if (stated := self.tensors.get(link)) == GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
             return replace(self.words, mass=mass, center=center, tensor=tensor)
         return replace(self.words, tensor=f'inertial {stated}') if stated else self.words
 
     def kind(self, joint: UrdfJoint) -> str:
-        """Return what the file calls the kind of a joint."""
+        """Return a joint's type for a message; 'floating' in the terms of the file's format."""
         return self.words.floating if joint.kind == 'floating' else joint.kind
 
     def quoted(self, link: str) -> str:
-        """Return a link's name for a message; of an MJCF, what stands between two joints, too."""
+        """Return a link's name in quotes, with its joint if it lies between joints of an MJCF."""
         name, between, joint = link.partition(BETWEEN_JOINTS if self.mjcf else '\0')
         return f'{name!r} at its joint {joint}' if between else repr(link)
 
@@ -161,15 +161,15 @@ class UrdfDocument:
         return {one.child: one for one in self.joints.values()}
 
     def error(self, problem: str) -> UrdfError:
-        """Return an error whose message names the URDF."""
+        """Return a UrdfError whose message begins with `source`, the name of the file."""
         return UrdfError(f'{self.source}: {problem}')
 
     def from_root(self) -> list[UrdfJoint]:
-        """Return the joints, each behind those on the way from the root to it."""
+        """Return all joints in topological order, each after those between the root and it."""
         return [self._above[link] for link in self.order[1:]]
 
     def moving_joints_to(self, joint: str) -> list[str]:
-        """Return the moving joints on the way from the root to a joint, this joint included."""
+        """Return the names of joints that are not fixed, from the root to `joint`, inclusive."""
         path, one = list[str](), self.joints.get(joint)
         while one is not None:
             if one.kind != 'fixed':
@@ -178,7 +178,7 @@ class UrdfDocument:
         return path[::-1]
 
     def carries_mass(self, joint: str) -> bool:
-        """Return whether a link that a joint moves has mass or inertia."""
+        """Return whether any link that moves with `joint` has mass or inertia."""
         return any(
             self.links[one.child].has_inertia
             for one in self.joints.values()
@@ -188,7 +188,7 @@ class UrdfDocument:
 
 def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
     """
-    Return the text of a URDF file, or of a xacro file, expanded with the arguments `xacro`.
+    Return the URDF text of a URDF or MJCF file, or of a xacro file with arguments `xacro`.
 
     Arguments that are not given have their defaults.
 
@@ -224,7 +224,7 @@ def read_document(
     urdf: str | Path, source: str | None = None, xacro: Mapping[str, object] | None = None
 ) -> UrdfDocument:
     """
-    Read a URDF or an MJCF, given as a text or a path, or a xacro file with the arguments `xacro`.
+    Read links and joints of a URDF or MJCF (text or path) or of a xacro file (path).
 
     `source` is its name in error messages; default: the path, or 'the URDF'.
 
@@ -245,7 +245,7 @@ def read_document(
 
 def parse_urdf(text: str, source: str = '') -> UrdfDocument:
     """
-    Read the text of a URDF, with xacro already expanded, or of an MJCF.
+    Read links and joints from the text of a URDF, with xacro expanded, or of an MJCF.
 
     `source`, a path or a topic, is the text's name in error messages; default: 'the URDF' or 'the
     MJCF'.

@@ -40,7 +40,7 @@ def import_urdf(
     xacro: Mapping[str, object] | None = None,
 ) -> ArmDescription:
     """
-    Describe the serial arm in a URDF by DH rows.
+    Return the serial arm in a URDF, xacro file or MJCF as an ArmDescription with DH rows.
 
     The space frame is that of the URDF's root link.
 
@@ -157,7 +157,7 @@ def detect_arm(
     document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
-    Return the shipped arm (or `arm`) that a URDF has, and its joints' names in the URDF.
+    Return the shipped arm whose joints a URDF has, or `arm`, and its joints' names in the URDF.
 
     Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
@@ -202,7 +202,7 @@ def arms_with_joints(
     joints: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
 ) -> list[tuple[str, ArmDescription, tuple[str, ...]]]:
     """
-    Return arms whose joints are all among `joints`: each with its name and its joints' names.
+    Return name, arm and joint names of each shipped arm, or `arm`, with all joints in `joints`.
 
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """

@@ -27,7 +27,7 @@ def choose_joints(
     document: UrdfDocument, prefix: str = '', held: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return the arm's joints, from base to tip, and the joints taken for a gripper's.
+    Return the names of the arm's joints, from base to tip, and of joints taken for a gripper's.
 
     Only joints whose names begin with `prefix` and that are not `held` can be the arm's.
 
@@ -104,7 +104,7 @@ def find_chains(
 
 def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     """
-    Return the moving joints of grippers at the ends of chains, in the order of the URDF.
+    Return the names of moving joints of grippers at the ends of chains, in the URDF's order.
 
     A gripper's joint carries only joints of a gripper, and a word such as 'finger' is in its name
     or, if it carries none, in its link's; or it is one of two prismatic joints side by side; or a

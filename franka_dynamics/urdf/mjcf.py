@@ -37,7 +37,7 @@ _UNKNOWN_LIMIT = 1e9  # which `parse_urdf` reads as none
 
 
 def is_mjcf_text(text: str) -> bool:
-    """Return whether a text is an MJCF."""
+    """Return whether a text is XML with the root element <mujoco>."""
     try:
         return ElementTree.fromstring(text.strip()).tag == 'mujoco'
     except (ElementTree.ParseError, UnicodeEncodeError):
@@ -76,7 +76,7 @@ def urdf_of_mjcf(text: str, source: str, path: Path | None = None) -> str:
 
 def compiled(text: str, source: str, path: Path | None = None) -> tuple[Any, dict[str, str]]:
     """
-    Return MuJoCo's compiled model of an MJCF, and what states the tensors of moving bodies.
+    Return MuJoCo's compiled model of an MJCF, and what states each moving body's inertia tensor.
 
     Arguments and errors are those of `urdf_of_mjcf`.
     """

@@ -56,7 +56,7 @@ _SIDES = (('left', 'right'), ('Left', 'Right'), ('LEFT', 'RIGHT'), ('l', 'r'), (
 
 class ImplausibleValue(NamedTuple):
     """
-    An implausible number of a file: of which link or joint, in which entry, and why.
+    An implausible number in a URDF or MJCF: its link or joint, its entry, and the reason.
 
     `kind` is 'joint', or what the file calls a link, and `entry` what it calls the number; of two
     links, `kind` is the plural. `impossible` says that no real body has the number, not only that
@@ -71,7 +71,7 @@ class ImplausibleValue(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Kind and names of the link or joint, or of two links, for a message."""
+        """Kind and names of the link, links or joint that the number belongs to, for a message."""
         return f'{self.kind} {" and ".join(map(repr, self.names))}'
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ def find_implausible_values(
     document: UrdfDocument, file: Path | None = None
 ) -> tuple[tuple[ImplausibleValue, ...], tuple[str, ...]]:
     """
-    Return implausible masses, inertia tensors and effort limits of a URDF, and unread meshes.
+    Return implausible masses, inertias and effort limits of a URDF, and names of unread meshes.
 
     Meshes are read only if the URDF's `file` is given and scipy is installed.
     """

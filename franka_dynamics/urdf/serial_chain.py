@@ -29,7 +29,7 @@ _TILT = 1e-6  # [rad]; a link less tilted than this is level
 @dataclass(frozen=True, eq=False)
 class SerialChain:
     """
-    A serial arm as a URDF describes it.
+    A serial arm in a URDF: its joints, and poses and inertias of the links that they move.
 
     `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
     the arm's joints at zero, shape (4, 4). `fixed` lists, under the name of a link that a joint of
@@ -52,7 +52,7 @@ class SerialChain:
 
     @property
     def bodies(self) -> dict[str, tuple[str, ...]]:
-        """The links of `fixed` that have mass or inertia."""
+        """Names of the links in `fixed` that have mass or inertia, under the same keys."""
         links = self.document.links
         return {
             name: tuple(one for one in with_it if links[one].has_inertia)
@@ -66,7 +66,7 @@ class SerialChain:
 
     @property
     def flange(self) -> str | None:
-        """The link in `tools` whose name ends in link<n + 1>, flange or tool0, or None."""
+        """Name of the link in `tools` that is the flange by its name's ending, or None."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tools if name.endswith(one))
         # Not a link that stands between the last joint of an MJCF and its body.
@@ -79,7 +79,7 @@ class SerialChain:
         return tuple(joint.child for joint in self.joints if not self.bodies[joint.child])
 
     def inertia(self, link: str) -> LinkInertia:
-        """Return the inertia of all `bodies` that move with a link, in its frame."""
+        """Return summed mass, first moment and inertia, in a link's frame, of its `bodies`."""
         whole, here = LinkInertia.zero(), inverse_transform(self.poses[link])
         for name in self.bodies[link]:
             whole += self.document.links[name].inertia.expressed_in(here @ self.poses[name])
@@ -95,7 +95,7 @@ def read_chain(
     gripper: Collection[str] = (),
 ) -> SerialChain:
     """
-    Read from a URDF the arm whose joints, from base to tip, are `joint_names`.
+    Return the serial arm of a URDF whose joints, from base to tip, are `joint_names`.
 
     `urdf` is the text, whose name in error messages is `source`, or the result of `parse_urdf`.
     `held` are positions [rad or m] of other moving joints. Those that the arm carries need none:
@@ -222,7 +222,7 @@ def _require_chain(
 
 
 def require_moving(document: UrdfDocument, held: Collection[str]) -> None:
-    """Raise UrdfError if a joint that shall be held is no moving joint of the URDF."""
+    """Raise UrdfError if one of the joints in `held` is no moving joint of the URDF."""
     moving = [one.name for one in document.joints.values() if one.moves]
     for name in held:
         if name not in moving:

@@ -143,13 +143,13 @@ def _further_frames(description: ArmDescription) -> Iterator[tuple[str, int | No
 
 
 def xml_text(robot: Element) -> str:
-    """Return an element as an indented XML document."""
+    """Return an XML element as the text of an indented XML document."""
     ElementTree.indent(robot)
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
 
 
 def add(parent: Element, tag: str, **attributes: Any) -> Element:
-    """Add an element to a parent and return it; numbers and arrays of its attributes are text."""
+    """Add an XML element to `parent` and return it; attributes may be text, numbers or arrays."""
     texts = {
         key: value
         if isinstance(value, str)
@@ -161,7 +161,7 @@ def add(parent: Element, tag: str, **attributes: Any) -> Element:
 
 def number_text(*values: float, small: bool = True) -> str:
     """
-    Return numbers as text, rounded to 15 decimals, without trailing zeros.
+    Return numbers as text, separated by blanks, rounded to 15 decimals.
 
     If all are `small`, they are rounded to 12 significant digits of the largest.
     """

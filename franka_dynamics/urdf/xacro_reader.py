@@ -34,7 +34,7 @@ class _Arguments(dict[str, str]):
 
 def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     """
-    Return the text of a xacro file, expanded with arguments.
+    Return the XML text of a xacro file, expanded with the given arguments.
 
     A package of $(find NAME) is a folder whose package.xml has this name, above the file or up to
     two levels below a folder above it; otherwise ROS is asked.

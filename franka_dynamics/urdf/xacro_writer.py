@@ -22,7 +22,7 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 
 
 def physical_inertial_sets(arm: str) -> tuple[str, ...]:
-    """Return the names of an arm's inertial sets that are physical without hand, default first."""
+    """Return an arm's inertial sets that are physically consistent without hand, default first."""
     return tuple(
         name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
     )
@@ -30,7 +30,7 @@ def physical_inertial_sets(arm: str) -> tuple[str, ...]:
 
 def arm_macro(arm: str) -> str:
     """
-    Return the text of an arm's xacro file, which has all physical inertial sets of the arm.
+    Return the text of a xacro file with a macro of an arm and its physical inertial sets.
 
     The file's macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
@@ -59,7 +59,7 @@ def arm_macro(arm: str) -> str:
 
 
 def hands_macro() -> str:
-    """Return the text of the xacro file whose macro `hand` fixes a hand's link to a parent."""
+    """Return the text of a xacro file whose macro `hand` attaches a shipped hand to a link."""
     macro = _macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')
@@ -160,7 +160,7 @@ def robot_text(
 
 def exported_arms() -> tuple[str, ...]:
     """
-    Return the shipped arms of which `urdf/` has files: those with a home position.
+    Return the names of the shipped arms with files in `urdf/`: those with a home pose.
 
     An arm file without one describes a textbook's arm, for formulas alone.
     """

@@ -27,7 +27,7 @@ URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
     """
-    Return the arm of a URDF in DH rows of another arm's convention.
+    Return a URDF's serial arm with DH rows; what URDF lacks comes from the arm `like`.
 
     What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
     """
@@ -52,7 +52,7 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
 def with_rows_from_axes(
     arm: ArmDescription, near: Array, convention: Convention, flange: Array
 ) -> ArmDescription:
-    """Return an arm in the DH rows that follow from its joint axes (`dh_rows_from_axes`)."""
+    """Return the arm with its DH rows replaced by those computed from its joint axes."""
     lines = [
         JointAxis(axis[:3, 2], axis[:3, 3], joint.kind is JointKind.PRISMATIC)
         for axis, joint in zip(joint_axis_frames(arm), arm.joints)
@@ -65,7 +65,7 @@ def with_rows_from_axes(
 
 def on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:
     """
-    Return an arm on the mount of a URDF's arm, of which a shipped arm or an arm file says nothing.
+    Return `reference` on the mount of `arm` if this brings their joint axes nearer together.
 
     The base of a file that was made of a mounted arm states the mount, and stays, as the base of a
     URDF's arm does: it is taken if it puts the joints' axes nearer to the arm's.
@@ -90,13 +90,13 @@ def _axis_lines(arm: ArmDescription) -> Array:
 
 
 def joint_axis_frames(arm: ArmDescription) -> list[Array]:
-    """Return frames (4, 4) whose z are the joints' axes, with all joints at zero."""
+    """Return poses (4, 4) in {S}, at q = 0, of frames whose z axes are the joint axes."""
     frames = (arm.base, *arm.frames(np.zeros(arm.n)))
     return [one @ before for one, (before, _) in zip(frames, arm.joint_placements())]
 
 
 def links_in_frames_of(arm: ArmDescription, other: ArmDescription) -> tuple[LinkInertia, ...]:
-    """Return the links of `other` in the frames of `arm`, which has the same axes."""
+    """Return inertial parameters of the links of `other` in the DH frames of `arm` (same axes)."""
     zero = np.zeros(arm.n)
     pairs = zip(other.links, arm.frames(zero), other.frames(zero))
     return tuple(link.expressed_in(inverse_transform(here) @ there) for link, here, there in pairs)

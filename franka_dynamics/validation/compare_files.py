@@ -31,7 +31,7 @@ def compare(
     xacro: Mapping[str, object] | None = None,
 ) -> Comparison:
     """
-    Find the differences of two arms in geometry, inertias, limits and friction.
+    Return the differences of two arms in geometry, inertias, limits and friction.
 
     Home poses, rated loads, shapes and names are not compared.
 
@@ -77,7 +77,7 @@ def read_pair(
     xacro: Mapping[str, object] | None = None,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two arms for `compare_descriptions`; if one of them is a URDF, it comes second.
+    Return two loaded arms for `compare_descriptions`; if one is from a URDF, it comes second.
 
     `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
     URDF, and the first is the shipped arm that has its joint names, in the published set and with

@@ -63,21 +63,21 @@ class Comparison:
 
     @property
     def geometry(self) -> tuple[Difference, ...]:
-        """The differences in joint signs, base, rows, rotors and flange."""
+        """Differences in joint directions, base pose, DH rows, rotor inertias and flange."""
         return tuple(one for one in self.differences if one.kind == 'geometry')
 
     @property
     def effective_differences(self) -> tuple[Difference, ...]:
-        """The differences that change a torque by more than rounding."""
+        """The differences that change a joint torque by more than rounding."""
         return tuple(one for one in self.differences if one.has_effect)
 
     @property
     def passed(self) -> bool:
-        """Whether no difference changes a torque by more than rounding."""
+        """Whether no difference changes a joint torque by more than rounding."""
         return not self.effective_differences
 
     def as_data(self) -> dict[str, Any]:
-        """Return the result as plain data for a JSON file."""
+        """Return the comparison as a dict from which a JSON file is written."""
         return {
             'first': self.first.file or self.first.name,
             'inertial_set': self.first.inertial_set,
@@ -92,7 +92,7 @@ class Comparison:
 def compare_descriptions(
     first: ArmDescription, second: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> Comparison:
-    """Compare geometry, inertias, limits and friction of two loaded arms."""
+    """Compare two arms of equally many joints in geometry, inertias, limits and friction."""
     if first.n != second.n:
         raise DescriptionError(
             f'{first.file or first.name} has {first.n} joints and '

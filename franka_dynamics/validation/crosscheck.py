@@ -45,7 +45,7 @@ MAX_RELATIVE_DIFFERENCE = 1e-12
 
 class ComparedQuantity(NamedTuple):
     """
-    The name of a method of the models, how many of (q, dq, ddq) it takes, and its unit.
+    A method that models are compared by: name, how many of (q, dq, ddq) it takes, and unit.
 
     For forward_dynamics a torque takes the place of ddq.
     """
@@ -82,7 +82,7 @@ _OF_THE_NODE = tuple(
 @dataclass(frozen=True, eq=False)
 class CrosscheckResult:
     """
-    Differences of other formulations of one arm from a reference formulation.
+    Differences of other formulations of an arm's dynamics from a reference formulation.
 
     A difference is the largest |a - b| of all entries and states, relative to the arm's largest
     torque M ddq + C dq + g there (a Coriolis matrix: this torque by the largest velocity), or, for
@@ -125,7 +125,7 @@ class CrosscheckResult:
 
     @property
     def largest(self) -> float:
-        """The largest of all differences; NaN if any is NaN."""
+        """The largest relative difference of any quantity; NaN if any is NaN."""
         return float(np.max([list(row.values()) for row in self.differences.values()]))
 
     @property
@@ -154,7 +154,7 @@ class CrosscheckResult:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """One sentence for each formulation that differs, and one if the URDF does."""
+        """One sentence per formulation beyond the tolerance, and one if the URDF differs."""
         found, tolerance = [], self.tolerance
         for name in self.formulations:
             differing = ', '.join(
@@ -174,7 +174,7 @@ class CrosscheckResult:
         return tuple(found)
 
     def require(self) -> None:
-        """Raise CrosscheckError with the differing quantities unless all formulations agree."""
+        """Raise CrosscheckError, naming the quantities that differ, unless `passed`."""
         if not self.passed:
             arm = self.description
             raise CrosscheckError(
@@ -234,7 +234,7 @@ def crosscheck(
     seed: int = 0,
 ) -> CrosscheckResult:
     """
-    Compare Pinocchio with the Newton-Euler recursion only: frames and torque terms.
+    Compare frames, M, C dq, g and inverse dynamics of Pinocchio and Newton-Euler alone.
 
     Only the torque terms that `feedforward_node` commands are compared. The node calls this
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.

@@ -31,7 +31,7 @@ _LEFT_OUT = (
 
 
 def without_payload(description: ArmDescription) -> ArmDescription:
-    """Return an arm without what was put on its flange since it was read from a file."""
+    """Return an arm without the payload that was added after it was read from a file."""
     assert description.urdf is not None
     bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
     return replace(bare, urdf=replace(description.urdf, payload=LinkInertia.zero()))

@@ -19,7 +19,7 @@ _ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad', 'beta': 'rad'}
 
 class Parameter(NamedTuple):
     """
-    One parameter of an arm.
+    A value of an arm's description, with place, name and unit.
 
     `place` is a joint's name, 'base', 'flange' or 'arm'; `value` is NaN if the arm states none.
     """
@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
 
 
 def geometry_parameters(arm: ArmDescription) -> list[Parameter]:
-    """Return the base's pose, each joint's kind, row and rotor inertia, and the flange's row."""
+    """Return base pose, joint kinds, DH rows, rotor inertias and flange row as Parameters."""
     angles = rpy_from_rotation(arm.base[:3, :3]).tolist()
     parameters = [
         Parameter('base', f'position {axis}', 'm', arm.base[i, 3]) for i, axis in enumerate('xyz')
@@ -55,7 +55,7 @@ def _row(place: str, row: DHRow) -> list[Parameter]:
 
 
 def limit_parameters(arm: ArmDescription) -> list[Parameter]:
-    """Return all limits of all joints; no torque depends on them."""
+    """Return every field of `JointLimits` of every joint as a Parameter."""
     return [
         Parameter(joint.name, f'limit {name}', '', math.nan if value is None else value)
         for joint in arm.joints
@@ -65,7 +65,7 @@ def limit_parameters(arm: ArmDescription) -> list[Parameter]:
 
 def inertia_parameters(place: str, link: LinkInertia, *, about_origin: bool) -> list[Parameter]:
     """
-    Return a link's ten parameters, about its frame's origin or about its centre of mass.
+    Return a link's ten Parameters, about its frame's origin or about its centre of mass.
 
     They are mass, first moment and the tensor about the frame's origin, or, if not `about_origin`,
     mass, centre of mass and the tensor about the centre of mass. One wrong number of a table in
@@ -88,7 +88,7 @@ def inertia_parameters(place: str, link: LinkInertia, *, about_origin: bool) -> 
 
 
 def friction_parameters(arm: ArmDescription) -> list[Parameter]:
-    """Return the friction model's numbers, without its `deviations` and slip elements' `reach`."""
+    """Return the friction model's coefficients as Parameters, without `deviations` and `reach`."""
     friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
         # Models whose slip elements differ in reach are compared as a whole

@@ -88,7 +88,7 @@ def urdf_terms(
 
 class UrdfDifference(NamedTuple):
     """
-    The largest difference of one quantity from the URDF's, at random states.
+    Largest difference of a quantity of an arm from Pinocchio's or MuJoCo's of its file.
 
     `difference` is relative to `size`, the largest of the quantity's entries at any state and of
     what follows from the arm's mass m, its reach r and its fastest joint: m r^2 for M, m r^2 dq^2
@@ -117,7 +117,7 @@ def compare_with_urdf(
     description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
 ) -> tuple[UrdfDifference, ...]:
     """
-    Compare an arm with Pinocchio's own reading of its URDF, or MuJoCo's of its MJCF.
+    Compare an arm's pose and torque terms with Pinocchio's of its URDF or MuJoCo's of its MJCF.
 
     Compared are the flange's pose, M, C dq and g, at `states` or at STATE_COUNT random states
     within the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The

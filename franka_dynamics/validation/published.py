@@ -31,7 +31,7 @@ _MASS_RATIO_TOLERANCE = 1e-6  # a larger mass may differ by this share
 @dataclass(frozen=True, eq=False)
 class NearestSet:
     """
-    The published set nearest to the links of an arm.
+    The published inertial set nearest to an arm's links, with the distance of each link.
 
     `known` is an arm with the published set and a hand or none; str() names arm, set and hand. For
     each link, `matches` says whether it is the same within rounding, `distances` has the largest
@@ -49,12 +49,12 @@ class NearestSet:
 
     @property
     def distance(self) -> float:
-        """The largest difference of a parameter of any link (kg, kg m, kg m^2)."""
+        """The largest difference of an inertial parameter of any link [kg, kg m, kg m^2]."""
         return max(self.distances)
 
 
 def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
-    """Return whether two links' inertias agree within the rounding of published tables."""
+    """Return whether two links' inertial parameters agree within published tables' rounding."""
     if abs(found.mass - known.mass) > max(PUBLISHED_ROUNDING, _MASS_RATIO_TOLERANCE * known.mass):
         return False
     for vector, tensor in (
@@ -74,7 +74,7 @@ def published_sets(
     reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
 ) -> list[ArmDescription]:
     """
-    Return the published sets of the reference's file, as arms with a hand or without.
+    Return an arm in each published inertial set of its file, with each hand and without.
 
     Without `hand`, each set is returned with no hand and with every shipped hand; with
     `inertial_set` that set alone.
@@ -89,7 +89,7 @@ def published_sets(
 
 def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -> NearestSet:
     """
-    Return the published set nearest to the inertias of some links.
+    Return which of the arms `known` has links nearest to the links `found`, and how near.
 
     The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
     other links' distances, then by all links' distances.

@@ -55,7 +55,7 @@ while True:
 
 
 class RobotDifference(NamedTuple):
-    """The compared quantity, a sentence with the result, and whether the result is allowed."""
+    """A quantity compared with a robot's, a sentence on it, and whether it is within bounds."""
 
     subject: str
     sentence: str
@@ -64,7 +64,7 @@ class RobotDifference(NamedTuple):
 
 def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
-    Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
+    Return a robot's state and dynamics model over FCI as pylibfranka's RobotState and Model.
 
     `address` is the host name or IP address of the robot's control unit. A child process first
     tries to connect, for at most `timeout` seconds.
@@ -120,7 +120,7 @@ def compare_with_robot(
     states: int = STATE_COUNT,
 ) -> Iterator[RobotDifference]:
     """
-    Yield differences in M, C dq, g, Jacobian, load, tool position and gravity in the base frame.
+    Yield differences of an arm from a robot's model: M, C dq, g, Jacobian, load, tool, gravity.
 
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.

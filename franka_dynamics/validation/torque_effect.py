@@ -27,7 +27,7 @@ _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
 @dataclass(frozen=True)
 class JointEffect:
     """
-    How far the joint torques of two arms differ in the motions of `TorqueProbe`.
+    Largest and rms difference of two arms' joint torques at the states of `TorqueProbe`.
 
     `largest` is the largest difference [N m or N] and `joint` its joint; `rms` is the root mean
     square, over the random states, of the norm of the torque difference.
@@ -50,7 +50,7 @@ class JointEffect:
 @dataclass(frozen=True)
 class Difference:
     """
-    One parameter in which two descriptions differ.
+    One parameter in which two arm descriptions differ, with its effect on joint torques.
 
     `kind` is geometry, link (an inertial parameter), limits, friction or inertial set.
     `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction)
@@ -92,7 +92,7 @@ class Difference:
 
 class TorqueProbe:
     """
-    Measures how far the torques of other arms are from the first arm's.
+    Computes how far joint torques of other arms differ from those of a first arm.
 
     Torques are compared at random states within the first arm's limits, in a gravity of shape
     (3,), in the space frame [m/s^2]. Friction is also compared along a motion to and fro of
@@ -106,7 +106,7 @@ class TorqueProbe:
         self._floor = MAX_TORQUE_ROUNDING_RATIO * float(np.abs(self._torques).max())
 
     def effect(self, other: ArmDescription) -> JointEffect:
-        """Return how far the torques of another arm are from the first arm's."""
+        """Return the largest and rms difference of an arm's joint torques from the first arm's."""
         change = self._torque(other) - self._torques
         change[np.abs(change) <= self._floor] = 0.0
         worst = np.abs(change).max(axis=0)

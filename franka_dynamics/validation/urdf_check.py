@@ -31,7 +31,7 @@ UNKNOWN = 'unknown'
 @dataclass(frozen=True, eq=False)
 class UrdfVerdict:
     """
-    Whether a URDF is the described arm, and which published inertials it has.
+    Whether a URDF describes the reference arm, and which published inertials it has.
 
     `source` is the URDF's name in sentences, `arm` the described arm's. `nearest` is the published
     set nearest to the URDF's inertials (None if the geometry differs); `same` says whether the
@@ -49,16 +49,16 @@ class UrdfVerdict:
 
     @property
     def inertial_set(self) -> str:
-        """Name of the published set with the URDF's inertials, or UNKNOWN."""
+        """Name of the published inertial set that the URDF's links have, or UNKNOWN."""
         return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN
 
     @property
-    def hand(self) -> str:
-        """Name of the hand in the URDF's inertials, or UNKNOWN."""
+    def hand_in_urdf(self) -> str:
+        """Name of the hand whose inertia the URDF includes, 'none' without one, or UNKNOWN."""
         return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
 
     def summary(self) -> str:
-        """Return the verdict on an accepted URDF in one sentence."""
+        """Return one sentence on an accepted URDF: what it agrees with, and how closely."""
         assert self.nearest is not None
         agreement = 'within rounding'
         if not all(self.nearest.matches):
@@ -96,7 +96,7 @@ def checked_arm_from_urdf(
     gravity: ArrayLike = GRAVITY,
 ) -> tuple[ArmDescription, UrdfVerdict]:
     """
-    Read the arm of a URDF, and check that its geometry and inertials are those of a known arm.
+    Return a URDF's arm after checking its geometry and inertials against published ones.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def checked_arm_from_urdf(
     verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
     if findings:
         _refuse(verdict)
-    inertials, hand = verdict.inertial_set, verdict.hand
+    inertials, hand = verdict.inertial_set, verdict.hand_in_urdf
     arm = replace(arm, joints=joints, notes=reference.notes, inertial_set=inertials, hand=hand)
     unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
@@ -169,7 +169,7 @@ def node_notes(
     reference: ArmDescription, arm: ArmDescription, gravity: ArrayLike = GRAVITY
 ) -> list[str]:
     """
-    Return sentences: whether `feedforward_node` accepts an arm's URDF as its model, and notes.
+    Return notes on an arm's URDF, first whether `feedforward_node` accepts it as its model.
 
     A node takes a URDF's arm only against an arm file's; against another URDF there are notes
     alone.

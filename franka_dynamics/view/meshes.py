@@ -32,7 +32,7 @@ class MeshesError(FrankaDynamicsError):
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
     """
-    What Pinocchio shows of an arm: `model` and `visual`, its models of joints and of geometry.
+    An arm's visual meshes as Pinocchio's models of joints (`model`) and geometry (`visual`).
 
     `rows` are the arm's joints in a velocity of `model`. `joints` has a number for each object of
     `visual`: that of the arm's joint, from 1, whose torque colours the object, or 0 for an object
@@ -45,7 +45,7 @@ class ArmMeshes:
     joints: Sequence[int]
 
     def configuration(self, q: Array) -> Array:
-        """Return Pinocchio's configuration at positions q (n,), other joints at zero."""
+        """Return Pinocchio's configuration vector for positions q (n,), other joints at zero."""
         import pinocchio as pin
 
         # A continuous joint's configuration is its cosine and sine, so q is added as a motion.
@@ -55,7 +55,7 @@ class ArmMeshes:
 
 
 def arm_meshes(arm: ArmDescription) -> ArmMeshes:
-    """Return a Franka arm's meshes where franka_description is installed, else simple shapes."""
+    """Return an arm's meshes if franka_description is installed with them, else simple shapes."""
     folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', package_folders()
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
@@ -75,7 +75,7 @@ def urdf_meshes(
     text: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
 ) -> ArmMeshes:
     """
-    Return the visual meshes and shapes of a URDF, placed by Pinocchio.
+    Return the visual meshes and shapes of a URDF as Pinocchio places them.
 
     `text` is the URDF, xacro expanded, `joint_names` are the arm's joints from base to tip, and
     `folders` contain each package in a folder of its name (default: the share folders of

@@ -23,8 +23,8 @@ from ..report.table import Cell, Header, Mark, Table
 from ..typing import Array
 
 
-class Column(StrEnum):
-    """A column of the table of torques; the value is its heading."""
+class TorqueColumn(StrEnum):
+    """A column of the table of joint torques; its value is the heading."""
 
     GRAVITY = 'g'
     CORIOLIS = 'C dq'
@@ -37,23 +37,23 @@ class Column(StrEnum):
 @dataclass(frozen=True, eq=False)
 class ViewState:
     """
-    The arm's state to show: `time` [s], positions `q` (n,), known torques (n,) [N m] by column.
+    An arm's state to show: `time` [s], positions `q` (n,), and torques (n,) [N m] by column.
 
     External torque is measured minus modelled torque, as in Franka's interface.
     """
 
     time: float
     q: Array
-    torques: Mapping[Column, Array] = field(default_factory=dict)
+    torques: Mapping[TorqueColumn, Array] = field(default_factory=dict)
 
 
 def share_of_limit(state: ViewState, description: ArmDescription) -> Array | None:
     """
-    Return each joint's |torque| divided by its torque limit, (n,).
+    Return each joint's |torque| / torque limit, (n,), or None if the state has no torque.
 
     The torque is the commanded one, else the measured one; None if `state` has neither.
     """
-    torque = state.torques.get(Column.COMMANDED, state.torques.get(Column.MEASURED))
+    torque = state.torques.get(TorqueColumn.COMMANDED, state.torques.get(TorqueColumn.MEASURED))
     return None if torque is None else np.abs(torque) / description.limit('effort')
 
 
@@ -77,22 +77,24 @@ def _mark(share: float) -> Mark:
 
 
 def colour_of(share: float) -> tuple[int, int, int]:
-    """Return the colour that stands for a ratio of torque to its limit."""
+    """Return the RGB colour of a link whose torque is this share of its limit."""
     return COLOURS[_mark(share)]
 
 
 def torque_table(state: ViewState, description: ArmDescription) -> str:
-    """Return the table of a state's torques as HTML; an unknown value is a dash."""
+    """Return an HTML table of a state's joint torques, with a dash for a missing value."""
     shares = share_of_limit(state, description)
     rows = []
     for i, q in enumerate(state.q):
         known = {column: torque[i] for column, torque in state.torques.items()}
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
-        torques = [np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in Column]
+        torques = [
+            np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in TorqueColumn
+        ]
         share = np.nan if shares is None else float(shares[i])
         percent = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
         rows.append((i + 1, q, *torques, percent))
-    columns = [Header(name, form='.1f') for name in Column]
+    columns = [Header(name, form='.1f') for name in TorqueColumn]
     heads: list[Header | str] = ['', Header('q', form='.2f'), *columns, 'limit']
     about = (
         f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
@@ -115,7 +117,7 @@ _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
 class ArmScene:
-    """Draws an arm in the scene of a viser server."""
+    """Draws an arm, its frames and its external torques in the scene of a viser server."""
 
     def __init__(self, server: Any, description: ArmDescription) -> None:
         self._server = server
@@ -154,7 +156,7 @@ class ArmScene:
         server.initial_camera.look_at = (0.2, 0.05, 0.42)
 
     def update(self, state: ViewState) -> None:
-        """Move links, frames and arrows to a state."""
+        """Draw the arm at a state: move links and frames, colour links, draw external torques."""
         poses = self._model.frames(state.q)
         for frame, pose in zip(self._frames[1:], poses):
             _place(frame, pose)
@@ -164,7 +166,7 @@ class ArmScene:
 
     def _draw_arrows(self, state: ViewState) -> None:
         """Draw arrows along the joints' axes for external torques above MIN_DRAWN_TORQUE_NM."""
-        external = state.torques.get(Column.EXTERNAL, np.zeros(self._description.n))
+        external = state.torques.get(TorqueColumn.EXTERNAL, np.zeros(self._description.n))
         shown = np.abs(external) >= MIN_DRAWN_TORQUE_NM
         tails = self._model.frames(state.q)[:-1, :3, 3]
         sliding, turning = np.split(self._model.jacobian(state.q), 2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a page for browsers: an arm in three dimensions and a table of its torques."""
+"""Serves browsers a page: an arm in three dimensions and a table of its torques."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .meshes import ArmMeshes
-from .scene import ArmScene, Column, torque_table, ViewState
+from .scene import ArmScene, torque_table, TorqueColumn, ViewState
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import OutputError, require_extra
@@ -21,7 +21,7 @@ from ..recordings.preprocessing import Motion
 
 class Window:
     """
-    Serves a page that shows an arm to browsers; a context manager.
+    Serves browsers a page that shows an arm; a context manager.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Window:
             self._table.content = torque_table(state, self._description)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show the links' meshes in place of their simple shapes."""
+        """Show the given meshes of the links in place of those shown before."""
         with self.server.atomic():
             self._scene.show_meshes(meshes)
 
@@ -94,7 +94,7 @@ UPDATE_PERIOD_S = 0.05  # between two shown states [s]
 
 class Playback:
     """
-    A recorded, filtered motion with its measured torques and the torques of the model.
+    A filtered recording to show: positions, measured torques, and torques of the model.
 
     The column ext. is the measured torque minus that of the arm's rigid-body model: friction,
     contact and model error. `gravity` is in the space frame [m/s^2].
@@ -106,11 +106,11 @@ class Playback:
         model = NewtonEulerModel(description, gravity)
         self._motion = motion
         self._terms = {
-            Column.GRAVITY: model.gravity(motion.q),
-            Column.CORIOLIS: model.coriolis(motion.q, motion.dq),
-            Column.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
-            Column.MEASURED: motion.effort,
-            Column.EXTERNAL: motion.effort
+            TorqueColumn.GRAVITY: model.gravity(motion.q),
+            TorqueColumn.CORIOLIS: model.coriolis(motion.q, motion.dq),
+            TorqueColumn.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
+            TorqueColumn.MEASURED: motion.effort,
+            TorqueColumn.EXTERNAL: motion.effort
             - model.inverse_dynamics(motion.q, motion.dq, motion.ddq),
         }
 

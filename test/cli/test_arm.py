@@ -249,7 +249,7 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
     command = 'arm export --arm fr3 --hand franka_hand --arm-prefix left_ --output'
     assert answered(command, path) == (0, f'written: {path}')
     _, verdict = checked_arm_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
-    assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
+    assert (verdict.inertial_set, verdict.hand_in_urdf) == ('franka_description', 'franka_hand')
 
 
 def test_an_exported_mjcf_is_the_shipped_one_printed_or_by_its_ending(tmp_path, capsys, refused):

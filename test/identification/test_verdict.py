@@ -15,7 +15,7 @@ from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import judge_motion, Verdict
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.report.verdict import headline, open_lines, verdict_lines
+from franka_dynamics.report.verdict import headline, undetermined_lines, verdict_lines
 
 from ..arms import drawn_around, first_joints
 from ..made_recordings import least_jerk_work, recorded, smooth_motion, with_load
@@ -180,7 +180,7 @@ def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, usual):
     assert not found.has_questions and headline(found) == ''
     low, high = found.mass_ambiguity.scale
     assert low < 1.0 < high < low + 0.3
-    line, *_ = open_lines(found, FER.joint_names)
+    line, *_ = undetermined_lines(found, FER.joint_names)
     assert f'{low:.2f}' in line and f'{high:.2f}' in line
 
 
@@ -373,7 +373,7 @@ def test_what_a_motion_does_not_show_follows_from_it(usual):
     assert ('gain', 4) in {*hidden} - shown and ('gain', 1) not in hidden
     low, high = hidden['gain', 4]
     assert low < 0.9 and high > 1.1
-    *_, line = open_lines(found, FER.joint_names)
+    *_, line = undetermined_lines(found, FER.joint_names)
     assert 'fer_joint5' in line and 'fer_joint2' not in line
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.live_view import LiveView
-from franka_dynamics.view.scene import Column
+from franka_dynamics.view.scene import TorqueColumn
 
 from .conftest import FER, FER_GRAVITY
 
@@ -28,13 +28,15 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
 
     with LiveView(FER, 'joint_states', 'feedforward') as view:
         arm.wait_for_listener()
-        probe.until(lambda: shown(Column.GRAVITY, with_term=False), 'a state')
+        probe.until(lambda: shown(TorqueColumn.GRAVITY, with_term=False), 'a state')
         state = seen[-1]
         np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
         np.testing.assert_allclose(
-            state.torques[Column.GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM
+            state.torques[TorqueColumn.GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM
         )
-        assert Column.MEASURED in state.torques and Column.EXTERNAL not in state.torques
+        assert (
+            TorqueColumn.MEASURED in state.torques and TorqueColumn.EXTERNAL not in state.torques
+        )
         assert state.time >= 0.0
-        probe.until(lambda: shown(Column.EXTERNAL, with_term=True), 'the external torque')
-    np.testing.assert_array_equal(seen[-1].torques[Column.EXTERNAL], torque)
+        probe.until(lambda: shown(TorqueColumn.EXTERNAL, with_term=True), 'the external torque')
+    np.testing.assert_array_equal(seen[-1].torques[TorqueColumn.EXTERNAL], torque)

@@ -173,7 +173,7 @@ def test_refusals_name_what_an_mjcf_has(text, options, said):
 def test_an_mjcf_on_a_topic_is_checked_as_a_urdf_is():
     text = mjcf_text(fd.load('fr3', 'franka_description', hand='none'))
     arm, verdict = checked_arm_from_urdf(text, fd.load('fr3'))
-    assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'none')
+    assert (verdict.inertial_set, verdict.hand_in_urdf) == ('franka_description', 'none')
     assert fd.crosscheck(arm, count=5).passed
     site = '<site name="fr3_link8" pos="0 0 0.107" euler="0 0 0" />'
     assert text.count(site) == 1

@@ -66,7 +66,7 @@ def refused(text, reference, **options):
 def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
     found, verdict = checked_arm_from_urdf(urdf_text(description), load(arm))
-    assert (verdict.inertial_set, verdict.hand) == (inertial_set, hand)
+    assert (verdict.inertial_set, verdict.hand_in_urdf) == (inertial_set, hand)
     assert verdict.nearest.distance < ROUNDING
     links = links_in_frames_of(description, found)
     there, here = ([one.parameters() for one in each] for each in (links, description.links))

@@ -27,10 +27,10 @@ from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
 from franka_dynamics.view.scene import (
     colour_of,
-    Column,
     MIN_DRAWN_TORQUE_NM,
     share_of_limit,
     torque_table,
+    TorqueColumn,
     ViewState,
 )
 from franka_dynamics.view.window import play, Playback, Window
@@ -128,7 +128,7 @@ def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     arrows = page._scene._arrows
     external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
-    page.show(ViewState(0.0, Q, {Column.EXTERNAL: external}))
+    page.show(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
     assert arrows.visible
     told = [0, 1, 3, 5, 6]
     frames = PinocchioModel(TURNED).frames(Q)[told]
@@ -137,7 +137,7 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     along = 0.03 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
     for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_TORQUE_NM)):
-        page.show(ViewState(0.0, Q, {Column.EXTERNAL: external}))
+        page.show(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
         assert not arrows.visible
 
 
@@ -210,7 +210,9 @@ def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
         limits = FER.limit('effort')
         window.show(
-            ViewState(0.0, Q, {Column.COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)})
+            ViewState(
+                0.0, Q, {TorqueColumn.COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)}
+            )
         )
         links = window._scene.link_handles
         base, *colours = (tuple(link.color) for link in links)
@@ -226,10 +228,16 @@ def cells(state):
 
 def test_torques_stand_in_their_columns():
     state = ViewState(
-        1.0, FER.home, {Column.MEASURED: np.arange(7.0), Column.COMMANDED: -np.arange(7.0)}
+        1.0,
+        FER.home,
+        {TorqueColumn.MEASURED: np.arange(7.0), TorqueColumn.COMMANDED: -np.arange(7.0)},
     )
     rows = cells(state)
-    expected = {**dict.fromkeys(Column, '–'), Column.MEASURED: '3.0', Column.COMMANDED: '-3.0'}
+    expected = {
+        **dict.fromkeys(TorqueColumn, '–'),
+        TorqueColumn.MEASURED: '3.0',
+        TorqueColumn.COMMANDED: '-3.0',
+    }
     assert rows[3][1:-1] == [f'{FER.home[3]:.2f}', *expected.values()]
     assert '-0.0' not in rows[0]
 
@@ -238,9 +246,9 @@ def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown(
     six, zero = np.full(7, -6.0), np.zeros(7)
     shares, told = [6.0 / 87.0] * 4 + [0.5] * 3, 4 * ['7 %'] + 3 * ['50 %']
     for torques, expected, last in (
-        ({Column.MEASURED: zero, Column.COMMANDED: six}, shares, told),
-        ({Column.GRAVITY: zero, Column.MEASURED: six}, shares, told),
-        ({Column.GRAVITY: six}, np.nan, 7 * ['–']),
+        ({TorqueColumn.MEASURED: zero, TorqueColumn.COMMANDED: six}, shares, told),
+        ({TorqueColumn.GRAVITY: zero, TorqueColumn.MEASURED: six}, shares, told),
+        ({TorqueColumn.GRAVITY: six}, np.nan, 7 * ['–']),
     ):
         state = ViewState(0.0, FER.home, torques)
         found = share_of_limit(state, FER)
@@ -262,15 +270,15 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     model, (q, dq, ddq) = PinocchioModel(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
     np.testing.assert_array_equal((state.q, playback.state(1e9).q), (q, motion.q[-1]))
     for name, expected in (
-        (Column.GRAVITY, model.gravity(q)),
-        (Column.CORIOLIS, model.coriolis(q, dq)),
-        (Column.INERTIA, model.mass_matrix(q) @ ddq),
-        (Column.MEASURED, motion.effort[i]),
+        (TorqueColumn.GRAVITY, model.gravity(q)),
+        (TorqueColumn.CORIOLIS, model.coriolis(q, dq)),
+        (TorqueColumn.INERTIA, model.mass_matrix(q) @ ddq),
+        (TorqueColumn.MEASURED, motion.effort[i]),
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = prepare(replace(recording, effort=recording.effort + push))
     after, before = (
-        one.state(3.0).torques[Column.EXTERNAL]
+        one.state(3.0).torques[TorqueColumn.EXTERNAL]
         for one in (Playback(FER, pushed, GRAVITY), playback)
     )
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
@@ -306,7 +314,10 @@ def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_
 
     def played(window, playback, go_on):
         served.append(
-            (urlopen(window.address).status, playback.state(1.0).torques[Column.GRAVITY])
+            (
+                urlopen(window.address).status,
+                playback.state(1.0).torques[TorqueColumn.GRAVITY],
+            )
         )
 
     monkeypatch.setattr(view, 'play', played)
