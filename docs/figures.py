@@ -54,6 +54,7 @@ from franka_dynamics.validation import crosscheck, published, robot_model, urdf_
 from franka_dynamics.view import scene
 
 ROOT = Path(__file__).parents[1]
+CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
 NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
 
 
@@ -333,7 +334,8 @@ def table_of_causes() -> str:
     """Return the rows of what ends torques: causes of one consequence and one remedy in one."""
     rows: dict[str, list[str]] = {}
     for words, then, until in (cause.value for cause in Cause):
-        rows.setdefault(f'{then.value} | {until.value}', []).append(words)
+        remedy = until.value.replace(CLEAR, '[clear the fault](#clearing-a-fault)')
+        rows.setdefault(f'{then.value} | {remedy}', []).append(words)
     return '\n'.join(f'| {"; ".join(words)} | {what} |' for what, words in rows.items())
 
 
