@@ -127,7 +127,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 
 def read_arm_file(arm: str | Path) -> ArmFile:
-    """Return the content of the arm file of a shipped arm or at a path; raise as `load` does."""
+    """Read the arm file of a shipped arm or at a path; raise DescriptionError if that fails."""
     return read_typed(_arm_path(arm), ArmFile, _FILE_START)
 
 

@@ -174,7 +174,7 @@ def read_payload(given: str) -> LinkInertia:
 
 def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     """
-    Return a LinkInertia, or 4 or 10 numbers, as a LinkInertia about the flange's origin.
+    Return a payload, given as LinkInertia or 4 or 10 numbers, as LinkInertia at the flange.
 
     `given` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
     kg m^2]. Ten zeros mean no payload.

@@ -152,7 +152,7 @@ def dotted_path(content: Any, keys: Sequence[str | int]) -> str:
 
 
 def decode(kind: Any, value: Any, *at: str | int) -> Any:
-    """Return YAML data as type `kind`, or raise FieldError with the path `at` and below."""
+    """Return YAML data as type `kind`; raise FieldError, naming the entry, if it does not fit."""
     with prepend_keys(*at):
         return _decode(kind, value)
 

@@ -48,7 +48,7 @@ class TorchModel(KernelModel):
     def evaluate(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
-        """Return a quantity: on a CPU by the kernels of `BatchModel`, else by `traced`."""
+        """Return a quantity at states (..., n): on a CPU by BatchModel, elsewhere by `traced`."""
         tensors, _ = self._states(quantity, arrays)
         if len({tensor.device for tensor in tensors}) > 1:
             listed = ', '.join(f'{tensor.device}' for tensor in tensors)

@@ -100,7 +100,7 @@ class TracedModel(GeneratedModel):
 
 class KernelModel(GeneratedModel):
     """
-    Base class of models that give another library's arrays to the kernels of `BatchModel`.
+    Base class of TorchModel and JaxModel, which compute by the kernels of `BatchModel`.
 
     `traced` is a `TracedModel` of the same arm in the operations of the library `xp`.
     """

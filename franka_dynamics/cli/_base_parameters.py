@@ -42,7 +42,7 @@ def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
 
 
 def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
-    """Print an arm's base parameters; return 1 if the rank at random states contradicts them."""
+    """Print an arm's base parameters; return 1 if torques at random states contradict them."""
     arm = choice.load()
     parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
     data, (rank, lost) = (

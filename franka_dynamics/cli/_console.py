@@ -87,7 +87,7 @@ def say_each(sentences: Iterable[object], label: str = '', style: str = '') -> N
 
 def write_json(path: Path, data: Any) -> None:
     """
-    Write data as JSON to a file and print the file's name, or print the JSON, as `print_or_write`.
+    Write data as JSON to a file and print the file's name; to '-' print the JSON itself.
 
     Arrays become lists, NaN and infinities null; `report.table.to_json_types` converts other
     types.

@@ -293,7 +293,7 @@ class BagReader:
 
     def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
-        Return `arm`, or without --arm the choice of the shipped arm whose joints a bag has.
+        Return `arm` or, unless --arm is given, the one shipped arm whose joints a bag has.
 
         The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
         of another shipped arm than --arm, or, without --arm, of several arms.

@@ -258,7 +258,7 @@ def joint_twists(description: ArmDescription) -> Array:
 
 def momentum_regressor(twist: Array) -> Array:
     """
-    Return P (..., 6, 10); P phi is the momentum of a body with inertial parameters phi.
+    Return P (..., 6, 10), P phi = (linear, angular momentum), phi a body's inertial parameters.
 
     phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
     the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
@@ -275,7 +275,7 @@ def momentum_regressor(twist: Array) -> Array:
 
 def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     """
-    Return A (..., 6, 10); A phi is the wrench that moves a body with inertial parameters phi.
+    Return A (..., 6, 10), A phi = (force, moment) for a motion, phi a body's inertial parameters.
 
     The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
     h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and

@@ -264,7 +264,7 @@ class ClosedChain:
 
     def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> JointStates:
         """
-        Return q, dq and ddq of all joints, loops closed, for given motor motion, each (..., n).
+        Return q, dq, ddq (..., n) of all joints, with loops closed, from the motors' dq and ddq.
 
         Parameters
         ----------

@@ -63,7 +63,7 @@ class TorqueDerivatives(NamedTuple):
 
 
 class AccelerationDerivatives(NamedTuple):
-    """Derivatives of ddq = M^-1 (tau - C dq - g) by q, dq and tau, each (..., n, n)."""
+    """Derivatives of ddq = M^-1 (tau - C dq - g) by q, dq and tau, each of shape (..., n, n)."""
 
     by_position: Any
     by_velocity: Any

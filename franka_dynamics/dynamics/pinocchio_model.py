@@ -45,7 +45,7 @@ _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.
 
 
 def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
-    """Return a link's mass, centre of mass and inertia about that as a pinocchio.Inertia."""
+    """Return a link's inertial parameters as a pinocchio.Inertia, about the centre of mass."""
     if inertia.mass == 0.0:
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(PINOCCHIO_PARAMETER_ORDER)])

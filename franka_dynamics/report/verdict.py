@@ -90,7 +90,7 @@ def undetermined_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
 
 
 def headline(found: Verdict) -> str:
-    """Return one sentence on the recordings' soundness; '' if they are sound without question."""
+    """Return a sentence on whether the recordings are sound; '' if nothing is doubted."""
     if found.causes:
         return 'The recordings are NOT sound.'
     if not found.sound:

@@ -206,7 +206,7 @@ class Kinematics:
         return (self._poses[frame - 1] if frame <= self.n else self.pose(frame))[:3, 2]
 
     def joint_twist(self, joint: int) -> sp.Matrix:
-        """Return twist xi_i: (-omega_i x r, omega_i), r on the axis; prismatic (omega_i, 0)."""
+        """Return joint i's twist xi_i in {S}, (6, 1): (-w x r, w), axis w; prismatic (w, 0)."""
         axis = self.axis(joint)
         if not self._turns(joint):
             return axis.col_join(sp.zeros(3, 1))
