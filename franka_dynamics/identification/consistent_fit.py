@@ -61,7 +61,7 @@ class PhysicalLinks:
 
     @classmethod
     def about(cls, prior: Prior, start: ArmDescription) -> PhysicalLinks:
-        """Return those of a prior about the starting set `start` with the mounted hand."""
+        """Return the physical links of a prior about the starting set `start` with its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
         basis, relative = pseudo_inertia_basis(), []

@@ -95,17 +95,17 @@ class CrossValidation:
 
     @cached_property
     def held(self) -> CrossValidation:
-        """The same beside the starting set's inertias, with no fault given."""
+        """The cross-validation with inertias held at the starting set, without given faults."""
         return CrossValidation(self.sums, self.prior, _HELD, ())
 
     def give(self, fit: FoldFits) -> None:
-        """Put the columns of a fault about which the user is asked into all fits."""
+        """Add the columns of a fault that is only a question to all fits."""
         self.given += (fit.fault,)
         self.asked.append(fit.diagnosis())
         self.plain = FoldFits(self)
 
     def unexplained(self) -> float:
-        """Return E on left-out folds as a share of the efforts' root mean square."""
+        """Return E on left-out folds, divided by the root mean square of efforts."""
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
         return self.plain.error() / float(np.sqrt(efforts @ self.per_joint**2))
 
@@ -234,7 +234,7 @@ class FoldFits:
         return float(np.sqrt((taken + max(before - after, 0.0)) / after))
 
     def matters(self) -> bool:
-        """Return whether the fault makes recordings doubtful."""
+        """Return whether the fault is significant and large enough to doubt the recordings."""
         ratios = self.log_likelihood_ratios()
         evidence = float(ratios.mean()) * self.effect()
         # What changes late shows in few folds.
@@ -251,14 +251,14 @@ class FoldFits:
         return clear and self.fits.log_bayes_factor(self.fault) > _LIKELIER
 
     def agrees(self, names: tuple[str, ...] = ()) -> bool:
-        """Return whether columns (all) have about their size beside the starting inertias."""
+        """Return whether coefficients (default: all) keep their size beside fixed inertias."""
         columns = self.fits.sums.places(names or self.fault.names)
         fits = self, FoldFits(self.fits.held, self.fault)
         own, held = (one.theta[-2, columns] for one in fits)
         return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES
 
     def asks(self) -> bool:
-        """Return whether the user is asked about the fault."""
+        """Return whether the fault is only a question for the user."""
         prior = self.fits.prior
         own = [k for k in self.fits.sums.places(self.fault.names) if k < self.fits.p]
         asked = self.fault.asks(self.values, prior.model.base.gravity[0], prior.std[own])
@@ -267,7 +267,7 @@ class FoldFits:
         )
 
     def hides(self, best: FoldFits) -> bool:
-        """Return whether this is asked about, and `best` explains less, or no more in doubt."""
+        """Return whether the fault is a question, and explains as much as `best`."""
         if not self.asks() or best.better(self):
             return False
         if self.fault.is_in_torques:

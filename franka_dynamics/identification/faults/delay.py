@@ -21,7 +21,7 @@ class Delay(Fault):
     )
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return minus the rate of the torques."""
+        """Return minus the time derivative of the rigid-body torques."""
         return [-at.rate]
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:

@@ -29,7 +29,7 @@ class Drift(Fault):
         return Gain(self.joints)
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the rigid-body torque, and the same times time."""
+        """Return the rigid-body torque, and that torque times the time in the recording."""
         drifting = at.rigid * (at.late - 0.5)[:, None]
         return [at.of(one, self.joints) for one in (at.rigid, drifting)]
 

@@ -19,11 +19,11 @@ class Exchanged(Fault):
 
     @classmethod
     def every(cls, n: int) -> list[Fault]:
-        """Return that of each pair."""
+        """Return the fault of each pair of joints."""
         return [cls(pair) for pair in combinations(range(n), 2)]
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the difference of the joints' torques."""
+        """Return the difference of the two joints' torques, with opposite signs at the two."""
         (i, j), each = self.joints, np.eye(at.model.n)
         return [(at.rigid[:, [j]] - at.rigid[:, [i]]) * (each[i] - each[j])]
 

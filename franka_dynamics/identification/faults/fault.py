@@ -42,7 +42,7 @@ class Diagnosis:
 @dataclass(frozen=True, eq=False)
 class Samples:
     """
-    What the columns of faults are made of: the starting set's torques along a motion.
+    Torques of the starting set along a motion, of which faults' regressor columns are made.
 
     `rigid` (N, n) are the rigid-body torques by `dynamics`, `rate` their change per second, `jerk`
     that of the accelerations, `late` (N,) the time as a fraction of the recording, and `load`
@@ -61,7 +61,7 @@ class Samples:
 
     @classmethod
     def along(cls, model: TorqueModel, arm: ArmDescription, motion: Motion) -> Samples:
-        """Return those of a motion; `arm` is the starting set."""
+        """Return the samples of a motion, computed with the starting set `arm`."""
         dynamics = NewtonEulerModel(arm, model.base.gravity[0])
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
@@ -76,13 +76,13 @@ class Samples:
         return cls(model, arm, dynamics, motion, rigid, rate, jerk, late, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:
-        """Return only the chosen samples."""
+        """Return the chosen samples."""
         arrays = {name: getattr(self, name)[chosen] for name in ('rigid', 'rate', 'jerk', 'late')}
         return replace(self, motion=self.motion.part(chosen), **arrays)
 
     @cached_property
     def regressor(self) -> Array:
-        """The columns of the base parameters, (N, n, b)."""
+        """The regressor of the base parameters, (N, n, b)."""
         motion = self.motion
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
@@ -116,12 +116,12 @@ class Fault:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns; a name that the torque model has is that column."""
+        """Names of the regressor columns; one that the torque model has is its column."""
         return ('_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)]),)
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Names of the columns that all fits have once the user is asked about the fault."""
+        """Names of the columns that all fits get once the fault is a question for the user."""
         return self.names
 
     @property
@@ -131,7 +131,7 @@ class Fault:
 
     def columns(self, at: Samples) -> list[Array]:
         """
-        Return for each name the torque (N, n) that a unit of it adds to the measured one.
+        Return a regressor column per name: torques (N, n) that one unit adds to the effort.
 
         A kind without columns of its own is found otherwise, or has columns of the torque model.
         """
@@ -139,19 +139,19 @@ class Fault:
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return the fault in the user's terms, from fitted coefficients by the columns' names.
+        Return the fault's values in user units from fitted coefficients, by column name.
 
         `found` has those of the other faults in the fit as well; `gravity` (3,) is as declared.
         """
         return [found[name] for name in self.names]
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether values in the user's terms can be those of a fault."""
+        """Return whether values, as of `values`, can be those of a fault."""
         return True
 
     def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
         """
-        Return whether it is asked about, and does no harm beside the arm in the fit.
+        Return whether the fault is only a question: harmless once its columns are in the fit.
 
         `std` are the prior's standard deviations of the columns that the torque model has.
         """

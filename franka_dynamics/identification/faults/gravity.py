@@ -35,7 +35,7 @@ class Gravity(Fault):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Names of the columns of a small turn; another size would look like another time."""
+        """Names of the columns that turn gravity; its size could be a time scale as well."""
         return self.names[:2]
 
     def columns(self, at: Samples) -> list[Array]:
