@@ -299,7 +299,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 noise,
             ),
             (
-                'A fault matters if t exceeds {} (95 %) and ratio times effect {}, if {} % of its',
+                'A fault matters if t exceeds {} (95 %) and ratio times effect a bound: {} if '
+                'its size shows ({} % of it,',
                 (
                     cross_validation.SIGNIFICANT_T,
                     cross_validation._EVIDENCE,
@@ -307,8 +308,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 ),
             ),
             (
-                "starting set's own inertias; otherwise {}. From {} on it matters if its size "
-                'shows, its effect is above {} and the log evidence rises by more than {} ',
+                "starting set's own inertias), otherwise {}; {} if its size shows, its effect is "
+                'above {} and the log evidence rises by more than {} ',
                 (
                     cross_validation._STRONG,
                     cross_validation._WEAK,
