@@ -76,9 +76,9 @@ _BY_GRAVITY = (
     ),
     (None, (-2.6, -1.4), 'gravity_vector has the wrong sign: gravity points away from it'),
 )
-# Nobody adds g(q) if so many joints that carry more than the start's bound each say so: one alone
-# has lost its motor or is braked.
-MIN_LACKING_JOINT_COUNT, MIN_LACKING_GRAVITY_RATIO = 2, 0.5
+# Nobody adds g(q), or applies what is sent, if so many joints that bear, or are sent, more than
+# the start's bound each lack most of it: one alone has lost its motor or is braked.
+MIN_LACKING_JOINT_COUNT, MIN_LACKING_RATIO = 2, 0.5
 # Why measured torques differ by a multiple of g(q) from what the motion needs.
 MAX_REST_RATIO = 0.1  # of the difference, that no wrong effort explains; less than loads leave
 _WRONG_EFFORTS = {
@@ -91,6 +91,7 @@ _NOT_APPLIED = (
     'the torque is not applied as it is sent (a dead motor or a closed brake, late, in another '
     'order, or somebody else sends, too)'
 )
+_IGNORED = 'no torque arrives: its receiver ignores what is sent{}'
 
 
 class DisturbanceMonitor(Watcher):
@@ -129,6 +130,7 @@ class DisturbanceMonitor(Watcher):
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
         self._needed = self._gravity = self._zero  # by the motion, and g(q) [N m]
+        self._moves = False
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
@@ -187,7 +189,7 @@ class DisturbanceMonitor(Watcher):
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED_RAD_S:
                 self._pick_up = None
-        self._gravity = state.gravity
+        self._gravity, self._moves = state.gravity, state.moves
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
@@ -318,13 +320,23 @@ class DisturbanceMonitor(Watcher):
         where, most = 'from what its motion needs', bound[joint]
         if shares[0, joint] <= 1.0:
             motion, where = command, f'from what is commanded and target {terms.profile.name} adds'
-            cause = f'{_NOT_APPLIED}, or check target, payload and gravity_vector'
+            cause = self._ignored(command)
+            cause = cause or f'{_NOT_APPLIED}, or check target, payload and gravity_vector'
         elif self.measured:
             cause = self._wrong_effort(motion)
             cause = cause or f'{_CHECK}, or something touches the arm or a closed brake holds it'
         else:
             cause = f'{_CHECK}, or something touches the arm, or {_NOT_APPLIED}'
         return f'{torque} {motion[joint]:+.1f} N m {where} ({most:.1f} are allowed); {cause}'
+
+    def _ignored(self, command: Array) -> str:
+        """Return that no torque arrives if a measured torque less the commanded one says so."""
+        size, sent = np.abs(self.received), np.abs(self.received - command)
+        asked = sent > self.start_bound
+        lacks = size < np.where(asked, (1.0 - MIN_LACKING_RATIO) * sent, self.start_bound)
+        if np.count_nonzero(asked) < MIN_LACKING_JOINT_COUNT or not lacks.all():
+            return ''
+        return _IGNORED.format('' if self._moves else ', or brakes hold the arm')
 
     def _wrong_effort(self, motion: Array) -> str:
         """Return which wrong efforts explain nearly all of a measured disturbance, or ''."""
@@ -347,7 +359,7 @@ class DisturbanceMonitor(Watcher):
         if (rest > self.start_bound).any() or (not adds and terms.has_payload):
             return ''  # a payload's absence looks alike
         heavy = np.abs(self._gravity) > self.start_bound
-        lacks = disturbance[heavy] / self._gravity[heavy] > MIN_LACKING_GRAVITY_RATIO
+        lacks = disturbance[heavy] / self._gravity[heavy] > MIN_LACKING_RATIO
         if times > 0.0 and not (len(lacks) >= MIN_LACKING_JOINT_COUNT and lacks.all()):
             return ''
         for of, (least, most), words in _BY_GRAVITY:

@@ -360,8 +360,8 @@ class StateCheck:
         return Cause.POSITION_STANDS_STILL.ending(
             f'the position of {self._names[joint]} stands still bit for bit at '
             f'{q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
-            'must move; either its torque is not applied, or its sensor fails, or the driver '
-            'repeats an old state'
+            'must move; either its torque is not applied, or a brake holds it, or its sensor '
+            'fails, or the driver repeats an old state'
         )
 
     @property

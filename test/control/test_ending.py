@@ -60,6 +60,31 @@ def test_an_arm_that_gets_torques_in_another_order_is_let_go_and_not_braked():
     assert not loop.command.any() and 'order' in loop.controller.why
 
 
+NO_MOTOR = np.ones(7) - np.eye(7)[3]
+
+
+@pytest.mark.parametrize(
+    ('factors', 'simulation', 'named'),
+    [
+        (NOTHING, {}, 'ignores'),
+        (np.ones(7), {'brake_release_after': 1e9, 'position_noise': 1e-6}, 'brakes hold the arm'),
+        (NO_MOTOR, {}, 'dead motor'),
+    ],
+)
+def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation, named):
+    ignored = named != 'dead motor'
+    loop = Loop(Settings(target='fci', **FIRM), **CARRIED, **simulation).run(0.4)
+    loop.controller.follow(
+        HOME + np.outer([0.0, 1.0], [0.3, 0.3, -0.3, 0.3, 0.3, 0.3, 0.3]), [0, 0.8]
+    )
+    loop.run(0.3)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, is_new: step(factors * torque, is_new=is_new)
+    loop.run(1.0)
+    assert loop.controller.faulty and named in loop.controller.why
+    assert ('no torque arrives' in loop.controller.why) is ignored
+
+
 def test_an_arm_to_whose_torque_somebody_adds_is_braked_and_not_let_go():
     loop = Loop(Settings(target='fci', **FIRM), **CARRIED).run(0.4)
     loop.move(0, 0.4, 0.6)
