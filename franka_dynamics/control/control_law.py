@@ -54,7 +54,8 @@ class ControlLaw:
         self.description, self.settings = description, settings
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
-        self.has_gains = bool(self.kp.any() or self.kd.any())
+        self.pulls = bool(self.kp.any())
+        self._has_gains = self.pulls or bool(self.kd.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
         damps = not as_given or description.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
@@ -118,7 +119,7 @@ class ControlLaw:
             self._zero if friction is None or reference is None else friction.torque(reference.dq)
         )
         torque = self.feedforward(state, friction_torque)
-        if not self.has_gains:
+        if not self._has_gains:
             return torque
         if reference is None:
             return torque - self.kd * state.dq
@@ -195,7 +196,7 @@ class Ramp:
         desired, before, self.law = law.torque(state, reference), self.law, law
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
         if before is law:
-            return desired + left * self._offset
+            return desired + left * self._offset if left else desired
         if before is None:
             torque = last if self._start_torque is None else self._start_torque
         else:

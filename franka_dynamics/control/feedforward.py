@@ -294,7 +294,7 @@ class Feedforward:
         with self._lock:
             if self.state is not State.RUNNING or self.trial.active:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
-            measured = None if self.asked.kp.any() else self.states.q
+            measured = None if self.asked.pulls else self.states.q
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(
@@ -642,7 +642,7 @@ class Feedforward:
             if not self.trial.active:  # all joints move as they should
                 self.ramp.begin()
             return torque
-        if self.asked.kp.any() and reference is None:
+        if self.asked.pulls and reference is None:
             self.reference.hold(state.q)
         return self.ramp.torque(self.asked, state, reference, self.output.last)
 
@@ -733,8 +733,7 @@ class Feedforward:
     @staticmethod
     def _found(watchers: tuple[Watcher, ...], cycle: Cycle) -> Ending | None:
         """Return the ending of the first watcher that finds one; all look."""
-        endings = [watcher.check(cycle) for watcher in watchers]
-        return next((one for one in endings if one is not None), None)
+        return next(filter(None, [watcher.check(cycle) for watcher in watchers]), None)
 
     def _end(self, later: Ending, *, acts: bool = True) -> None:
         """

@@ -35,14 +35,15 @@ class TorqueLimiter:
         self, effort: Array, effort_rate: Array, longest_step: float = MAX_STEP_S
     ) -> None:
         self._longest_step = longest_step
-        self._effort = np.array(effort, dtype=float)
+        self._highest = np.array(effort, dtype=float)
+        self._lowest = -self._highest
         self._rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the torque limits, shape (n,) [N m]."""
         # np.minimum and np.maximum rather than np.clip, which takes twice as long on seven
         # numbers.
-        return np.minimum(np.maximum(torque, -self._effort), self._effort)
+        return np.minimum(np.maximum(torque, self._lowest), self._highest)
 
     def limit(self, desired: Array, previous: Array | None, elapsed: float) -> Array:
         """

@@ -161,13 +161,14 @@ class StateCheck:
                 'try_joints pushes joints, which needs a torque limit of each one.'
             )
         self.limits, self._period, self._names = limits, period, arm.joint_names
-        self._velocity = arm.limit('velocity')
+        self._fastest = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
-        most = np.concatenate((MAX_POSSIBLE_SPEED_RATIO * self._velocity, effort))
-        # Bounds of position, velocity and effort, (3 n,).
-        self._lowest = np.concatenate((arm.limit('lower') - POSITION_TOLERANCE_RAD, -most))
-        self._highest = np.concatenate((arm.limit('upper') + POSITION_TOLERANCE_RAD, most))
-        self._zero = np.zeros(arm.n)
+        most = np.concatenate((self._fastest, effort))
+        # Bounds of position, velocity and effort, (3 n,), finite also where a joint has no limits.
+        lower, upper = arm.limit('lower'), arm.limit('upper')
+        self._lowest = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
+        self._highest = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
+        self._zero, self._never = np.zeros(arm.n), np.zeros(arm.n, dtype=bool)
         self._stiction = stiction(arm)
         self.reset()
 
@@ -194,7 +195,7 @@ class StateCheck:
         # Of each joint, while its position repeats: for how long [s], the velocity before, the
         # torque sent then, and whether it must have moved since.
         self._still_s, self._dq_before, self._torque = self._zero, self._zero, self._zero
-        self._must_move = self._zero > 0.0
+        self._must_move = self._never
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
@@ -305,11 +306,11 @@ class StateCheck:
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> Ending | None:
         """Return an ending if a value is impossible for this arm, or no number."""
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
-        unknown = ~np.isfinite(every)  # also where a joint has no limits
-        wrong = unknown | (every < self._lowest) | (every > self._highest)
-        if not wrong.any():
+        possible = (every >= self._lowest) & (every <= self._highest)
+        if possible.all():
             return None
-        first = int((unknown if unknown.any() else wrong).argmax())
+        unknown = ~np.isfinite(every)
+        first = int((unknown if unknown.any() else ~possible).argmax())
         what, joint = divmod(first, len(self._names))
         if unknown.any():
             name = ('position', 'velocity', 'effort')[what]
@@ -343,7 +344,7 @@ class StateCheck:
         """
         same, q = self._same, self.q
         if torque is None or q is None or same is None or not np.count_nonzero(same):
-            self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._zero > 0.0
+            self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._never
             return None
         self._torque = np.where(self._still_s > 0.0, self._torque, torque)
         self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
@@ -429,8 +430,7 @@ class StateCheck:
             leap = self._before_leap = None  # else it may come back
         before = leap or (stamp - self.elapsed, self.q, self.dq)
         gap, moved, dq_before = stamp - before[0], q - before[1], before[2]
-        possible = MAX_POSSIBLE_SPEED_RATIO * self._velocity * gap + POSITION_STEP_TOLERANCE_RAD
-        far = np.abs(moved) > possible
+        far = np.abs(moved) > self._fastest * gap + POSITION_STEP_TOLERANCE_RAD
         keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + dq_before)
         wrong = far | (np.abs(drift) > MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq))

@@ -88,10 +88,12 @@ class Trajectory:
         self._coefficients[[0, -1], 0] = self.positions[[0, -1]]
         scaled = q, v, a / 2, rows[0] / h**3, rows[1] / h**4, rows[2] / h**5
         self._coefficients[1:-1] = np.stack(scaled, axis=1)
+        self._last = float(times[-1]), ReferencePoint(*at_rest(self.positions[-1]))
 
     def at(self, stamp: float) -> ReferencePoint:
         """Return the desired state at a stamp [s]."""
-        return ReferencePoint(*self.at_times(stamp - self.zero))
+        (last, rest), time = self._last, stamp - self.zero
+        return rest if time > last else ReferencePoint(*self.at_times(time))
 
     def at_times(self, times: Any) -> Array:
         """Return states, (..., 3, n), at times after `zero`, (...) [s]."""
