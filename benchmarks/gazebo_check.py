@@ -30,8 +30,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.trajectory import Trajectory
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import (

@@ -25,8 +25,8 @@ from guard_runs import Case, Channel, JointState, Loop, Script, STEP_S
 import numpy as np
 
 from franka_dynamics.arm.friction import ViscousCoulombFriction
-from franka_dynamics.control.multisine import multisine
 from franka_dynamics.demo.controller_comparison import draw_plant
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from franka_dynamics.simulation.arm_simulation import Push

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .metrics import TrackingError
+from .multisine import multisine
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
-from ..control.multisine import multisine
 from ..control.request import TrajectoryRequest
 from ..control.settings import Terms
 from ..control.trajectory import Trajectory

@@ -32,9 +32,9 @@ from .node_process import ON, REALTIME_VARIABLE
 from .status import DiagnosticSubject, fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
-from ..control.multisine import multisine
 from ..control.trajectory import Trajectory
 from ..demo.metrics import DemoRates
+from ..demo.multisine import multisine
 from ..errors import FrankaDynamicsError
 from ..recordings.recording import Recording
 from ..simulation.mujoco_model import TIMESTEP_S

@@ -12,8 +12,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S
-from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError, SettingsError
 from franka_dynamics.simulation.arm_simulation import Push

@@ -7,8 +7,8 @@ import pytest
 from scipy.interpolate import BPoly
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.trajectory import Trajectory
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import ReferenceRefusedError
 
 from .closed_loop import FER

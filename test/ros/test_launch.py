@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.multisine import multisine
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.node_client import NodeClient

@@ -9,8 +9,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.default_gains import default_gains
-from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import reference_message, REFERENCE_STATE_QOS
 from franka_dynamics.ros.parameter_tables import table

@@ -19,7 +19,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.multisine import multisine
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 from franka_dynamics.ros.node_client import NodeClient

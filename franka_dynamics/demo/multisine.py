@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .request import TrajectoryRequest
 from ..arm import ArmDescription
+from ..control.request import TrajectoryRequest
 from ..errors import SettingsError
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
