@@ -21,7 +21,6 @@ from franka_dynamics.control import (
     control_law,
     external_torque,
     external_wrench,
-    first_torque,
     joint_trial,
     limits,
     receiver,
@@ -117,7 +116,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'a velocity beyond {} times the velocity limit',
                 (state_check.MAX_POSSIBLE_SPEED_RATIO,),
             ),
-            ('needs states of at most {} ms', (1e3 * first_torque.MAX_AGE_AT_START_S,)),
+            ('needs states of at most {} ms', (1e3 * state_check.MAX_AGE_AT_START_S,)),
             (
                 'first point at time zero, more than {} rad away',
                 (reference.MAX_START_DISTANCE_RAD,),

@@ -15,7 +15,7 @@ import numpy as np
 
 from .disturbance import MAX_START_DISTURBANCE_RATIO
 from .ending import Cause, Ending
-from .external_torque import OBSERVER_BANDWIDTH_RAD_S
+from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
     MAX_BRAKING_DECELERATION_RAD_S2,
     MAX_STEP_S,
@@ -32,14 +32,11 @@ from ..typing import Array
 # Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
 # delay of two cycles causes no overshoot; but at least MIN_TIME_CONSTANT_TO_AGE_RATIO times the
 # age of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.
-BRAKING_TIME_CONSTANT_S = 0.03
+BRAKING_TIME_CONSTANT_S = 30.0 * MAX_STEP_S
 MIN_TIME_CONSTANT_TO_AGE_RATIO = 3.0
 # Speed of a joint [rad/s] from which no disturbance is compensated along the motion: it would keep
 # that up.
 MAX_COMPENSATION_SPEED_RAD_S = 0.1
-# The disturbance when braking began is the largest for six time constants of the observer [s]: at
-# first it lags behind an arm that falls, and an FR3 mounted upside down, undeclared, was not held.
-OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first for RUNAWAY_DETECTION_TIME_S by this share of its velocity limit: one
 # that was braked because of its speed has reached the limit then.
@@ -124,6 +121,8 @@ class BrakingController(Watcher):
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
             self._stop_pose = np.where(self._held_back != 0.0, q, self._stop_pose)
+        # At first the observer lags behind an arm that falls: an FR3 mounted upside down,
+        # undeclared, was not held without this.
         if self._time < OBSERVER_SETTLING_TIME_S:
             self._largest = np.where(
                 np.abs(disturbance) > np.abs(self._largest), disturbance, self._largest

@@ -25,12 +25,12 @@ from ..typing import Array
 # r = DAMPING_RATE_TIMES_HOLD_TIME / T and m = 1 / (M^-1)_ii, the effective inertia of each joint
 # at home while the other joints are free. With T = 0.21 s, r is 4 1/s; with 5 1/s torques may be
 # held for 0.18 s, with 6 1/s for 0.15 s.
-DAMPING_RATE_TIMES_HOLD_TIME = 0.84
 DAMPING_RATIO = np.sqrt(2.0 / 3.0)
 MAX_TORQUE_HOLD_TIME_S = 0.21
+DAMPING_RATE_TIMES_HOLD_TIME = 4.0 * MAX_TORQUE_HOLD_TIME_S
 # Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
-_MAX_KP_RATIO, _MAX_KD_RATIO = 0.7, 0.07
+_MAX_GAIN_RATIOS = 0.7, 0.07
 
 
 def default_gains(
@@ -63,9 +63,9 @@ def low_gains(
     gains of a joint with `min_inertia`.
     """
     inertia = np.maximum(_inertia_at_home(arm), min_inertia)
-    effort = arm.limit('effort')
-    kd = np.minimum(_MAX_KD_RATIO * effort, max_damping_rate * inertia)
-    return np.minimum(_MAX_KP_RATIO * effort, 0.5 * kd * kd / inertia), kd
+    most_kp, most_kd = (ratio * arm.limit('effort') for ratio in _MAX_GAIN_RATIOS)
+    kd = np.minimum(most_kd, max_damping_rate * inertia)
+    return np.minimum(most_kp, 0.5 * kd * kd / inertia), kd
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:

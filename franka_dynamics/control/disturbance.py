@@ -148,17 +148,27 @@ class DisturbanceMonitor(Watcher):
 
         It has shape (n,) [N m]. `loaded`: the payload has changed.
         """
-        lifted, more = more_gravity(before, after, state)
-        change = np.array((-more, -lifted if self.measured else -more, -lifted))
+        change = self._change(before, after, state)
         self.commanded = self.commanded + change[0]
         self.external_torque = self.external_torque + change[1]
-        observer = MomentumObserver(after.true)
-        observer.continue_from(self._observer, change)
-        self._observer, self._friction = observer, self._friction_model(after)
+        self._observer.change_model(after.true, change)
+        self._friction = self._friction_model(after)
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, earlier + lifted
-        return more
+            self._pick_up = state.stamp, earlier - change[2]
+        return -change[0]
+
+    def _change(self, before: TermModel, after: TermModel, state: StateTerms | None) -> Array:
+        """
+        Return what other terms add to the torques that are observed, (3, n) [N m].
+
+        These are the commanded and the measured disturbance torque and minus what motion needs.
+        """
+        if state is None:
+            return np.zeros((3, self._arm.n))
+        old, new = before.gravity(state.q), after.gravity(state.q)
+        more = after.gravity_to_command(state.q, new) - before.gravity_to_command(state.q, old)
+        return np.array((-more, old - new if self.measured else -more, old - new))
 
     def _friction_model(self, terms: TermModel) -> FrictionState:
         choice, profile = self._friction_choice, terms.profile
@@ -286,9 +296,9 @@ class DisturbanceMonitor(Watcher):
 
         No share of a load is forgiven here.
         """
-        lifted, more = more_gravity(present, terms, state)
-        motion = self.external_torque - (lifted if self.measured else more)
-        command = motion - (self.commanded - more)
+        change = self._change(present, terms, state)
+        motion = self.external_torque + change[1]
+        command = motion - (self.commanded + change[0])
         return self._violation_text(self.start_bound, motion, command, terms)
 
     def reset_largest(self) -> None:
@@ -315,7 +325,7 @@ class DisturbanceMonitor(Watcher):
             return ''
         kind, believed = 'measured' if self.measured else 'commanded', motion - command
         torque = f'the {kind} torque of {self._arm.joint_names[joint]} departs by'
-        if cause := self._gravity_error(believed, terms):
+        if cause := self.gravity_error(believed, terms):
             return f'{cause} ({torque} {believed[joint]:+.1f} N m)'
         where, most = 'from what its motion needs', bound[joint]
         if shares[0, joint] <= 1.0:
@@ -346,11 +356,7 @@ class DisturbanceMonitor(Watcher):
                 return why
         return ''
 
-    def gravity_error(self, terms: TermModel) -> str:
-        """Return what is wrong about g(q) that explains the commanded disturbance, or ''."""
-        return self._gravity_error(self.commanded, terms)
-
-    def _gravity_error(self, disturbance: Array, terms: TermModel) -> str:
+    def gravity_error(self, disturbance: Array, terms: TermModel) -> str:
         """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
         weighted = self._gravity / self.start_bound**2
         size = float(weighted @ self._gravity)
@@ -366,17 +372,6 @@ class DisturbanceMonitor(Watcher):
             if of in (adds, None) and least <= times <= most:
                 return words.format(terms.profile.name)
         return ''
-
-
-def more_gravity(
-    before: TermModel, after: TermModel, state: StateTerms | None
-) -> tuple[Array, Array]:
-    """Return by how much the later terms' g(q), and its commanded part, is larger, (n,) each."""
-    if state is None:
-        return np.zeros(after.loaded.n), np.zeros(after.loaded.n)
-    new, old = after.gravity(state.q), before.gravity(state.q)
-    commanded = after.gravity_to_command(state.q, new)
-    return new - old, commanded - before.gravity_to_command(state.q, old)
 
 
 def disturbance_bounds(

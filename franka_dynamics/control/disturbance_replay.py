@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Computes residuals of measured torque over a recording, and learns bounds on residuals."""
+"""Computes disturbance torques over a recording by the measured one, and learns their bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .disturbance import disturbance_bounds, MAX_COUNTED_STEP_S, MAX_DISTURBANCE_TIME_S
-from .external_torque import MAX_GAP_S, MomentumObserver
+from .external_torque import MAX_GAP_S, MomentumObserver, OBSERVER_SETTLING_TIME_S
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -19,12 +19,12 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# Ratio of a learnt bound to the largest residual of a recording without contact. Hours of
-# operation bring larger residuals than minutes of recording.
+# Ratio of a learnt bound to the largest disturbance torque of a recording without contact. Hours
+# of operation bring larger ones than minutes of recording.
 LEARNING_MARGIN_RATIO = 1.5
-# Time after which the observer has settled, even if states come slowly or the arm moved at the
+# Time after which the observer has settled [s], even if states come slowly or the arm moved at the
 # start of the recording.
-_OBSERVER_SETTLING_TIME_S = 0.2
+_SETTLING_TIME_S = 4.0 * OBSERVER_SETTLING_TIME_S
 _PROGRESS_STATE_COUNT = 500
 NOT_JUDGED = (
     f'The guard is not judged: it starts anew after each gap of more than {MAX_GAP_S:g} s between '
@@ -37,14 +37,13 @@ class DisturbanceReplay:
     """
     Result of running the momentum observer over a recording.
 
-    `residual` is the largest magnitude of measured torque minus model [N m], `share` the ratio of
-    `residual` to the joint's default bound, shape (n,) each. `watched` is the time during which
-    residuals were counted [s], `stopped` when the core would have stopped the arm, counted from
-    the first state [s]; NaN if never. `judged` is whether residuals were counted at most states.
+    `share`, shape (n,), is the largest disturbance torque of each joint as a share of its default
+    bound. `watched` is the time during which they were counted [s], `stopped` when the core would
+    have stopped the arm, counted from the first state [s]; NaN if never. `judged` is whether they
+    were counted at most states.
     """
 
     share: Array
-    residual: Array
     watched: float
     stopped: float
     judged: bool
@@ -61,7 +60,7 @@ def replay_disturbances(
     progress: Callable[[int, int], None] | None = None,
 ) -> DisturbanceReplay:
     """
-    Compute the residuals of recorded joint states by the momentum observer, one by one.
+    Compute the disturbance torques of recorded joint states by the momentum observer, one by one.
 
     `arm` includes the payload that the arm carried during the recording. Torques of the friction
     model `arm.friction`, unless None, are subtracted from the measured efforts (by default the
@@ -81,21 +80,21 @@ def replay_disturbances(
     elapsed = np.diff(time, prepend=time[0])
     # The observer restarts after a gap, and settles then.
     restarted = np.maximum.accumulate(np.where(elapsed > MAX_GAP_S, time, time[0]))
-    settled = time - restarted > _OBSERVER_SETTLING_TIME_S
+    settled = time - restarted > _SETTLING_TIME_S
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)
     total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_STEP_S) * over)
     held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_DISTURBANCE_TIME_S
     stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
     watched, judged = float(elapsed[settled].sum()), bool(settled.mean() > 0.5)
-    return DisturbanceReplay(largest / bound, largest, watched, stopped, judged)
+    return DisturbanceReplay(largest / bound, watched, stopped, judged)
 
 
 def learn_joint_factors(replay: DisturbanceReplay) -> tuple[float, ...]:
     """
     Return the parameter guard.joint_factors from the replay of a recording without contact.
 
-    Each joint's bound becomes LEARNING_MARGIN_RATIO times its largest residual, but never lower
+    Each joint's bound becomes LEARNING_MARGIN_RATIO times the largest one, but never lower
     than the default: a short recording can show that a bound is too low, not that a bound is too
     high. Raises RecordingError if the replay is not `judged`.
     """

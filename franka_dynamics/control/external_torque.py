@@ -18,6 +18,7 @@ from ..typing import Array
 # At 1 kHz the estimate reaches 91 % of a step of the external torque after 24 ms.
 OBSERVER_BANDWIDTH_RAD_S = 120.0
 OBSERVER_DAMPING_RATIO = 0.71
+OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 
 
 def friction_in_measured_effort(
@@ -70,14 +71,10 @@ class MomentumObserver:
         """Begin anew at an external torque, in the shape of the estimate [N m]."""
         self._external, self._slope = external, 0.0 * external
 
-    def continue_from(self, previous: MomentumObserver, torque_change: Array) -> None:
-        """
-        Continue from the estimate of the observer before a change of the model.
-
-        `torque_change` is added to that estimate, in its shape [N m].
-        """
-        self._external, self._slope = previous._external + torque_change, previous._slope
-        self._changed = previous._last is not None
+    def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
+        """Go on by another model; add a change to the estimate, in its shape [N m]."""
+        self._model, self._external = model, self._external + torque_change
+        self._changed, self._last = self._last is not None, None
 
     def update(
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None

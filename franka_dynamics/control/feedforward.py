@@ -6,7 +6,7 @@ The core: computes a torque for each joint state, and decides whether torques ar
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
 1. Can the joint state be used?                  `state_check.py`; `reject_state`
-2. May torques begin, and by which settings?     `_admit`, `_compare`; `first_torque.py`
+2. May torques begin, and by which settings?     `_admit`, `_blocker`, `_compare`
 3. Run, or brake.                                `_desired`; `control_law.py`, `braking.py`
 4. Limit the torque and its rate, and send it.   `torque_output.py`; `unseen_arm.py`
 5. What do the joints get that the model does not explain?   `disturbance.py`
@@ -39,7 +39,6 @@ from .default_gains import low_gains
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Remedy, Then, waiting
 from .fall_watcher import FallWatcher
-from .first_torque import blocker
 from .joint_trial import JointTrial
 from .limits import MAX_STEP_S
 from .reference import MAX_START_DISTANCE_RAD, Reference
@@ -158,7 +157,7 @@ class Feedforward:
             self.output.clear()
             self._adopt()
             self._forget()
-            self.asked.terms.reset_friction()
+            self.asked.terms.friction.reset()
 
     def _forget(self) -> None:
         """Forget all joint states but the last position."""
@@ -476,8 +475,11 @@ class Feedforward:
 
     def _inspect(self, sample: Sample, now: float) -> tuple[Array | None, ReferencePoint | None]:
         """Return the torque after a state that cannot be used, else None, and what is desired."""
-        problem = self._impossible(sample)
+        problem = self.states.impossible(sample.q, sample.dq, sample.effort)
         if problem is not None:
+            if self.states.stamp is None and self.output.in_loop:
+                self.states.refuse_degrees(sample.q)  # raises
+            self.latest = None
             return self._reject(problem, now), None
         problem = self.states.update(sample, now)
         if not self.states.leapt:
@@ -487,23 +489,13 @@ class Feedforward:
             problem = self._standing_still(sample, reference, now)
             if self.states.is_repeated and not (problem and self.unseen.stops):
                 return self._rest_or_last(now, 0.0), None
-        if self.acting.friction is not None:
-            self.acting.friction.update(sample.stamp, sample.q)
+        self.acting.friction.update(sample.stamp, sample.q)
         if problem is not None:
             self._state_of(sample, reference)
             return self._reject(problem, now), None
         self.states.accept()
         self.unseen.end_stop()
         return None, reference
-
-    def _impossible(self, sample: Sample) -> Ending | None:
-        """Return an ending if a value of a state is impossible; first degrees of a loop raise."""
-        problem = self.states.impossible(sample.q, sample.dq, sample.effort)
-        if problem is not None:
-            if self.states.stamp is None and self.output.in_loop:
-                self.states.refuse_degrees(sample.q)
-            self.latest = None
-        return problem
 
     def _standing_still(
         self, sample: Sample, reference: ReferencePoint | None, now: float
@@ -552,7 +544,16 @@ class Feedforward:
         return refused
 
     def _blocker(self, *, held: bool) -> str:
-        return blocker(self.asked, self.states, self.disturbances, held=held)
+        """
+        Return why the torques of the settings asked for may not begin yet, or ''; it is no fault.
+
+        `held`: whether the brake holds the arm; then its disturbance torque is known.
+        """
+        law, states, found = self.asked, self.states, self.disturbances
+        why = states.start_blocker() or law.instability_reason(states.period, states.median_age)
+        if why or not (held or found.tests(law.terms)):
+            return why
+        return found.violation(found.start_bound, law.terms)
 
     def _compare(self, state: StateTerms) -> str:
         """

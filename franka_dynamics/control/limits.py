@@ -20,7 +20,7 @@ MAX_STEP_S = 1e-3
 MAX_BRAKING_DECELERATION_RAD_S2 = 30.0
 # What drives the arm for so long, though the torques that are sent do not, does not end by itself
 # [s]: five cycles.
-RUNAWAY_DETECTION_TIME_S = 0.005
+RUNAWAY_DETECTION_TIME_S = 5.0 * MAX_STEP_S
 
 
 class TorqueLimiter:

@@ -28,7 +28,7 @@ from ..typing import Array
 
 # Time-out of receivers that have no parameter for it: 50 cycles of the sender. It bounds how long
 # a dead sender's torque moves an arm (benchmarks/receivers.py, column held).
-COMMAND_TIMEOUT_S = 0.05
+COMMAND_TIMEOUT_S = 50.0 * MAX_STEP_S
 
 
 class ReceiverState(Enum):

@@ -10,9 +10,7 @@ import numpy as np
 
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending
-from .limits import MAX_BRAKING_DECELERATION_RAD_S2
-from .terms import StateTerms
-from .trajectory import ReferencePoint
+from .limits import MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S
 from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
 from ..typing import Array
@@ -25,7 +23,7 @@ MAX_SPEED_RATIO = 0.6
 MAX_FOLLOWING_SPEED_RATIO = 1.15
 MIN_REFERENCE_SPEED_RAD_S = 0.05
 FOLLOWING_GRACE_TIME_S = 0.5
-MAX_OVERSPEED_TIME_S = 0.003
+MAX_OVERSPEED_TIME_S = 3.0 * MAX_STEP_S
 # While no reference moves, a joint that is faster than MAX_SPEED_NEAR_LIMIT_RAD_S [rad/s], with
 # which an arm may be led against its stops, must be able to come to rest before its position
 # limit: by that acceleration, STOPPING_DELAY_S [s] late, for braking's time constant and the
@@ -59,24 +57,20 @@ class SpeedWatcher(Watcher):
         """Return an ending if a joint is too fast; g(q) twice or not at all may be why."""
         if not (cycle.runs or cycle.rests):
             return None
-        state, terms, found = cycle.state, cycle.terms, self._disturbances
-        why = self.exceeded(state, cycle.reference, found.speed_gain(state, terms), cycle.elapsed)
+        terms, found = cycle.terms, self._disturbances
+        why = self.exceeded(cycle, found.speed_gain(cycle.state, terms))
         if not why:
             return None
-        return found.lost_torque(cycle) or Cause.TOO_FAST.ending(found.gravity_error(terms) or why)
+        why = found.gravity_error(found.commanded, terms) or why
+        return found.lost_torque(cycle) or Cause.TOO_FAST.ending(why)
 
-    def exceeded(
-        self,
-        state: StateTerms,
-        reference: ReferencePoint | None,
-        gain: Array | float,
-        elapsed: float,
-    ) -> str:
+    def exceeded(self, cycle: Cycle, gain: Array | float) -> str:
         """
-        Return which joint is too fast, or ''; `elapsed` is the time between states [s].
+        Return which joint is too fast, or ''.
 
         `gain` is by how much each joint still gets faster before its torque can be turned, (n,).
         """
+        state, reference = cycle.state, cycle.reference
         if reference is not None and np.abs(reference.dq).max() > MIN_REFERENCE_SPEED_RAD_S:
             self._moved_at = state.stamp
         speed = np.abs(state.dq) + gain
@@ -91,7 +85,7 @@ class SpeedWatcher(Watcher):
             allowed = np.where(
                 way > left, np.minimum(MAX_SPEED_NEAR_LIMIT_RAD_S, allowed), allowed
             )
-        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
+        self._fast_s = self._fast_s + cycle.elapsed if (speed > allowed).any() else 0.0
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return ''
         joint = int((speed / allowed).argmax())

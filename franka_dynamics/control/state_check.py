@@ -38,6 +38,7 @@ MAX_POSSIBLE_EFFORT_RATIO = 10.0  # a measured effort beyond this many torque li
 # Torques begin after so many usable joint states in a row, the latest of which give the median
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
+MAX_AGE_AT_START_S = 0.015  # of the first torque's states: feedback from older ones may oscillate
 # A state older than the last one is a late message, unless it is MIN_CLOCK_SET_BACK_S older or the
 # MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
 MIN_CLOCK_SET_BACK_S = 1.0
@@ -255,6 +256,18 @@ class StateCheck:
     def has_enough(self) -> bool:
         """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
         return self.good >= MIN_GOOD_STATE_COUNT
+
+    def start_blocker(self) -> str:
+        """Return why joint states allow no first torque yet, or ''."""
+        if not self.has_enough:
+            return f'{self.good} of {MIN_GOOD_STATE_COUNT} good joint states have come'
+        if self.median_age <= MAX_AGE_AT_START_S:
+            return ''
+        return (
+            f'joint states are {1e3 * self.median_age:.0f} ms old, and the first torque needs '
+            f'states of at most {1e3 * MAX_AGE_AT_START_S:.0f} ms; set max_state_age to 0 if the '
+            'clocks differ'
+        )
 
     def silence_timeout(self, *, from_stamps: bool) -> float:
         """

@@ -48,7 +48,10 @@ class FrictionFeedforward(FrictionState):
 
     def _least(self, dq: Array, bounds: Array) -> Array:
         """Return the least friction torque along dq, (..., n), from the slip states' bounds."""
-        along, model = np.sign(dq), self.model
+        model = self.model
+        if model is None:
+            return 0.0 * dq
+        along = np.sign(dq)
         if isinstance(model, LinearFriction):
             # A friction term less the uncertainty of its coefficient is concave in the slip state,
             # so the minimum over slip states is at one of the bounds.
@@ -96,7 +99,7 @@ class TermModel:
     its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless the
     mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the payload of Desk or setLoad.
     `space_gravity` is the true gravity in {S}. `friction` gives the friction torque to command,
-    None if terms.friction is off. `description` is the arm without the settings' payload, and
+    zero if terms.friction is off. `description` is the arm without the settings' payload, and
     `has_payload` says whether there is one.
     """
 
@@ -114,12 +117,7 @@ class TermModel:
         self.adds_gravity = self.profile.receiver_adds_gravity
         self.receiver = PinocchioModel(known, assumed) if self.adds_gravity and not same else None
         friction = description.friction if settings.terms.friction else None
-        self.friction = None if friction is None else FrictionFeedforward(friction)
-
-    def reset_friction(self) -> None:
-        """Reset the state of the friction model."""
-        if self.friction is not None:
-            self.friction.reset()
+        self.friction = FrictionFeedforward(friction)
 
     def at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None

@@ -193,8 +193,8 @@ def guard_verdict_sentence(guard: DisturbanceReplay, joint_names: Sequence[str])
         else 'it would not have stopped the arm'
     )
     return (
-        f"The guard's largest residuals in {guard.watched:.1f} s, as shares of its bounds: "
-        f'{shares}; {verdict}.'
+        f'The largest disturbance torques in {guard.watched:.1f} s, as shares of the bounds '
+        f'of the guard: {shares}; {verdict}.'
     )
 
 
@@ -203,7 +203,7 @@ def guard_parameters(guard: DisturbanceReplay, source: str) -> str:
     factors = list(learn_joint_factors(guard))
     return (
         f'# Learnt from {source} ({guard.watched:.0f} s in which nobody touched the arm):\n'
-        f"# {LEARNING_MARGIN_RATIO:g} times each joint's largest residual as a share of its "
-        'default bound, and at least 1.\n'
+        f"# {LEARNING_MARGIN_RATIO:g} times each joint's largest disturbance torque, as a share "
+        'of its default bound, and at least 1.\n'
         f'/**:\n  ros__parameters:\n    guard:\n      joint_factors: {factors}\n'
     )

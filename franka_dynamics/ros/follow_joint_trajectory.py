@@ -21,7 +21,6 @@ from .messages import motion_message, parse_trajectory
 from ..control.feedforward import Feedforward
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import ReferencePoint, Trajectory
-from ..control.trajectory_goal import goal_with_efforts
 from ..errors import (
     JointsRefusedError,
     listed,
@@ -139,8 +138,8 @@ class GoalRelay:
         goal, state = handle.request, core.latest
         assert state is not None
         before = self.goals[-1].motion if self.goals else None
-        motion, efforts, start = goal_with_efforts(
-            parse_goal(goal), core.asked, state.stamp, state.q, before
+        motion, efforts, start = core.asked.goal_with_efforts(
+            parse_goal(goal), state.stamp, state.q, before
         )
         goal.trajectory = motion_message(list(core.names), motion, efforts, start)
 

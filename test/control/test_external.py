@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.control.disturbance import disturbance_bounds
 from franka_dynamics.control.disturbance_replay import replay_disturbances
 from franka_dynamics.control.external_torque import (
     friction_in_measured_effort,
@@ -109,7 +110,8 @@ STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width
 
 def by_guard(friction, states):
     rows = map(np.array, zip(*states))
-    return replay_disturbances(replace(FER, friction=friction), *rows).residual.max()
+    share = replay_disturbances(replace(FER, friction=friction), *rows).share
+    return (share * disturbance_bounds(FER)[1]).max()
 
 
 @pytest.mark.parametrize(
@@ -123,8 +125,8 @@ def by_guard(friction, states):
     ],
 )
 def test_friction_is_taken_out_and_slip_elements_are_followed(true, wrong, shown, left):
-    # The largest residual of an arm that nobody touches. It includes the first swing, before
-    # which the elements' state is unknown.
+    # The largest disturbance torque of an arm that nobody touches. It includes the first swing,
+    # before which the elements' state is unknown.
     residual = by_guard(wrong, swing(true))
     assert residual > shown
     assert by_guard(true, swing(true)) < left * residual

@@ -9,6 +9,7 @@ from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.speed_watcher import SpeedWatcher
 from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.control.trajectory import ReferencePoint
+from franka_dynamics.control.watcher import Cycle
 
 from .closed_loop import core, FER, HOME, STILL
 
@@ -50,10 +51,12 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
 def test_a_joint_that_no_reference_moves_may_be_as_fast_as_it_can_be_stopped(
     left, speed, gain, exceeds, moves
 ):
-    limit, joint = SpeedWatcher(FER, core().disturbances), np.eye(7)[5]
+    controller, joint = core(), np.eye(7)[5]
+    limit = SpeedWatcher(FER, controller.disturbances)
     q = HOME + (FER.limit('upper') - HOME - left) * joint
     reference = ReferencePoint(q, speed * joint, STILL) if moves else None
     for k in range(5):
         state = StateTerms(1e-3 * k, q, speed * joint, STILL, STILL, STILL)
-        said = limit.exceeded(state, reference, gain * joint, 1e-3)
+        cycle = Cycle(state, controller.acting, reference, controller.asked, 1e-3, STILL)
+        said = limit.exceeded(cycle, gain * joint)
     assert bool(said) is (exceeds and not moves)

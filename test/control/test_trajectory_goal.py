@@ -11,7 +11,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.trajectory_goal import goal_with_efforts
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
@@ -30,12 +29,12 @@ INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
 
 
 def test_torques_are_inverse_dynamics_and_the_start_is_kept():
-    motion, efforts, start = goal_with_efforts(GOAL, LAW, 5.0, Q[0])
+    motion, efforts, start = LAW.goal_with_efforts(GOAL, 5.0, Q[0])
     given = np.isin(motion.times, TIMES + motion.times[0])
     expected = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).inverse_dynamics(Q, DQ, DDQ)
     np.testing.assert_allclose(efforts[given], expected, rtol=0.0, atol=1e-9)
     assert start == 0.0
-    assert goal_with_efforts(replace(GOAL, start=6.0), LAW, 5.0, Q[0])[2] == 6.0
+    assert LAW.goal_with_efforts(replace(GOAL, start=6.0), 5.0, Q[0])[2] == 6.0
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
 def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
     request = replace(GOAL, **changes)
     with pytest.raises(ReferenceRefusedError, match=words) as refused:
-        goal_with_efforts(request, LAW, 5.0, Q[0])
+        LAW.goal_with_efforts(request, 5.0, Q[0])
     assert refused.value.code == code
 
 
@@ -59,7 +58,7 @@ def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
     for away, speed in ((0.0, 0.0), (0.09, 0.0), (0.0, 0.1)):
         q, dq = Q[:1] + away, np.full((1, 7), speed)
         point = TrajectoryRequest(ARM.joint_names, np.zeros(1), q, dq)
-        motion, efforts, start = goal_with_efforts(point, law, 5.0, Q[0])
+        motion, efforts, start = law.goal_with_efforts(point, 5.0, Q[0])
         assert start == 0.0
         last = motion.states[-1]
         np.testing.assert_allclose(last[1:], 0.0, rtol=0.0, atol=1e-12)
@@ -68,7 +67,7 @@ def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
         np.testing.assert_allclose(efforts[-1], gravity, rtol=0.0, atol=1e-9)
     far = TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1] + 0.11)
     with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
-        goal_with_efforts(far, law, 5.0, Q[0])
+        law.goal_with_efforts(far, 5.0, Q[0])
 
 
 def trapezoid(goal, scale):
@@ -101,7 +100,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
     law = ControlLaw(ARM, Settings(target=target))
     gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
     for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):
-        motion, efforts, _ = goal_with_efforts(goal, law, 5.0, goal.positions[0])
+        motion, efforts, _ = law.goal_with_efforts(goal, 5.0, goal.positions[0])
         assert np.abs(efforts[-2] - efforts[-1]).max() > 0.5
         still = NewtonEulerModel(ARM, gravity).gravity(motion.positions[-1])
         np.testing.assert_allclose(efforts[-1], still, rtol=0.0, atol=1e-9)
@@ -112,7 +111,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
         assert rate == pytest.approx(1000.0, rel=1e-6)
     # A motion that ends without acceleration gets no point after its end.
     gentle = replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None])
-    motion, _, _ = goal_with_efforts(gentle, law, 5.0, Q[0])
+    motion, _, _ = law.goal_with_efforts(gentle, 5.0, Q[0])
     assert motion.times[-1] - motion.times[0] == pytest.approx(TIMES[-1], abs=1e-12)
 
 
@@ -120,5 +119,5 @@ def test_moveits_plans_are_taken_below_full_speed():
     low, high = ARM.limit('lower'), ARM.limit('upper')
     goals = low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7))
     for goal in goals:
-        motion, _, _ = goal_with_efforts(trapezoid(goal, 0.9), LAW, 5.0, ARM.home)
+        motion, _, _ = LAW.goal_with_efforts(trapezoid(goal, 0.9), 5.0, ARM.home)
         np.testing.assert_allclose(motion.positions[-1], goal, rtol=0.0, atol=1e-12)
