@@ -46,11 +46,7 @@ class ControlLaw:
     """
 
     def __init__(
-        self,
-        description: ArmDescription,
-        settings: Settings,
-        *,
-        as_given: bool = False,
+        self, description: ArmDescription, settings: Settings, *, as_given: bool = False
     ) -> None:
         settings.validate(description)
         self.description, self.settings = description, settings

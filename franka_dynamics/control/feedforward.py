@@ -725,11 +725,9 @@ class Feedforward:
         torque: Array | None = None,
     ) -> Cycle:
         runs, brakes = self.state is State.RUNNING, self.state in (State.BRAKING, State.HOLDING)
-        torque = self.output.last if torque is None else torque
-        return Cycle(
-            *(state, self.acting, reference, self.asked, self.states.elapsed, torque),
-            *(runs, brakes, rests, refused),
-        )
+        torque, gap = self.output.last if torque is None else torque, self.states.elapsed
+        by = self.acting, reference, self.asked
+        return Cycle(state, *by, gap, torque, runs, brakes, rests, refused)
 
     @staticmethod
     def _found(watchers: tuple[Watcher, ...], cycle: Cycle) -> Ending | None:

@@ -139,6 +139,8 @@ class StateCheck:
         Number of usable joint states in a row.
     problem : str
         Why the latest state cannot be used, '' if it can.
+    is_repeated : bool
+        Whether all positions and velocities of a moving arm are those of the state before.
     leapt : bool
         Whether a joint has moved as it cannot, and has not come back at once: no position is
         believed until `start`.
@@ -196,7 +198,7 @@ class StateCheck:
         # Of each joint, while its position repeats: for how long [s], the velocity before, the
         # torque sent then, and whether it must have moved since.
         self._still_s, self._dq_before, self._torque = self._zero, self._zero, self._zero
-        self._must_move = self._never
+        self._must_move, self.is_repeated = self._never, False
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
@@ -287,13 +289,7 @@ class StateCheck:
         return round(self.age / self.elapsed) if self.elapsed > 0.0 else 0
 
     def sample(
-        self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        effort: ArrayLike | None,
-        stamp: Any,
-        age: Any,
-        now: Any,
+        self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None, stamp: Any, age: Any, now: Any
     ) -> Sample:
         """Return a joint state as arrays and floats; an effort of NaN alone, or age, is none."""
         shape, error = self._zero.shape, JointVectorError
@@ -358,12 +354,14 @@ class StateCheck:
         same, q = self._same, self.q
         if torque is None or q is None or same is None or not np.count_nonzero(same):
             self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._never
+            self.is_repeated = False
             return None
         self._torque = np.where(self._still_s > 0.0, self._torque, torque)
         self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
         changed = np.abs(torque - self._torque) > self._stiction
         moved = np.abs(self._dq_before) > MIN_FROZEN_SPEED_RAD_S
+        self.is_repeated = bool(self._still_s.all() and moved.any())
         led = changed & (desired_dq != 0.0)
         self._must_move = same & (self._must_move | moved | led)
         late = self._still_s > self.silence_timeout(from_stamps=False)
@@ -377,11 +375,6 @@ class StateCheck:
             'must move; either its torque is not applied, or a brake holds it, or its sensor '
             'fails, or the driver repeats an old state'
         )
-
-    @property
-    def is_repeated(self) -> bool:
-        """Whether all positions and velocities of a moving arm are those of the state before."""
-        return bool(self._still_s.all() and np.abs(self._dq_before).max() > MIN_FROZEN_SPEED_RAD_S)
 
     @property
     def live(self) -> Array:

@@ -39,7 +39,7 @@ _SAMPLES, _MIN_SEGMENT_SAMPLES = 400, 12
 _MIN_SEGMENT_S = 1e-4
 # Factors and exponents of the powers of t in position, velocity and acceleration.
 _FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
-_EXPONENTS = np.maximum(0, np.arange(6) - np.arange(3)[:, None])
+_EXPONENTS = np.maximum(0.0, np.arange(6.0) - np.arange(3.0)[:, None])
 
 
 class ReferencePoint(NamedTuple):
@@ -93,7 +93,10 @@ class Trajectory:
     def at(self, stamp: float) -> ReferencePoint:
         """Return the desired state at a stamp [s]."""
         (last, rest), time = self._last, stamp - self.zero
-        return rest if time > last else ReferencePoint(*self.at_times(time))
+        if time > last:
+            return rest
+        state = self.at_times(time)
+        return ReferencePoint(state[0], state[1], state[2])
 
     def at_times(self, times: Any) -> Array:
         """Return states, (..., 3, n), at times after `zero`, (...) [s]."""
@@ -301,4 +304,4 @@ def _first_allowed(make: Callable[[Any], Trajectory], options: Iterable[Any]) ->
 
 def _powers(t: Any) -> Array:
     """Return the powers of t that give position, velocity, acceleration: shape (..., 3, 6)."""
-    return np.asarray(_FACTORS * np.power.outer(t, _EXPONENTS))
+    return _FACTORS * np.asarray(t)[..., None, None] ** _EXPONENTS
