@@ -178,7 +178,7 @@ def forbid_with(use: str, *names: str) -> None:
 
 
 def require_with(needed: str, *names: str) -> None:
-    """Raise click.UsageError if one of the named options was given, but not `needed`."""
+    """Raise click.UsageError, asking for `needed`, if one of the named options was given."""
     for name in filter(is_given, names):
         flag = _flag(name)
         raise click.UsageError(f'{flag} needs {needed}; add it, or leave {flag} out.')

@@ -22,7 +22,7 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 
 
 def physical_inertial_sets(arm: str) -> tuple[str, ...]:
-    """Return an arm's inertial sets that are physically consistent without hand, default first."""
+    """Return names of an arm's inertial sets that are physical without hand, default first."""
     return tuple(
         name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
     )
