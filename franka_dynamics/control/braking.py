@@ -151,7 +151,7 @@ class BrakingController(Watcher):
         self._largest = self._largest - added_gravity
 
     def limit(self, desired: Array, sent: Array) -> None:
-        """Note what limits made of a desired torque, (n,) each [N m]."""
+        """Record a desired torque and what limits left of it, (n,) each [N m]."""
         self._held_back = desired - sent
 
     def check(self, cycle: Cycle) -> Ending | None:

@@ -124,7 +124,7 @@ class DisturbanceMonitor(Watcher):
         self.forget(terms)
 
     def forget(self, terms: TermModel) -> None:
-        """Forget all states and torques, and a change of payload; go on by these terms."""
+        """Discard states, torques and a change of payload; use the model `terms` from now on."""
         self._observer = MomentumObserver(terms.true)
         self._friction = self._friction_model(terms)
         self.measured = False
@@ -144,7 +144,7 @@ class DisturbanceMonitor(Watcher):
         self, before: TermModel, after: TermModel, state: StateTerms | None, *, loaded: bool
     ) -> Array:
         """
-        Go on by other terms from a state on; return the increase of the commanded gravity torque.
+        Change the model at a joint state; return the increase of the commanded gravity torque.
 
         It has shape (n,) [N m]. `loaded`: the payload has changed.
         """

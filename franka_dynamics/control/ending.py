@@ -90,7 +90,7 @@ class Ending(NamedTuple):
 
     def joined(self, later: Ending) -> Ending:
         """
-        Return this ending and a later one.
+        Return the ending that this one and a later one make together.
 
         The first reason stays named, and the harder remedy counts. What follows is what the later
         one says; but an arm that is not seen for a while is held again, and one that was let go,
@@ -102,7 +102,7 @@ class Ending(NamedTuple):
         return Ending(later.last, then, until, self.first)
 
     def cleared(self, until: Remedy = Remedy.WAIT) -> Ending:
-        """Return it without what it asked for: the arm rests until then."""
+        """Return this ending with the resting torque in place of what followed, until a remedy."""
         return self._replace(then=Then.RELEASE, until=until)
 
 
@@ -111,5 +111,5 @@ NO_ENDING = Ending('', Then.RELEASE, Remedy.NONE, '')
 
 
 def waiting(why: str) -> Ending:
-    """Return what stands for torques that have not begun yet, for a reason."""
+    """Return the ending of torques that have not begun yet, for a reason."""
     return Cause.STATES_LOST.ending(why)

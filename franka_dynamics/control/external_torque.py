@@ -68,7 +68,7 @@ class MomentumObserver:
         self._changed = False
 
     def reset_estimate(self, external: Array) -> None:
-        """Begin anew at an external torque, in the shape of the estimate [N m]."""
+        """Restart the observer from an external torque, in the shape of the estimate [N m]."""
         self._external, self._slope = external, 0.0 * external
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:

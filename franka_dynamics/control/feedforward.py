@@ -321,7 +321,7 @@ class Feedforward:
 
     @property
     def counts(self) -> Counter[str]:
-        """How often what happened since `start`, such as commands, stops and faults."""
+        """Counts of events since `start`, such as commands, stops and faults."""
         return self.output.counts
 
     @property

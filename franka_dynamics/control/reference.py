@@ -228,7 +228,7 @@ class Reference:
         )
 
     def refuse(self, reason: str, goal_id: str = '') -> None:
-        """Add the event REFUSED of a reference."""
+        """Record that a reference was refused, as the event REFUSED."""
         with self._lock:
             one = ReferenceEvent(next(self._numbers), goal_id, 0.0, 0.0, None)
             self._add_event(one, ReferenceState.REFUSED, reason)

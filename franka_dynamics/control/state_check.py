@@ -243,7 +243,7 @@ class StateCheck:
         self.good, self.problem = self.good + 1, ''
 
     def reject(self, why: str) -> None:
-        """Note why the latest state cannot be used; count from zero."""
+        """Record why the latest state cannot be used; count usable states from zero."""
         self.good, self.problem, self._drift = 0, why, self._zero
 
     def note_repetition(self, stamp: float) -> str:

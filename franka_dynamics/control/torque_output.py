@@ -61,14 +61,14 @@ class TorqueOutput:
         self.clear()
 
     def clear(self) -> None:
-        """Begin without a torque: the next one may be any step away."""
+        """Discard the last torques, so that no rate limits the next one."""
         self.sent, self.sent_at = deque[Array](maxlen=_KEPT_TORQUE_COUNT), -np.inf
         self.is_new = False
         # Whether the receiver of the last torque added gravity, and where the arm was then.
         self._ended: tuple[bool, Array | float] = False, 0.0
 
     def keep_last(self) -> None:
-        """Forget all torques but the last, which acts now if there is one, and when it was."""
+        """Discard all sent torques but the last, and the time when it was sent."""
         last = list(self.sent)[-1:]
         self.sent.clear()
         self.sent.extend(last)
@@ -76,7 +76,7 @@ class TorqueOutput:
 
     def keep(self) -> Array:
         """
-        Give no new torque; return the last one, (n,) [N m], which the caller may change.
+        Send nothing new; return a copy of the last torque, (n,) [N m].
 
         A loop applies it: the next one is within the rate from there.
         """
@@ -86,7 +86,7 @@ class TorqueOutput:
         return self.last.copy()
 
     def restart_rate(self, now: float) -> None:
-        """Let the torque rate limit of the next torque count from the time `now` [s]."""
+        """Limit the rate of the next torque from the time `now` [s] on."""
         self.sent_at = now
 
     def record_end(self, q: Array, adds_gravity: bool) -> None:

@@ -26,7 +26,7 @@ UNSEEN_STOP_TIME_S = 2.5 * UNSEEN_STOP_TIME_CONSTANT_S
 
 class UnseenArm:
     """
-    Knows where the arm was last, and the torque that it gets while no law answers it.
+    Estimates an arm without usable joint states, and computes its stopping and resting torque.
 
     Attributes
     ----------
@@ -43,28 +43,28 @@ class UnseenArm:
         self.reset(compared=False)
 
     def reset(self, *, compared: bool) -> None:
-        """Forget where the arm was; `compared`: the resting torque needs no comparison."""
+        """Discard the last state; `compared`: the resting torque needs no comparison."""
         self.q: Array | None = None
         self.dq: Array | None = None
         self.compared, self.stops = compared, False
 
     def allow_resting_torque(self) -> None:
-        """Note that the resting torque was compared with the arm."""
+        """Allow the resting torque, because it was compared with the arm."""
         self.compared = True
 
     def see(self, q: Array, dq: Array) -> None:
-        """Note a state that is believed, (n,) each."""
+        """Record a usable position and velocity, (n,) each."""
         self.q, self.dq = q, dq
 
     def lose(self, now: float) -> None:
-        """Bring an arm that moved when it was seen last to rest from there, at a time [s]."""
+        """Begin to stop an arm by the model if it moved when last seen, at a time [s]."""
         if self.q is None or self.dq is None or self.stops:
             return
         if np.abs(self.dq).max() > MAX_REST_SPEED_RAD_S:
             self.begin_stop(self.q, self.dq, now)
 
     def begin_stop(self, q: Array, dq: Array, now: float) -> None:
-        """Bring the arm to rest from a state, (n,) each, in which it probably is at `now` [s]."""
+        """Begin to stop the arm by the model from its probable state at `now` [s], (n,) each."""
         self.stops, self._begun = True, (q, dq, now)
         self._seen, self._seen_at, self._live = (q, dq), now, np.zeros(len(q), dtype=bool)
 
@@ -73,7 +73,7 @@ class UnseenArm:
         self._seen, self._seen_at, self._live = (q, dq), now, live
 
     def end_stop(self) -> None:
-        """Note that the arm is seen again."""
+        """End the stop by the model, because joint states are usable again."""
         self.stops = False
 
     def stopping_torque(self, terms: TermModel, now: float) -> Array:

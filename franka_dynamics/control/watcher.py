@@ -16,7 +16,7 @@ from ..typing import Array
 
 class Cycle(NamedTuple):
     """
-    One joint state that is answered, and by what.
+    One joint state, and which law answers it: the input of watchers.
 
     `terms` are those by which torques go out, `law` is that of the settings asked for, `elapsed`
     the time since the state before [s], `torque` the desired torque, (n,) [N m]. `runs`: the
@@ -38,11 +38,11 @@ class Cycle(NamedTuple):
 
 
 class Watcher(ABC):
-    """Looks at each answered joint state, and says whether torques must end."""
+    """Checks each joint state that gets a torque, and ends torques if it must."""
 
     @abstractmethod
     def check(self, cycle: Cycle) -> Ending | None:
-        """Return what ends torques, or None."""
+        """Return the ending of torques at this joint state, or None."""
 
     def reset(self) -> None:  # noqa: B027
         """Forget the states before, if they count: torques begin."""
