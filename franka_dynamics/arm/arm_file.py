@@ -143,37 +143,23 @@ def load(
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
-    spelled = canonical_arm_name(arm)
-    alias = spelled if spelled in ARM_NAME_ALIASES else file.name
-    joints = (
-        replace(joint, name=prefix + joint.name.replace(file.name, alias, 1))
-        for joint in file.joints
-    )
     chosen = file.default_set if inertial_set is None else inertial_set
     if chosen not in file.inertial_sets:
         raise UnknownArmError(
             f'{path} has no inertial set {chosen!r}; it has {", ".join(file.inertial_sets)}.'
         )
-    inertial = file.inertial_sets[chosen]
+    spelled, inertial = canonical_arm_name(arm), file.inertial_sets[chosen]
     try:
-        description = ArmDescription(
-            **{**file.shared_fields(), 'joints': tuple(joints)},
-            links=inertial.inertias(),
-            base=np.eye(4) if file.base is None else file.base.matrix(),
-            base_link=inertial.base_inertia(),
-            inertial_set=chosen,
-            source=inertial.source,
-            hand=inertial.hand,
-            carried=0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass,
-            rounding=inertial.rounding or 0.0,
-            file=str(path),
-            repairs=inertial.repairs,
-        )
+        description = _description(file, chosen, str(path))
         description.require_home_within_limits()
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
     for question in implausible_effort_limits(description).values():
         raise DescriptionError(f'{path}: {question} Leave the limit out where none is known.')
+    alias = spelled if spelled in ARM_NAME_ALIASES else file.name
+    description = description.with_joint_names(
+        [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]
+    )
     description = with_hand(_with_hand_frames(description), hand)
     if repair is None or not description.inconsistencies():
         return description
@@ -187,6 +173,24 @@ def load(
     return repaired(description)
 
 
+def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
+    """Return the arm of a file with one of its inertial sets, and the hand in that."""
+    inertial = file.inertial_sets[inertial_set]
+    return ArmDescription(
+        **file.shared_fields(),
+        links=inertial.inertias(),
+        base=np.eye(4) if file.base is None else file.base.matrix(),
+        base_link=inertial.base_inertia(),
+        inertial_set=inertial_set,
+        source=inertial.source,
+        hand=inertial.hand,
+        carried=0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass,
+        rounding=inertial.rounding or 0.0,
+        file=path,
+        repairs=inertial.repairs,
+    )
+
+
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     """Return the arm with its hand replaced by `hand` (a name or a file) or removed ('none')."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
@@ -197,12 +201,12 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
         listed = load_hand(description.hand)
         names = {frame.name for frame in hand_frames(description.hand)}
         kept = tuple(one for one in description.fixed_frames if one.name not in names)
-        description = description.with_payload(LinkInertia.zero() - listed, name=NO_HAND)
-        description = replace(description, fixed_frames=kept)
+        description = description.with_payload(LinkInertia.zero() - listed)
+        description = replace(description, hand=NO_HAND, fixed_frames=kept)
     if hand == NO_HAND:
         return replace(description, carried=0.0)
     body = load_hand(hand)
-    loaded = replace(description.with_payload(body, name=hand), carried=body.mass)
+    loaded = replace(description.with_payload(body), hand=hand, carried=body.mass)
     return _with_hand_frames(loaded)
 
 

@@ -55,10 +55,7 @@ class DHRow:
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
             a, d = place[0], place @ turn[:, 2]
-            alpha, theta = (
-                math.atan2(-turn[1, 2], turn[2, 2]),
-                math.atan2(-turn[0, 1], turn[0, 0]),
-            )
+            alpha, theta = math.atan2(-turn[1, 2], turn[2, 2]), math.atan2(-turn[0, 1], turn[0, 0])
         else:
             a, d = place @ turn[:, 0], place[2]
             alpha, theta = math.atan2(turn[2, 1], turn[2, 2]), math.atan2(turn[1, 0], turn[0, 0])

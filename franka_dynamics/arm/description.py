@@ -239,12 +239,11 @@ class ArmDescription(ArmFields):
             rigid_transform(self.base)
         except InertiaError as error:
             raise DescriptionError(f'The base pose of {self.name} is at fault. {error}') from error
-        freeze(self, DescriptionError, self.name, base=(4, 4), mount=(4, 4))
         if self.home is not None:
             self.joint_vector(self.home, 'The home pose')
-            freeze(self, DescriptionError, self.name, home=(self.n,))
-        if self.simulated_armature is not None:
-            freeze(self, DescriptionError, self.name, simulated_armature=(self.n,))
+        vectors = ('home', 'simulated_armature')
+        given = {name: (self.n,) for name in vectors if getattr(self, name) is not None}
+        freeze(self, DescriptionError, self.name, base=(4, 4), mount=(4, 4), **given)
         for friction in (self.friction, self.simulated_friction):
             try:
                 if friction is not None:
@@ -313,15 +312,9 @@ class ArmDescription(ArmFields):
         """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
         positions = self._positions(q)
         transforms = []
-        for i, joint in enumerate(self.joints):
-            revolute = joint.kind is JointKind.REVOLUTE
-            transforms.append(
-                joint.row.transform(
-                    self.convention,
-                    theta_offset=positions[..., i] if revolute else 0.0,
-                    d_offset=0.0 if revolute else positions[..., i],
-                )
-            )
+        for joint, position in zip(self.joints, np.moveaxis(positions, -1, 0)):
+            offset = 'theta_offset' if joint.kind is JointKind.REVOLUTE else 'd_offset'
+            transforms.append(joint.row.transform(self.convention, **{offset: position}))
         return transforms
 
     def joint_placements(self) -> list[tuple[Array, Array]]:
@@ -354,21 +347,19 @@ class ArmDescription(ArmFields):
         """Return the pose of the flange in the last joint's frame, shape (4, 4)."""
         return self.flange.transform(self.convention)
 
-    def with_payload(self, payload: LinkInertia, *, name: str | None = None) -> ArmDescription:
+    def with_payload(self, payload: LinkInertia) -> ArmDescription:
         """
         Return this arm with a payload, given in the flange frame, added to its last link.
 
         `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
-        exactly unchanged. If the body is a hand, `name` becomes the arm's `hand`; with None the
-        arm's `hand` stays.
+        exactly unchanged.
         """
-        hand = self.hand if name is None else name
         if not payload.parameters().any():
-            return self if hand == self.hand else replace(self, hand=hand)
+            return self
         carried = payload.expressed_in(self.flange_transform())
         urdf = self.urdf and replace(self.urdf, payload=self.urdf.payload + payload)
         links = (*self.links[:-1], self.links[-1] + carried)
-        return replace(self, links=links, hand=hand, urdf=urdf)
+        return replace(self, links=links, urdf=urdf)
 
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""
@@ -414,11 +405,10 @@ class ArmDescription(ArmFields):
     def inconsistencies(self) -> tuple[str, ...]:
         """Return one sentence for each link whose mass or inertia no real body can have."""
         sentences = []
-        behind = [f'the link behind {joint.name}' for joint in self.joints]
         word = self.urdf.words.link if self.urdf else 'link'
-        for name, link in zip(
-            [f'{word} {one!r}' for one in self.link_names] or behind, self.links
-        ):
+        names = [f'{word} {one!r}' for one in self.link_names]
+        names = names or [f'the link behind {joint.name}' for joint in self.joints]
+        for name, link in zip(names, self.links):
             if link.is_physical():
                 if link.mass > _POINT_MASS_KG and link.equivalent_ball_density() > _MAX_DENSITY:
                     sentences.append(

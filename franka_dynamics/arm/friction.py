@@ -102,9 +102,9 @@ class LinearFriction(ComparedByValue):
         """Return the friction torque (..., n) [N m] at dq [rad/s] and slip states (..., k, n)."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
 
-    def _check(self) -> None:
-        """Check the parameters and freeze the arrays."""
-        n, elements = np.size(self.viscous), len(self.slip)
+    def _check(self, elements: int) -> None:
+        """Check the parameters of a model with slip elements and freeze the arrays."""
+        n = np.size(self.viscous)
         _freeze(self, ('viscous', 'coulomb', 'offset'), n)
         _freeze(self, ('slip',), elements, n)
         _freeze(self, ('deviations',), 3 + elements, n, least=0.0)
@@ -135,7 +135,7 @@ class ViscousCoulombFriction(LinearFriction):
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays; there are no slip elements."""
         object.__setattr__(self, 'slip', np.zeros((0, np.size(self.viscous))))
-        self._check()
+        self._check(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +186,12 @@ class MaxwellSlipFriction(LinearFriction):
         """Check the parameters and freeze the arrays."""
         elements = np.size(self.reach)
         _freeze(self, ('reach',), elements, least=np.nextafter(0.0, 1.0))
-        _freeze(self, ('slip',), elements, np.size(self.viscous))
-        self._check()
+        self._check(elements)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
                 f'Two elements of a Maxwell-slip friction have the same reach '
                 f'({abbreviated(self.reach)}); combine them into one.'
             )
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.viscous)
 
 
 # The friction models, by their names in arm files.

@@ -95,8 +95,6 @@ def is_file_name(name: str | Path) -> bool:
 
 def hand_file_path(name: str) -> Path:
     """Return the path of a shipped hand's file, or the given path; the file need not exist."""
-    return (
-        Path(name).expanduser()
-        if is_file_name(name)
-        else share_directory() / 'config' / 'hands' / f'{name}.yaml'
-    )
+    if is_file_name(name):
+        return Path(name).expanduser()
+    return share_directory() / 'config' / 'hands' / f'{name}.yaml'

@@ -152,19 +152,11 @@ class LinkInertia:
 
     def __add__(self, other: LinkInertia) -> LinkInertia:
         """Return two rigidly joined bodies as one; both must be described in the same frame."""
-        return LinkInertia(
-            self.mass + other.mass,
-            self.first_moment + other.first_moment,
-            self.inertia + other.inertia,
-        )
+        return LinkInertia.from_parameters(self.parameters() + other.parameters())
 
     def __sub__(self, other: LinkInertia) -> LinkInertia:
         """Return what remains of this body without `other`, described in the same frame."""
-        return LinkInertia(
-            self.mass - other.mass,
-            self.first_moment - other.first_moment,
-            self.inertia - other.inertia,
-        )
+        return LinkInertia.from_parameters(self.parameters() - other.parameters())
 
     def __eq__(self, other: object) -> bool:
         """Return whether two links have exactly the same ten parameters."""

@@ -47,13 +47,10 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _StrictLoader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
-    ]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    first: [pair for pair in pairs if pair[0] not in _NUMBERS]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
@@ -61,7 +58,7 @@ def _decimal(loader: Any, node: Any) -> int:
     return int(loader.construct_scalar(node))
 
 
-_StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
+_StrictLoader.add_constructor(_NUMBERS[0], _decimal)
 
 
 class _StrictDumper(yaml.SafeDumper):
@@ -69,22 +66,14 @@ class _StrictDumper(yaml.SafeDumper):
 
 
 for _kind in (_StrictLoader, _StrictDumper):
-    _kind.add_implicit_resolver('tag:yaml.org,2002:int', _INTEGER, list('-+0123456789'))
-    _kind.add_implicit_resolver('tag:yaml.org,2002:float', _FLOAT, list('-+0123456789.'))
+    _kind.add_implicit_resolver(_NUMBERS[0], _INTEGER, list('-+0123456789'))
+    _kind.add_implicit_resolver(_NUMBERS[1], _FLOAT, list('-+0123456789.'))
 
 
 def yaml_text(content: Any) -> str:
     """Return plain data as YAML text that `read_mapping` and PyYAML read as the same data."""
-    return str(
-        yaml.dump(
-            content,
-            Dumper=_StrictDumper,
-            sort_keys=False,
-            default_flow_style=None,
-            width=99,
-            allow_unicode=True,
-        )
-    )
+    layout: dict[str, Any] = {'default_flow_style': None, 'width': 99, 'allow_unicode': True}
+    return str(yaml.dump(content, Dumper=_StrictDumper, sort_keys=False, **layout))
 
 
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:

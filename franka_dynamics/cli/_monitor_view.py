@@ -45,13 +45,10 @@ def _panel(node: NodeSnapshot, now: float) -> Panel:
             table.add_row(level, subject, Text(status.message))
     parts.append(table)
     if node.is_feedforward_node:
-        rate, age = (
-            node.number(DiagnosticSubject.JOINT_STATES, key) for key in ('rate [Hz]', 'age [ms]')
-        )
-        p50, p99 = (
-            node.number(DiagnosticSubject.COMMAND, f'latency {p} [us]') for p in ('p50', 'p99')
-        )
-        commands = _number(node.number(DiagnosticSubject.COMMAND, 'rate [Hz]'))
+        states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
+        rate, age = (node.number(states, key) for key in ('rate [Hz]', 'age [ms]'))
+        p50, p99 = (node.number(command, f'latency {p} [us]') for p in ('p50', 'p99'))
+        commands = _number(node.number(command, 'rate [Hz]'))
         line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
         line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
         parts += [Text(line, style='bold'), _torques(node)]

@@ -194,13 +194,9 @@ class ArmChoice:
         """Load the arm that the options select."""
         from ..arm_io import load_arm
 
-        return load_arm(self.arm, **self.load_arguments())
-
-    def load_arguments(self) -> dict[str, Any]:
-        """Return the options' values as keyword arguments for `load_arm`."""
-        common = {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
-        own = {'prefix': self.arm_prefix, 'held': dict(self.hold), 'xacro': dict(self.xacro)}
-        return common | own | {'payload': self.read_payload()}
+        given: dict[str, Any] = {'held': dict(self.hold), 'xacro': dict(self.xacro)}
+        given |= {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
+        return load_arm(self.arm, prefix=self.arm_prefix, payload=self.read_payload(), **given)
 
     def read_payload(self) -> LinkInertia | None:
         """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
@@ -336,6 +332,29 @@ class BagReader:
 
         names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
         return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
+
+
+@dataclass(frozen=True)
+class ReplayFiles:
+    """What a replay writes, and where the wrench of --external acts."""
+
+    output: Path
+    no_plots: bool
+    json: Path | None
+    external: Path | None
+    frame: str
+    tool_center: tuple[float, float, float]
+    learn: Path | None
+
+
+@dataclass(frozen=True)
+class IdentifyFiles:
+    """What an identification writes."""
+
+    output: Path | None
+    force: bool
+    report: Path | None
+    json: Path | None
 
 
 _NAMES = CommaList('NAME,...')

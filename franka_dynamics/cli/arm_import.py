@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from ._console import say, say_each
 from ._options import require_not_existing
-from ..arm import load
+from ..arm import ArmDescription, load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text
 from ..names import Convention
@@ -54,12 +54,7 @@ def run(
     say_each(arm.notes, 'note')
     plain = arm.with_joint_names([one.removeprefix(arm_prefix) for one in arm.joint_names])
     content = arm_file_text(plain, source=f'imported from {Path(urdf).name}')
-    # The check loads the arm file's text, as users will, not the imported description.
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / 'arm.yaml'
-        file.write_text(content, encoding='utf-8')
-        named = replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
-    found = compare_with_urdf(named)
+    found = compare_with_urdf(_read_again(content, arm))
     passed = all(one.passed for one in found)
     if passed or anyway:
         write_text(output, content)
@@ -74,3 +69,11 @@ def run(
     if not (passed or anyway):
         say(f'{output} was not written; --anyway writes it nevertheless.')
     return 0 if passed else 1
+
+
+def _read_again(content: str, arm: ArmDescription) -> ArmDescription:
+    """Return the arm that users will load from the arm file's text, to be compared."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / 'arm.yaml'
+        file.write_text(content, encoding='utf-8')
+        return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)

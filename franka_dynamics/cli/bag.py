@@ -92,14 +92,20 @@ def _external(text: str) -> Path:
 @option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
 @option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
 @shared.options_as('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
-@option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output')
 @flag('--all', 'print everything: all sets and hands')
-@flag('--no-plots', 'draw no plots')
-@shared.json_option
-@option('--external', 'write external torque, wrench: .csv, .h5, new bag', OutputPath(_external))
-@option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange')
-@option('--tool-center', 'point of the wrench in --frame [m]', shared.VECTOR, default='0,0,0')
-@option('--learn', "write the guard's bounds for this arm, untouched here", shared.OUTPUT_FILE)
+@shared.options_as(
+    'files',
+    shared.ReplayFiles,
+    option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output'),
+    flag('--no-plots', 'draw no plots'),
+    shared.json_option,
+    option(
+        '--external', 'write external torque, wrench: .csv, .h5, new bag', OutputPath(_external)
+    ),
+    option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange'),
+    option('--tool-center', 'point of the wrench in --frame [m]', shared.VECTOR, default='0,0,0'),
+    option('--learn', "write the guard's bounds for this arm, untouched here", shared.OUTPUT_FILE),
+)
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @shared.recording_options
 @shared.named_arm_options

@@ -81,20 +81,23 @@ def run(
             progress = record(bag, description.joint_names, topic, command, node, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
-    failure = None if playing is None else playing.exception()
-    if not isinstance(failure, (FrankaDynamicsError, KeyboardInterrupt, type(None))):
-        raise failure
-    if playing is not None and failure is None:
-        say(f'{motion}: {playing.result()}')
-    if progress.states:
-        count = f'{bag}: {progress.states} joint states, {progress.rate:.0f} Hz'
-        say(f'{count}, {progress.seconds:.1f} s by the clock, {progress.span:.1f} s of stamps')
+    failure = None if playing is None else _outcome(playing, motion)
     if play is None and progress.node:
         arm = _as_the_node(arm, progress.node)
     usable = _judge(arm, bag, progress, motion)
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return 0 if usable and failure is None else 1
+
+
+def _outcome(playing: Future[object], motion: str | None) -> BaseException | None:
+    """Print how a motion ended, or return why it was not played to its end."""
+    failure = playing.exception()
+    if failure is None:
+        say(f'{motion}: {playing.result()}')
+    elif not isinstance(failure, (FrankaDynamicsError, KeyboardInterrupt)):
+        raise failure
+    return failure
 
 
 def _long_enough(duration: float | None, progress: Progress) -> bool:
@@ -144,6 +147,8 @@ def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None)
             'driver running, in this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
         )
         return False
+    count = f'{bag}: {progress.states} joint states, {progress.rate:.0f} Hz'
+    say(f'{count}, {progress.seconds:.1f} s by the clock, {progress.span:.1f} s of stamps')
     try:
         recording = read_recording(bag, arm.joint_names, topic=progress.topic)
         warnings = plausibility_warnings(recording, arm)

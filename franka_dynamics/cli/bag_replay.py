@@ -11,7 +11,7 @@ from pathlib import Path
 from ._command import forbid_with, require_with
 from ._console import ProgressBar, say, say_each, show, suggest, write_json
 from ._next_command import next_command
-from ._options import ArmChoice, BagReader
+from ._options import ArmChoice, BagReader, ReplayFiles
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
 from ..control.external_wrench import WrenchEstimator
@@ -35,66 +35,73 @@ def run(
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
+    files: ReplayFiles,
     *,
     sets: tuple[str, ...],
     hands: tuple[str, ...],
-    output: Path,
     all: bool,
-    no_plots: bool,
-    json: Path | None,
-    external: Path | None,
-    frame: str,
-    tool_center: tuple[float, float, float],
-    learn: Path | None,
     require: float | None,
 ) -> int:
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
-    if no_plots:
+    if files.no_plots:
         forbid_with('--no-plots: the folder holds plots alone', 'output')
-    if external is None:
+    if files.external is None:
         require_with('--external PATH', 'frame', 'tool_center')
     arm = reader.arm_of(bag, arm)
     arms = with_sets_and_hands(arm, sets, hands)
-
-    def estimator(candidate: ArmDescription) -> WrenchEstimator:
-        number = int(frame) if frame.isdigit() else frame
-        return WrenchEstimator(PinocchioModel(candidate, fit.gravity), number, tool_center)
-
-    if external is not None:
-        estimator(arms[0])  # refuses an impossible point before the bag is read
+    if files.external is not None:
+        _estimator(arms[0], fit, files)  # refuses an impossible point before the bag is read
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit, bar.new_task('observing torques'))
     best = result.fits[0]
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)
-    if json:
-        write_json(json, report.replay_as_data(result))
-    if external is not None:
-        about = {
-            'payload': arm.payload or 'none',
-            'gravity': ' '.join(f'{value:g}' for value in fit.gravity),
-            'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
-            f'of the base, at {frame} + ({", ".join(f"{value:g}" for value in tool_center)}) m',
-        }
-        say(write_external_torque(external, result, estimator(best.arm), about))
-    if not no_plots:
-        path, title = output / 'torques.png', f'{Path(recording.source).name} on {best.arm.name}'
-        report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
-        say(f'plot: {path}')
-    if learn is not None:
-        write_text(learn, report.guard_parameters(result.guard, recording.source))
-        say(f"this arm's bounds: {learn}; give them to the node by --params-file")
+    _write(files, result, fit, arm.payload or 'none')
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
     if result.verdict is not None:
-        say('An arm file from this recording:')
-        # It starts from the hand that fits best, and from one set.
+        # The arm starts from the hand that fits best, and from one set.
         one_set = sets[0] if len(sets) == 1 else None
         chosen = replace(arm, hand=best.arm.hand, inertial_set=one_set)
+        say('An arm file from this recording:')
         suggest(next_command('identify arm', bag, '--output', 'arm.yaml', arm=chosen))
     return 0
+
+
+def _estimator(
+    arm: ArmDescription, fit: IdentificationOptions, files: ReplayFiles
+) -> WrenchEstimator:
+    frame = int(files.frame) if files.frame.isdigit() else files.frame
+    return WrenchEstimator(PinocchioModel(arm, fit.gravity), frame, files.tool_center)
+
+
+def _write(
+    files: ReplayFiles, result: ReplayEvaluation, fit: IdentificationOptions, payload: str
+) -> None:
+    """Write the files that are asked for, and print their names."""
+    best, recording = result.fits[0], result.recording
+    if files.json:
+        write_json(files.json, report.replay_as_data(result))
+    if files.external is not None:
+        point = ', '.join(f'{value:g}' for value in files.tool_center)
+        about = {
+            'payload': payload,
+            'gravity': ' '.join(f'{value:g}' for value in fit.gravity),
+            'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
+            f'of the base, at {files.frame} + ({point}) m',
+        }
+        estimator = _estimator(best.arm, fit, files)
+        say(write_external_torque(files.external, result, estimator, about))
+    if not files.no_plots:
+        path = files.output / 'torques.png'
+        title = f'{Path(recording.source).name} on {best.arm.name}'
+        report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
+        say(f'plot: {path}')
+    if files.learn is not None:
+        write_text(files.learn, report.guard_parameters(result.guard, recording.source))
+        say(f"this arm's bounds: {files.learn}; give them to the node by --params-file")
 
 
 def with_sets_and_hands(

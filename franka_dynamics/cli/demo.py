@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from ..errors import IdentificationError
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
 
+_PLANT_BAG = 'plant_bag'
 _SECOND_PART = (
     'second part, an arm that differs from the model: inertias some 10 % off, friction, '
     'elastic gears, noise and an undeclared 0.2 kg'
@@ -47,7 +49,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
     plan = DemoPlan(description, arm.node_parameters(folder), lockstep=lockstep)
-    bag = folder / 'bag'
+    exact_bag = folder / 'bag'
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)
 
@@ -59,7 +61,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
 
         session = run_demo(plan, folder, progress, lambda note: say(note, 'note'))
         progress('writing the recording', 0.0)
-        write_recording(session.steps, bag)
+        write_recording(session.steps, exact_bag)
         (folder / 'steps').unlink()
         metrics = demo_metrics(session.steps, session.hold, session.motions)
         report = demo_report(
@@ -67,17 +69,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
         )
         progress('drawing', 0.8)
         plot_report(metrics, description.joint_names, folder / 'demo.png')
-        second = DemoReport(())
-        try:
-            motion = plan.motion, plan.amplitude
-            recording, errors = compare_controllers(description, *motion, progress=progress)
-        except IdentificationError:
-            pass
-        else:
-            bag = folder / 'plant_bag'
-            write_recording(recording, bag)
-            second = inexact_model_report(errors)
-            plot_inexact_model(errors, folder / 'inexact_model.png')
+        second = _second_part(plan, folder, progress)
         write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     show(report.table(exact))
@@ -88,6 +80,25 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     else:
         say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
+    _say_next(arm, folder, folder / _PLANT_BAG if second.rows else exact_bag)
+    return 0 if report.passed and second.passed else 1
+
+
+def _second_part(
+    plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
+) -> DemoReport:
+    """Write bag and picture of an arm unlike its model; without room about home return no rows."""
+    motion = plan.motion, plan.amplitude
+    try:
+        recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
+    except IdentificationError:
+        return DemoReport(())
+    write_recording(recording, folder / _PLANT_BAG)
+    plot_inexact_model(errors, folder / 'inexact_model.png')
+    return inexact_model_report(errors)
+
+
+def _say_next(arm: ArmChoice, folder: Path, bag: Path) -> None:
     say('now try', style='bold')
     suggest(
         next_command('sim', arm=arm),
@@ -96,4 +107,3 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
         next_command('arm check', arm=arm),
         'doctor',
     )
-    return 0 if report.passed and second.passed else 1

@@ -27,8 +27,14 @@ def identify() -> None:
 @identify.command()
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS, 'tests')
-@option('--output', 'file for the identified arm', shared.OUTPUT_FILE)
-@shared.force_option
+@shared.options_as(
+    'files',
+    shared.IdentifyFiles,
+    option('--output', 'file for the identified arm', shared.OUTPUT_FILE),
+    shared.force_option,
+    option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE),
+    shared.json_option,
+)
 @shared.options_as(
     'fit',
     IdentificationOptions,
@@ -45,8 +51,6 @@ def identify() -> None:
 @option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
 @flag('--all', 'print everything: base parameters and friction with standard deviations')
 @flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
-@option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE)
-@shared.json_option
 @option('--require', 'reject the arm if E left out is above this [N m; % if sliding]', Number(0.0))
 @shared.recording_options
 @shared.arm_options

@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ._console import ProgressBar, say, say_each, show, suggest, write_json
 from ._next_command import next_command
-from ._options import ArmChoice, BagReader, require_not_existing
+from ._options import ArmChoice, BagReader, IdentifyFiles, require_not_existing
 from .bag_replay import with_sets_and_hands
-from ..arm import available_sets
+from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, require_extra
 from ..files import write_text
 from ..identification.identify import identify
@@ -35,20 +35,17 @@ def run(
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
+    files: IdentifyFiles,
     *,
     tests: tuple[str, ...],
-    output: Path | None,
-    force: bool,
     processes: int,
     dask: str | None,
     all: bool,
     skip_bad_bags: bool,
-    report: Path | None,
-    json: Path | None,
     require: float | None,
 ) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
-    require_not_existing(output, force)
+    require_not_existing(files.output, files.force)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)
@@ -56,14 +53,11 @@ def run(
         [Bag(path, names, reader.topic, reader.stamps, signal) for path in paths]
         for paths in (bags, tests)
     )
-    hand = start.hand if arm.hand == AS_LISTED else arm.hand
-    own = arm.load_each(available_sets(arm.arm), (hand,))
-    others = [one for one in with_sets_and_hands(arm) if one.hand != start.hand]
     with ProgressBar() as bar, _executor(processes, dask) as executor:
         result = identify(
             fitted,
             start,
-            [*own, *others],
+            _published(arm, start),
             fit,
             tests=left_out,
             skip_failures=skip_bad_bags,
@@ -72,27 +66,46 @@ def run(
         )
     refused = _refusal(result, fit.anyway, require)
     # Files are written before results are printed, because `| head` can end this program.
-    if output and not refused:
-        result.save(output, payload=arm.read_payload(), anyway=True)
-    if report:
-        motions = _motions_of(result, [*fitted, *left_out])
-        write_text(report, pages.identification_page(result, motions, base_parameters=all))
-    if json:
-        write_json(json, pages.identification_as_data(result))
+    if files.output and not refused:
+        result.save(files.output, payload=arm.read_payload(), anyway=True)
+    _write_reports(files, result, [*fitted, *left_out], base_parameters=all)
+    _say_results(result, files.report, all)
+    if refused:
+        say(refused, style='red')
+        return 1
+    _say_what_next(files.output, len(result.recordings.names))
+    return 0
+
+
+def _say_results(result: Identification, report: Path | None, all: bool) -> None:
     say(pages.conclusion(result), style='bold')
     say_each(pages.details(result), 'warning')
     show(*pages.tables(result), *([pages.parameter_table(result)] if all else []))
     say(TORQUE_ERROR_DEFINITION)
     if report:
         say(f'page: {report}')
-    if refused:
-        say(refused, style='red')
-        return 1
-    _say_what_next(output, len(result.recordings.names))
-    return 0
 
 
-def _motions_of(result: Identification, bags: list[Bag]) -> Iterator[tuple[str, Motion]]:
+def _published(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
+    """Return the published sets to compare with: with the arm's hand, then with others."""
+    hand = start.hand if arm.hand == AS_LISTED else arm.hand
+    own = arm.load_each(available_sets(arm.arm), (hand,))
+    return [*own, *(one for one in with_sets_and_hands(arm) if one.hand != start.hand)]
+
+
+def _write_reports(
+    files: IdentifyFiles, result: Identification, bags: Sequence[Bag], *, base_parameters: bool
+) -> None:
+    """Write the HTML page, with the torques of the bags that were used, and JSON."""
+    if files.report:
+        motions = _motions_of(result, bags)
+        page = pages.identification_page(result, motions, base_parameters=base_parameters)
+        write_text(files.report, page)
+    if files.json:
+        write_json(files.json, pages.identification_as_data(result))
+
+
+def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
     """Yield name and motion of the bags that were used."""
     scale = result.options.effort_scales(result.estimate.model.n)
     for name, one in zip(labels_of(bags), bags):

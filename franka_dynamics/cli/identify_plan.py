@@ -15,7 +15,7 @@ from ._next_command import next_command
 from ._options import ArmChoice, BagReader
 from ..errors import IdentificationError
 from ..files import write_text
-from ..identification.excitation import choose_repetitions, optimise
+from ..identification.excitation import choose_repetitions, Excitation, optimise
 from ..identification.excitation_problem import ExcitationProblem, information_matrix
 from ..identification.options import ExcitationLimits, MAX_REPETITIONS, MIN_REPETITIONS
 from ..recordings.preprocessing import prepare
@@ -57,15 +57,8 @@ def run(
         excitation, times = choose_repetitions(
             planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS
         )
-    missing = problem.unidentified_essential(excitation.std)
     say(report.identifiable_sentence(excitation, times, period, len(given)))
-    show(*report.unidentified_table(problem, excitation, missing))
-    if missing.any():
-        say(
-            f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '
-            '(--fraction, --period), repeat it more often (--repetitions), or plan a second '
-            'motion with the bag of this one (--given).'
-        )
+    missing = _say_missing(problem, excitation)
     write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))
     say(f'trajectory: {output}; play it with')
     suggest(next_command('node play', output, topic=None))
@@ -73,4 +66,17 @@ def run(
         'or, where ROS 2 is installed, with\n  ros2 topic pub --once /feedforward/reference '
         f'trajectory_msgs/msg/JointTrajectory "$(cat {shlex.quote(str(output))})"'
     )
-    return 1 if missing.any() else 0
+    return 1 if missing else 0
+
+
+def _say_missing(problem: ExcitationProblem, excitation: Excitation) -> int:
+    """Print what the motion leaves unknown; return the number of parameters that matter."""
+    missing = problem.unidentified_essential(excitation.std)
+    show(*report.unidentified_table(problem, excitation, missing))
+    if count := np.count_nonzero(missing):
+        say(
+            f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '
+            'it more often (--repetitions), or plan a second motion with the bag of this one '
+            '(--given).'
+        )
+    return int(count)

@@ -148,13 +148,7 @@ def _hold(
                 raise SimError(
                     f'The arm was not held within {duration:g} s; give --duration more time.'
                 )
-        say('The arm is held. Meanwhile, in another terminal:')
-        suggest('node monitor', 'node set scale 0.5')
-        motion = choice.arm
-        if shipped_excitation(motion) is None:
-            motion = 'excitation.yaml'
-            suggest(next_command('identify plan', '--output', motion, arm=choice))
-        suggest(next_command('node play', motion, '--record', 'recording'))
+        _say_held(choice)
         if view:
             from ..ros.live_view import watch
             from ..view.window import Window
@@ -167,13 +161,21 @@ def _hold(
     return int(fault)
 
 
+def _say_held(choice: ArmChoice) -> None:
+    """Print what can be done meanwhile."""
+    say('The arm is held. Meanwhile, in another terminal:')
+    suggest('node monitor', 'node set scale 0.5')
+    motion = choice.arm
+    if shipped_excitation(motion) is None:
+        motion = 'excitation.yaml'
+        suggest(next_command('identify plan', '--output', motion, arm=choice))
+    suggest(next_command('node play', motion, '--record', 'recording'))
+
+
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm unlike the model; return the simulator's parameters for it."""
     plant = draw_plant(arm)
-    save(plant.arm, folder / 'plant.yaml', source='drawn about its model')
-    given = {
-        'robot_type': f'{folder}/plant.yaml',
-        'payload': payload_array(plant.settings.payload),
-    }
-    own = plant.settings
-    return given | {'noise': [own.position_noise, own.velocity_noise, own.effort_noise]}
+    own, file = plant.settings, folder / 'plant.yaml'
+    save(plant.arm, file, source='drawn about its model')
+    noise = [own.position_noise, own.velocity_noise, own.effort_noise]
+    return {'robot_type': f'{file}', 'payload': payload_array(own.payload), 'noise': noise}

@@ -171,26 +171,12 @@ def customised_equations(
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
-    if quantity is Quantity.REGRESSOR and at_run_time:
-        raise SettingsError(
-            'A regressor has no inertial parameters to set at run time; leave them baked in.'
-        )
-    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
-        raise SettingsError(
-            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
-            'wrench out.'
-        )
-
+    _require_possible(quantity, at_run_time, wrench)
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
     chain = build_chain(description, None if at_run_time else gravity, symbols, frame)
     outputs = outputs_of(
-        quantity,
-        graph,
-        chain,
-        wrench=wrench,
-        classical=classical,
-        columns=columns,
+        quantity, graph, chain, wrench=wrench, classical=classical, columns=columns
     )
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
         # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
@@ -212,6 +198,19 @@ def customised_equations(
         run_time_parameter_names(description.n) if at_run_time else (),
         frame,
     )
+
+
+def _require_possible(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
+    """Raise SettingsError for what a quantity cannot have."""
+    if quantity is Quantity.REGRESSOR and at_run_time:
+        raise SettingsError(
+            'A regressor has no inertial parameters to set at run time; leave them baked in.'
+        )
+    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
+        raise SettingsError(
+            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
+            'wrench out.'
+        )
 
 
 def run_time_parameter_names(n: int) -> tuple[str, ...]:
@@ -257,20 +256,31 @@ def outputs_of(
             Output(((i, j),) if i == j else ((i, j), (j, i)), element)
             for (i, j), element in sorted(mass_matrix(graph, chain, q).items())
         ]
-    zeros = (graph.zero,) * n
     force, moment = None, None
     if wrench:
         acting = np.array(_variables(graph, 'wrench', 6))
         force, moment = in_tip_frame(graph, chain, q, acting)
-    inputs = Inputs(
-        q,
-        _variables(graph, 'dq', n) if 'dq' in arrays else zeros,
-        _variables(graph, 'ddq', n) if 'ddq' in arrays else zeros,
-        force,
-        moment,
-        weightless=quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX),
+    dq, ddq = (
+        _variables(graph, one, n) if one in arrays else (graph.zero,) * n for one in ('dq', 'ddq')
     )
+    weightless = quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX)
+    inputs = Inputs(q, dq, ddq, force, moment, weightless)
     values = inverse_dynamics(graph, chain, inputs)
+    if quantity is Quantity.FORWARD_DYNAMICS:
+        given = zip(_variables(graph, 'tau', n), values)
+        accelerating = [torque - effects for torque, effects in given]
+        values = _solved(graph, mass_matrix(graph, chain, q), accelerating, chain.names)
+    return _of_torques(quantity, graph, inputs, values, columns)
+
+
+def _of_torques(
+    quantity: Quantity,
+    graph: Graph,
+    inputs: Inputs,
+    values: Sequence[Expression],
+    columns: Sequence[int] | None,
+) -> list[Output]:
+    """Return a quantity that is the value for each joint, or a gradient of it."""
     if quantity is Quantity.DERIVATIVES:
         return _derivatives(graph, values, (inputs.q, inputs.dq, inputs.ddq))
     if quantity is Quantity.CORIOLIS_MATRIX:
@@ -282,14 +292,11 @@ def outputs_of(
     if quantity is Quantity.REGRESSOR:
         # The torques are linear in the parameters, so their gradients by the parameters are the
         # rows of the regressor.
-        every = [name for link in range(1, n + 1) for name in link_parameter_names(link)]
+        links = range(1, len(values) + 1)
+        every = [name for link in links for name in link_parameter_names(link)]
         named = every if columns is None else [every[column] for column in columns]
         parameters = [graph.variable(name) for name in named]
         return _matrix(graph, [gradient(graph, value, parameters) for value in values])
-    if quantity is Quantity.FORWARD_DYNAMICS:
-        given = zip(_variables(graph, 'tau', n), values)
-        accelerating = [torque - effects for torque, effects in given]
-        values = _solved(graph, mass_matrix(graph, chain, q), accelerating, chain.names)
     return [Output(((i,),), value) for i, value in enumerate(values)]
 
 

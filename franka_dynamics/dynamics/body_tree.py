@@ -248,12 +248,8 @@ def joint_twists(description: ArmDescription) -> Array:
     both kinds of joints.
     """
     places = [inverse_transform(behind) for _, behind in description.joint_placements()]
-    return np.array(
-        [
-            joint_twist(place[:3, 2], place[:3, 3], joint.kind)
-            for place, joint in zip(places, description.joints)
-        ]
-    )
+    pairs = zip(places, description.joints)
+    return np.array([joint_twist(at[:3, 2], at[:3, 3], joint.kind) for at, joint in pairs])
 
 
 def momentum_regressor(twist: Array) -> Array:

@@ -173,15 +173,11 @@ class ClosedChain:
         poses = self.tree.poses(q)
         errors = []
         for loop in self.loops:
-            off = (
-                poses[..., loop.first, :, :]
-                @ loop.first_frame
-                @ inverse_transform(poses[..., loop.second, :, :] @ loop.second_frame)
-            )
-            errors.append(
-                np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
-                @ loop.directions.T
-            )
+            first = poses[..., loop.first, :, :] @ loop.first_frame
+            second = poses[..., loop.second, :, :] @ loop.second_frame
+            off = first @ inverse_transform(second)
+            error = np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
+            errors.append(error @ loop.directions.T)
         return np.concatenate(errors, axis=-1)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
@@ -237,9 +233,8 @@ class ClosedChain:
             best = min(best, size)
             if size <= _MAX_CLOSURE_ERROR or (best < _ROUNDING and after_best >= 2):
                 return q
-            step = -_solve(self.split_loop_jacobian(self.loop_jacobian(q))[0], error[:, None])[
-                :, 0
-            ]
+            g_p, _ = self.split_loop_jacobian(self.loop_jacobian(q))
+            step = -_solve(g_p, error[:, None])[:, 0]
             q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP / np.abs(step).max())
         raise LoopError(
             f'The loops cannot be closed with the motors at '
@@ -328,14 +323,11 @@ class ClosedChain:
         body in the space frame. The differences, first body of a loop minus second body, are
         projected on the k directions of all loops.
         """
-        return np.concatenate(
-            [
-                loop.directions
-                @ (spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :])
-                for loop in self.loops
-            ],
-            axis=-2,
-        )
+        rows = []
+        for loop in self.loops:
+            apart = spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :]
+            rows.append(loop.directions @ apart)
+        return np.concatenate(rows, axis=-2)
 
     def split_loop_jacobian(self, g: Array) -> tuple[Array, Array]:
         """

@@ -94,16 +94,9 @@ def joint_geometry(description: ArmDescription, q: Array) -> list[JointGeometry]
         still = np.zeros(q.shape[:-1])
         angle, displacement = (q[..., i], still) if revolute else (still, q[..., i])
         rotation, origin = dh_row_pose(joint.row, description.convention, angle, displacement)
-        joints.append(
-            JointGeometry(
-                rotation,
-                origin,
-                to_child(rotation, origin),
-                np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :],
-                revolute,
-                revolute and not modified,
-            )
-        )
+        lever, turns = to_child(rotation, origin), revolute and not modified
+        axis = np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :]
+        joints.append(JointGeometry(rotation, origin, lever, axis, revolute, turns))
     return joints
 
 
@@ -132,10 +125,9 @@ def outward_recursion(
             acceleration = acceleration + driven + 2.0 * cross(omega, rate)
         if joint.origin_turns:
             turning, spin = omega, alpha
-        velocity = velocity + cross(turning, joint.lever)
-        acceleration = (
-            acceleration + cross(spin, joint.lever) + cross(turning, cross(turning, joint.lever))
-        )
+        swing = cross(turning, joint.lever)
+        velocity = velocity + swing
+        acceleration = acceleration + cross(spin, joint.lever) + cross(turning, swing)
         motions.append(LinkMotion(velocity, omega, alpha, acceleration))
     return motions
 
@@ -262,12 +254,8 @@ class NewtonEulerModel(DynamicsFormulation):
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
         position = joint_stack(self.description, q, 'q')[..., None, :]
-        units = np.broadcast_to(
-            np.eye(self.description.n),
-            (*position.shape[:-2], self.description.n, self.description.n),
-        )
-        rows = self._recurse(position, np.zeros_like(position), units, gravity=False)
-        return symmetrized(rows)
+        units = np.eye(self.description.n)
+        return symmetrized(self._recurse(position, np.zeros_like(position), units, gravity=False))
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
@@ -360,13 +348,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return joints, inward_recursion(self.description.links, joints, motions, tip)
 
     def _recurse(
-        self,
-        q: Array,
-        dq: Array,
-        ddq: Array,
-        wrench: Array | None = None,
-        *,
-        gravity: bool = True,
+        self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool = True
     ) -> Array:
         """Return the torques at states of shape (..., n), by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
@@ -377,10 +359,8 @@ class NewtonEulerModel(DynamicsFormulation):
                 # Standard rows: the axis passes through the origin of frame i-1, not of frame i.
                 moment = moment + cross(joint.lever, force)
             load = moment if joint.revolute else force
-            torque[..., i] = (
-                np.sum(joint.axis * load, axis=-1)
-                + self.description.joints[i].rotor_inertia * ddq[..., i]
-            )
+            rotor = self.description.joints[i].rotor_inertia * ddq[..., i]
+            torque[..., i] = np.sum(joint.axis * load, axis=-1) + rotor
         return torque
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:

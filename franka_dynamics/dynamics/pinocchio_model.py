@@ -67,36 +67,28 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     model = pin.Model()
     model.name = description.name
     parent = 0
+
+    def add_frame(name: str, joint: int, pose: pin.SE3) -> None:
+        model.addFrame(pin.Frame(name, joint, 0, pose, pin.FrameType.OP_FRAME))
+
     pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
     for i, (joint, link, places) in enumerate(
         zip(description.joints, description.links, description.joint_placements())
     ):
         placement, offset = pending * pin.SE3(places[0]), pin.SE3(places[1])
-        limits = joint.limits
-        parent = model.addJoint(
-            parent,
-            _JOINT_MODELS[joint.kind](),
-            placement,
-            joint.name,
-            np.array([limits.effort]),
-            np.array([limits.velocity]),
-            np.array([limits.lower]),
-            np.array([limits.upper]),
-        )
+        names = ('effort', 'velocity', 'lower', 'upper')
+        limits = [np.array([getattr(joint.limits, name)]) for name in names]
+        kind = _JOINT_MODELS[joint.kind]()
+        parent = model.addJoint(parent, kind, placement, joint.name, *limits)
         model.appendBodyToJoint(parent, pinocchio_inertia(link), offset)
-        model.addFrame(pin.Frame(str(i + 1), parent, 0, offset, pin.FrameType.OP_FRAME))
+        add_frame(str(i + 1), parent, offset)
         pending = offset
-    flange = pending * pin.SE3(description.flange_transform())
-    model.addFrame(pin.Frame(FLANGE, parent, 0, flange, pin.FrameType.OP_FRAME))
+    add_frame(FLANGE, parent, pending * pin.SE3(description.flange_transform()))
     for name, (at, offset) in frame_places(description).items():
         if offset is not None:
-            carrier = model.frames[
-                model.getFrameId(FLANGE if at == description.n else str(at + 1))
-            ]
-            pose = carrier.placement * pin.SE3(offset)
-            model.addFrame(
-                pin.Frame(str(name), carrier.parentJoint, 0, pose, pin.FrameType.OP_FRAME)
-            )
+            known = model.getFrameId(FLANGE if at == description.n else str(at + 1))
+            carrier = model.frames[known]
+            add_frame(str(name), carrier.parentJoint, carrier.placement * pin.SE3(offset))
     model.armature = np.array([joint.rotor_inertia for joint in description.joints])
     return model
 
@@ -109,21 +101,15 @@ def _keeps_joints_apart(description: ArmDescription, model: pin.Model) -> bool:
     least that of link j alone about its axis, and M_jj at most that of all links, as far from any
     axis as the arm is long.
     """
-    own = [
-        float(inertia.matrix()[at, at]) + joint.rotor_inertia
-        for inertia, joint in zip(list(model.inertias)[1:], description.joints)
-        for at in (5 if joint.kind is JointKind.REVOLUTE else 2,)
-    ]
+    turns = all(joint.kind is JointKind.REVOLUTE for joint in description.joints)
+    links = zip(list(model.inertias)[1:], description.joints)
+    own = [float(inertia.matrix()[5, 5]) + joint.rotor_inertia for inertia, joint in links]
     lengths = [np.linalg.norm(one.translation) for one in model.jointPlacements]
     largest = sum(
         np.linalg.norm(body.matrix()) * (1.0 + sum(lengths)) ** 2 for body in model.inertias
     ) + max(model.armature)
-    slides = any(joint.kind is JointKind.PRISMATIC for joint in description.joints)
-    return bool(
-        not description.inconsistencies()
-        and not slides
-        and min(own) > MIN_FREE_INERTIA_RATIO * largest
-    )
+    apart = turns and min(own) > MIN_FREE_INERTIA_RATIO * largest
+    return bool(apart and not description.inconsistencies())
 
 
 _Arguments = ParamSpec('_Arguments')
@@ -342,8 +328,7 @@ class PinocchioModel:
         """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
         if wrench is None:
             return pin.rnea(self.model, self._own.data, q, dq, ddq)
-        forces = self._forces(q, wrench)
-        return pin.rnea(self.model, self._own.data, q, dq, ddq, forces)
+        return pin.rnea(self.model, self._own.data, q, dq, ddq, self._forces(q, wrench))
 
     @_each_state('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
@@ -404,12 +389,7 @@ class PinocchioModel:
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(
-        self,
-        q: ArrayLike,
-        dq: ArrayLike,
-        ddq: ArrayLike,
-        *,
-        columns: Sequence[int] | None = None,
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, columns: Sequence[int] | None = None
     ) -> Array:
         """
         Return H (n, 10 n) of tau = H X, X the links' inertial parameters, without rotors.
@@ -448,14 +428,9 @@ class PinocchioModel:
     def _to_joint_frames(self) -> Array:
         """Matrices (10, 10) from a link's parameters to Pinocchio's, in its joint's frame."""
         units = [LinkInertia.from_parameters(unit) for unit in np.eye(LINK_PARAMETERS)]
-        return np.array(
-            [
-                np.stack([unit.expressed_in(offset).parameters() for unit in units], axis=-1)[
-                    list(PINOCCHIO_PARAMETER_ORDER)
-                ]
-                for _, offset in self.description.joint_placements()
-            ]
-        )
+        offsets = [offset for _, offset in self.description.joint_placements()]
+        moved = [[unit.expressed_in(offset).parameters() for unit in units] for offset in offsets]
+        return np.swapaxes(moved, 1, 2)[:, list(PINOCCHIO_PARAMETER_ORDER)]
 
     @_each_state('q')
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -478,12 +453,9 @@ class PinocchioModel:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         pin.forwardKinematics(self.model, self.data, q, dq)
         reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return np.array(
-            [
-                pin.getFrameVelocity(self.model, self.data, i, reference).vector
-                for i in self._frame_ids[:-1]
-            ]
-        )
+        model, data = self.model, self.data
+        twists = (pin.getFrameVelocity(model, data, i, reference) for i in self._frame_ids[:-1])
+        return np.array([twist.vector for twist in twists])
 
     @_each_state('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:

@@ -77,12 +77,9 @@ class ExponentialsModel(DynamicsFormulation):
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
         # Spatial inertia of each link about the origin and in the axes of {S}, at q = 0.
-        self._zero_inertias = np.array(
-            [
-                spatial_inertia(link.expressed_in(pose))
-                for link, pose in zip(description.links, self.zero_transforms)
-            ]
-        )
+        placed = zip(description.links, self.zero_transforms)
+        inertias = [spatial_inertia(link.expressed_in(pose)) for link, pose in placed]
+        self._zero_inertias = np.array(inertias)
 
     def exponentials(self, q: ArrayLike) -> Array:
         """Return the products exp([xi_1] q_1) ... exp([xi_i] q_i), i = 1..n, (..., n, 4, 4)."""
@@ -244,7 +241,10 @@ class ExponentialsModel(DynamicsFormulation):
             self.description, q=q, dq=dq, ddq=ddq, wrench=wrench
         )
         driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), ddq)
-        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, *wrenches)
+        torque = driven + self.nonlinear_effects(q, dq)
+        for acting in wrenches:
+            torque -= np.einsum('...ai,...a->...i', self.jacobian(q), acting)
+        return torque
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the kinetic energy of links (by spatial twists) and rotors, shape (...) [J]."""
@@ -278,11 +278,6 @@ class ExponentialsModel(DynamicsFormulation):
         origins = self.frames(q)[..., :-1, :3, 3]
         carried[..., 3:] -= np.cross(origins, carried[..., :3])
         return carried
-
-    def _wrench_torque(self, q: Array, wrench: Array | None = None) -> Array:
-        if wrench is None:
-            return np.zeros(self.description.n)
-        return np.einsum('...ai,...a->...i', self.jacobian(q), wrench)
 
     def _inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""

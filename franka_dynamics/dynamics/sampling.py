@@ -70,15 +70,9 @@ def sample_states(
         limit = description.limit(name)
         return np.where(limit <= _MAX_LIMIT, limit, unlimited)
 
-    def uniform(low: Array, high: Array) -> Array:
-        return rng.uniform(low, high, (count, description.n))
-
+    lower = np.where(np.isfinite(lower), lower, least)
+    upper = np.where(np.isfinite(upper), upper, most)
     velocity = bound('velocity', _UNLIMITED_VELOCITY)
     acceleration = bound('acceleration', _UNLIMITED_ACCELERATION)
-    return JointStates(
-        uniform(
-            np.where(np.isfinite(lower), lower, least), np.where(np.isfinite(upper), upper, most)
-        ),
-        uniform(-velocity, velocity),
-        uniform(-acceleration, acceleration),
-    )
+    ends = (lower, upper), (-velocity, velocity), (-acceleration, acceleration)
+    return JointStates(*(rng.uniform(*both, (count, description.n)) for both in ends))

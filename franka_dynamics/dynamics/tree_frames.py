@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .body_tree import BASE, BodyTree
@@ -23,21 +25,13 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
     """
     moves = frames_along_z(tree)
     backs = [inverse_transform(move) for move in moves]
-    placements, twists = [], []
-    for i, parent in enumerate(tree.parents):
-        before = np.eye(4) if parent == BASE else backs[parent]
-        placements.append(before @ tree.placements[i] @ moves[i])
-        twists.append(_along_z(tree.twists[i]))
-    inertias = [body.expressed_in(back) for body, back in zip(tree.inertias, backs)]
-    return BodyTree(
-        tree.parents,
-        np.array(placements),
-        np.array(twists),
-        tuple(inertias),
-        tree.rotor_inertias,
-        tree.tool_body,
-        backs[tree.tool_body] @ tree.tool,
-        tree.names,
+    before = [np.eye(4) if parent == BASE else backs[parent] for parent in tree.parents]
+    return replace(
+        tree,
+        placements=np.array(before) @ tree.placements @ moves,
+        twists=np.array([_along_z(twist) for twist in tree.twists]),
+        inertias=tuple(body.expressed_in(back) for body, back in zip(tree.inertias, backs)),
+        tool=backs[tree.tool_body] @ tree.tool,
     )
 
 
@@ -49,9 +43,7 @@ def frames_along_z(tree: BodyTree) -> Array:
     the origin of the body's frame. For a body's frame whose z is already the joint's axis, the
     pose is the identity.
     """
-    return np.array(
-        [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
-    )
+    return np.array([_to_axis(twist) for twist in tree.twists])
 
 
 def _along_z(twist: Array) -> Array:
@@ -59,12 +51,10 @@ def _along_z(twist: Array) -> Array:
     return np.eye(6)[5 if twist[3:].any() else 2]
 
 
-def _is_along_z(twist: Array) -> bool:
-    return bool(np.abs(twist - _along_z(twist)).max() <= _ALONG_Z_TOLERANCE)
-
-
 def _to_axis(twist: Array) -> Array:
     """Return the pose, in the body's frame, of a frame whose z is the joint's axis."""
+    if np.abs(twist - _along_z(twist)).max() <= _ALONG_Z_TOLERANCE:
+        return np.eye(4)
     v, omega = twist[:3], twist[3:]
     axis = omega if omega.any() else v
     pose = np.eye(4)

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arm.inertia import LinkInertia, tensor_from_six
+from ..arm.inertia import LinkInertia
 from ..arrays import freeze
 from ..errors import MeshError
 from ..spatial import cross, hat
 from ..typing import Array
+
+# Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
+# LinkInertia.parameters().
+_FROM_KWON = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +115,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
             f'The mesh encloses a volume of {values[0]:.3g} m^3; it must be positive. A negative '
             'volume means that the normals point inwards.'
         )
-    here = LinkInertia(
-        density * values[0],
-        density * values[1:4],
-        tensor_from_six(density * values[[4, 7, 8, 5, 9, 6]]),
-    )
+    here = LinkInertia.from_parameters(density * values[list(_FROM_KWON)])
     pose = np.eye(4)
     pose[:3, 3] = center
     return here.expressed_in(pose)
@@ -143,11 +143,6 @@ def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
             -(determinant @ products) / 120.0,
         )
     )
-
-
-# Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
-# LinkInertia.parameters().
-_FROM_KWON = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
 
 
 def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:

@@ -80,9 +80,7 @@ def origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.f
 
 
 def arm_tables(
-    description: ArmDescription,
-    rows: Sequence[InertiaRow],
-    q: NDArray[np.float64] | None,
+    description: ArmDescription, rows: Sequence[InertiaRow], q: NDArray[np.float64] | None
 ) -> list[Table]:
     """
     Return tables of DH rows, origins of frames (at a pose q), centres of mass and inertias.
@@ -206,19 +204,13 @@ def _angle(value: float) -> str:
 
 
 def as_json(
-    description: ArmDescription,
-    rows: list[InertiaRow],
-    q: NDArray[np.float64] | None,
+    description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.float64] | None
 ) -> dict[str, Any]:
     """Return an arm's DH rows, links and sources for JSON; at a pose `q` with origins in {S}."""
+    names = ('file', 'inertial_set', 'hand', 'source', 'convention', 'base')
     data: dict[str, Any] = {
         'arm': description.name,
-        'file': description.file,
-        'inertial_set': description.inertial_set,
-        'hand': description.hand,
-        'source': description.source,
-        'convention': description.convention,
-        'base': description.base,
+        **{name: getattr(description, name) for name in names},
         'denavit_hartenberg': dh_rows(description),
         'inertia_frame': 'body' if q is None else 'space',
         'inertia_order': TENSOR_ORDER,

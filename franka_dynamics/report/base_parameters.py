@@ -61,11 +61,9 @@ def identifiability_sentences(data: dict[str, Any]) -> Iterator[str]:
 
 def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: float) -> str:
     """Return a sentence on the number of base parameters and the regressor's rank."""
-    bound = (
-        ''
-        if base.rotor_inertia
-        else f'; at most {max_base_parameter_count(arm)} by Gautier and Khalil'
-    )
+    bound = ''
+    if not base.rotor_inertia:
+        bound = f'; at most {max_base_parameter_count(arm)} by Gautier and Khalil'
     return (
         f'{len(base)} base parameters of {len(base.standard_names)} standard ones{bound}; '
         f'random states: rank of the regressor {rank}, torques changed by regrouping {error:.1e}'

@@ -33,19 +33,23 @@ def crosscheck_as_data(result: CrosscheckResult) -> dict[str, Any]:
         'warnings': arm.inconsistencies(),
         'urdf': [one._asdict() for one in result.urdf],
         'difference': 'largest |a - b| / largest |b|, b the reference',
-        'consistency': [
-            {
-                'joint': joint,
-                'mass': link.mass,
-                'pseudo_inertia_eigenvalue': link.consistency_margin(),
-                'triangle_inequality': link.triangle_margin(),
-                'physical': link.is_physical(),
-            }
-            for joint, link in zip(arm.joint_names, arm.links)
-        ],
+        'consistency': _consistency(arm),
     }
     plain: dict[str, Any] = to_json_types(data)
     return plain
+
+
+def _consistency(arm: ArmDescription) -> list[dict[str, Any]]:
+    return [
+        {
+            'joint': joint,
+            'mass': link.mass,
+            'pseudo_inertia_eigenvalue': link.consistency_margin(),
+            'triangle_inequality': link.triangle_margin(),
+            'physical': link.is_physical(),
+        }
+        for joint, link in zip(arm.joint_names, arm.links)
+    ]
 
 
 def crosscheck_sentence(result: CrosscheckResult) -> str:
@@ -85,10 +89,7 @@ def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
         [
             [
                 f'{quantity} [{units[quantity]}]',
-                *(
-                    Cell(value, '' if value <= result.tolerance else 'bad')
-                    for value in row.values()
-                ),
+                *(Cell(one, '' if one <= result.tolerance else 'bad') for one in row.values()),
             ]
             for quantity, row in result.differences.items()
         ],
@@ -112,14 +113,7 @@ def consistency_table(arm: ArmDescription) -> Table:
             Header('A + B - C', 'kg m^2', '.3g'),
         ],
         [
-            [
-                joint,
-                link.mass,
-                *(
-                    Cell(value, '' if link.is_physical() else 'bad')
-                    for value in (link.consistency_margin(), link.triangle_margin())
-                ),
-            ]
-            for joint, link in zip(arm.joint_names, arm.links)
+            [joint, mass, *(Cell(value, '' if physical else 'bad') for value in margins)]
+            for joint, mass, *margins, physical in (one.values() for one in _consistency(arm))
         ],
     )

@@ -18,10 +18,7 @@ from ..typing import Array
 
 
 def write_external_torque(
-    output: Path,
-    result: ReplayEvaluation,
-    estimator: WrenchEstimator,
-    about: Mapping[str, str],
+    output: Path, result: ReplayEvaluation, estimator: WrenchEstimator, about: Mapping[str, str]
 ) -> str:
     """
     Write external torques and wrenches of a recording to a table or bag; return a sentence.

@@ -48,10 +48,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                     *undetermined_lines(result.verdict, result.start.joint_names),
                 ],
             },
-            'prior': {
-                'precision': result.options.regularization,
-                'supported': estimate.precision,
-            },
+            'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
             'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
             'left_open': dict(zip(estimate.model.names, estimate.std_ratios.tolist())),
             'slip_reaches_rad': estimate.model.friction.reaches,
@@ -272,8 +269,7 @@ def identification_page(
         heading('Torques'),
         *(
             picture(
-                recording_figure(result, motion, name),
-                f'measured and predicted torques of {name}',
+                recording_figure(result, motion, name), f'measured and predicted torques of {name}'
             )
             for name, motion in motions
         ),

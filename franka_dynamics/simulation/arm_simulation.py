@@ -124,12 +124,8 @@ class ArmSimulation:
         if settings.armature and settings.elasticity is None:
             driven = description.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
-        self.model = build_mujoco(
-            driven.with_payload(settings.payload),
-            gravity=settings.gravity,
-            timestep=TIMESTEP_S / self._substeps,
-            stops=True,
-        )
+        loaded, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
+        self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         upright = description.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
         self._carried_by_itself = build_mujoco(description, gravity=upright)

@@ -88,11 +88,9 @@ class FrankaReach(gymnasium.Env):
         self._low, self._high = low, high = self.arm.limit('lower'), self.arm.limit('upper')
         self.action_space = spaces.Box(low, high, dtype=np.float64)
         fastest, furthest = 2.0 * self.arm.limit('velocity'), np.full(6, _MAX_FLANGE_DISTANCE_M)
-        self.observation_space = spaces.Box(
-            np.concatenate((low - _MAX_BEYOND_LIMIT, -fastest, -furthest)),
-            np.concatenate((high + _MAX_BEYOND_LIMIT, fastest, furthest)),
-            dtype=np.float64,
-        )
+        least = np.concatenate((low - _MAX_BEYOND_LIMIT, -fastest, -furthest))
+        most = np.concatenate((high + _MAX_BEYOND_LIMIT, fastest, furthest))
+        self.observation_space = spaces.Box(least, most, dtype=np.float64)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -100,11 +98,8 @@ class FrankaReach(gymnasium.Env):
         """Put the arm at its home pose and draw a goal; return observation and an empty dict."""
         super().reset(seed=seed, options=options)
         self._mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[:] = np.clip(
-            self._home + self.np_random.uniform(-_GOAL_DISTANCE, _GOAL_DISTANCE, self.arm.n),
-            self._low,
-            self._high,
-        )
+        away = self.np_random.uniform(-_GOAL_DISTANCE, _GOAL_DISTANCE, self.arm.n)
+        self.data.qpos[:] = np.clip(self._home + away, self._low, self._high)
         self._mujoco.mj_forward(self.model, self.data)
         self._goal = self._flange()
         self.data.qpos[:], self._target = self._home, self._home

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..urdf.writer import urdf_text
+from ..urdf.writer import urdf_text, xml_text
 
 WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
 _STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
@@ -77,8 +77,7 @@ def gazebo_urdf(
         plugin = ElementTree.SubElement(gazebo, 'plugin', filename=filename, name=name)
         if joint is not None:
             ElementTree.SubElement(plugin, 'joint_name').text = joint
-    ElementTree.indent(robot)
-    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+    return xml_text(robot)
 
 
 def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:

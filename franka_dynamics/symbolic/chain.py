@@ -232,12 +232,8 @@ class Kinematics:
 
         """
         if require_reference_frame(reference_frame) == 'WORLD':
-            return sp.Matrix.hstack(
-                *(
-                    self.joint_twist(j) if j <= frame else sp.zeros(6, 1)
-                    for j in range(1, self.n + 1)
-                )
-            )
+            moving = [self.joint_twist(j) for j in range(1, min(frame, self.n) + 1)]
+            return sp.Matrix.hstack(*moving, sp.zeros(6, self.n - len(moving)))
         return self._jacobian_of(sp.zeros(3, 1), frame, local=reference_frame == 'LOCAL')
 
     def center_of_mass_jacobian(self, link: int) -> sp.Matrix:
@@ -264,11 +260,10 @@ class Kinematics:
             if joint <= self.n:
                 axes = back if local else self._poses[joint - 1][:3, :3]
                 axis = sp.Matrix(axes[:, 2])
-                columns[joint - 1] = (
-                    _tidy(axes[:, 1] * lever[0] - axes[:, 0] * lever[1]).col_join(axis)
-                    if self._turns(joint)
-                    else axis.col_join(sp.zeros(3, 1))
-                )
+                column = axis.col_join(sp.zeros(3, 1))
+                if self._turns(joint):
+                    column = _tidy(axes[:, 1] * lever[0] - axes[:, 0] * lever[1]).col_join(axis)
+                columns[joint - 1] = column
             if joint > 1:  # the lever in frame 0, the longest expression, is not needed
                 link = self.links[joint - 1]
                 lever = _tidy(link.origin + link.rotation * lever)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import math
 
 import numpy as np
@@ -69,21 +70,16 @@ def kinematics(
         )
     ]
     for i in range(1, forms.n + 2):
-        formulas = [
-            Formula(f'T_{i}', forms.pose(i)),
-            Formula(f'r_{i}', forms.position(i)),
+        moves = i <= forms.n
+        formulas = (
+            *(Formula(f'T_{i}', forms.pose(i)), Formula(f'r_{i}', forms.position(i))),
             Formula(f'omega_{i}', forms.axis(i)),
-        ]
-        if i <= forms.n:
-            formulas.append(Formula(f'xi_{i}', forms.joint_twist(i)))
-        formulas.append(Formula(f'J_{i}', forms.jacobian(i, reference_frame)))
-        if i <= forms.n:
-            formulas.append(Formula(f'J_m{i}', forms.center_of_mass_jacobian(i)))
-        sections.append(
-            Section(
-                f'frame {i}' if i <= forms.n else f'frame {i}, the flange', (), tuple(formulas)
-            )
+            *([Formula(f'xi_{i}', forms.joint_twist(i))] if moves else []),
+            Formula(f'J_{i}', forms.jacobian(i, reference_frame)),
+            *([Formula(f'J_m{i}', forms.center_of_mass_jacobian(i))] if moves else []),
         )
+        title = f'frame {i}' if moves else f'frame {i}, the flange'
+        sections.append(Section(title, (), formulas))
     return sections
 
 
@@ -165,15 +161,6 @@ def step_by_step(description: ArmDescription) -> list[Section]:
     """Return an arm's derivation in sections: DH rows, transforms, all frames, M, C and g."""
     forms = Kinematics(description)
     flange = forms.n + 1
-    rows = []
-    for i, row in enumerate([*(joint.row for joint in description.joints), description.flange], 1):
-        entries = [_number(row.a), _angle(row.alpha), _number(row.d), _angle(row.theta)]
-        if row.beta:  # between nearly parallel axes
-            entries.append(_angle(row.beta))
-        if i < flange:
-            turns = description.joints[i - 1].kind is JointKind.REVOLUTE
-            entries[3 if turns else 2] += joint_symbol(i)
-        rows.append(Formula(f'DH_{i}', sp.Matrix([entries])))
     order = (
         'Rx(alpha) Tx(a) Rz(theta) Tz(d)'
         if description.convention is Convention.MODIFIED
@@ -187,7 +174,7 @@ def step_by_step(description: ArmDescription) -> list[Section]:
                 f'that about x, if it is not zero), applied as {order}; the last is the '
                 "flange's. [m, rad]",
             ),
-            tuple(rows),
+            tuple(_dh_rows(description)),
         ),
         Section(
             'transforms',
@@ -211,6 +198,18 @@ def step_by_step(description: ArmDescription) -> list[Section]:
         ),
         *equations(description),
     ]
+
+
+def _dh_rows(description: ArmDescription) -> Iterator[Formula]:
+    """Yield the DH row of each joint, with its position in it, and of the flange."""
+    rows = [*((one.row, one.kind) for one in description.joints), (description.flange, None)]
+    for i, (row, kind) in enumerate(rows, 1):
+        entries = [_number(row.a), _angle(row.alpha), _number(row.d), _angle(row.theta)]
+        if row.beta:  # between nearly parallel axes
+            entries.append(_angle(row.beta))
+        if kind is not None:
+            entries[3 if kind is JointKind.REVOLUTE else 2] += joint_symbol(i)
+        yield Formula(f'DH_{i}', sp.Matrix([entries]))
 
 
 def _number(value: float) -> sp.Expr:

@@ -120,8 +120,9 @@ def description_from_chain(
     """
     Return the ArmDescription, with DH rows in `convention`, of a serial arm in a URDF.
 
-    The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the last
-    joint's link. Frame {0} is that of `dh_rows_from_axes` near joint 1's parent link.
+    The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the
+    chain's, or the last joint's link. Frame {0} is that of `dh_rows_from_axes` near joint 1's
+    parent link.
 
     Raises
     ------
@@ -129,21 +130,40 @@ def description_from_chain(
         If `tip` is not fixed to the last link.
 
     """
+    arm, links = _in_link_frames(chain, convention, tip), [one.child for one in chain.joints]
+    frames = arm.frames(np.zeros(arm.n))
+    backs = [inverse_transform(frame) for frame in frames]
+    placed = zip(arm.links, backs, links)
+    return replace(
+        arm,
+        links=tuple(one.expressed_in(back @ chain.poses[link]) for one, back, link in placed),
+        fixed_frames=tuple(
+            _fixed_frame(name, i, back @ chain.poses[name])
+            for i, (back, link) in enumerate(zip(backs, links), start=1)
+            for name in chain.fixed[link]
+        ),
+    )
+
+
+def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None) -> ArmDescription:
+    """Return the arm of a chain, but its links' inertias in the frames of the URDF's links."""
     document, links = chain.document, [joint.child for joint in chain.joints]
-    if tip not in (None, *chain.tools):
+    tip = tip or chain.flange or links[-1]
+    if tip not in chain.tools:
         raise document.error(
             f'the {document.words.link} {tip!r} is not fixed to {links[-1]!r}; links that are: '
             f'{", ".join(chain.tools)}.'
         )
-    poses = [chain.poses[link] for link in links]
+    placed = zip(chain.joints, (chain.poses[link] for link in links))
     lines = [
         JointAxis(pose[:3, :3] @ joint.axis, pose[:3, 3], joint.motion is JointKind.PRISMATIC)
-        for joint, pose in zip(chain.joints, poses)
+        for joint, pose in placed
     ]
-    flange_pose = chain.poses[tip or links[-1]]
-    base, (*rows, flange) = dh_rows_from_axes(lines, chain.mount, flange_pose, convention)
-    standing = chain.inertia(document.root)
-    arm = ArmDescription(
+    base, (*rows, flange) = dh_rows_from_axes(lines, chain.mount, chain.poses[tip], convention)
+    standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
+    names = tuple(joint.name for joint in chain.joints)
+    held = tuple(chain.held.items())
+    return ArmDescription(
         name=document.name or 'arm',
         convention=convention,
         joints=tuple(
@@ -153,31 +173,11 @@ def description_from_chain(
         links=tuple(map(chain.inertia, links)),
         flange=flange,
         base=base,
-        base_link=standing.expressed_in(inverse_transform(base))
-        if standing.parameters().any()
-        else None,
+        base_link=standing if standing.parameters().any() else None,
         source=document.source,
         mount=chain.mount,
         link_names=tuple(links),
-        urdf=UrdfProvenance(
-            document.source,
-            document.text,
-            tuple(joint.name for joint in chain.joints),
-            tip or chain.flange or links[-1],
-            tuple(chain.held.items()),
-            mjcf=document.mjcf,
-        ),
-    )
-    frames = arm.frames(np.zeros(arm.n))
-    placed = zip(arm.links, poses, frames)
-    return replace(
-        arm,
-        links=tuple(one.expressed_in(inverse_transform(to) @ at) for one, at, to in placed),
-        fixed_frames=tuple(
-            _fixed_frame(name, i + 1, inverse_transform(frames[i]) @ chain.poses[name])
-            for i, link in enumerate(links)
-            for name in chain.fixed[link]
-        ),
+        urdf=UrdfProvenance(document.source, document.text, names, tip, held, mjcf=document.mjcf),
     )
 
 

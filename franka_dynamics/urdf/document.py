@@ -264,10 +264,11 @@ def parse_urdf(text: str, source: str = '') -> UrdfDocument:
     text, notes = _as_others_read(text)
     robot = _robot(text, source)
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
-    joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
+    elements = _named(robot, 'joint')
+    joints = {name: _joint(name, joint, notes) for name, joint in elements.items()}
     rubbing = [
         name
-        for name, joint in _named(robot, 'joint').items()
+        for name, joint in elements.items()
         for one in joint.element.findall('dynamics')
         if any(one.get(key, '0').strip('0.') for key in ('damping', 'friction'))
     ]

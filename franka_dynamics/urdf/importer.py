@@ -100,7 +100,7 @@ def import_urdf(
         require_moving(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
-    arm = description_from_chain(chain, convention, tip or chain.flange)
+    arm = description_from_chain(chain, convention, tip)
     arm = replace(
         _with_simulated(arm, document), name=name or arm.name, inertial_set=IMPORTED_SET_NAME
     )

@@ -17,13 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..errors import listed, require_extra, UrdfError
-from ..spatial import (
-    exp6,
-    inverse_transform,
-    joint_twist,
-    JointKind,
-    rpy_from_rotation,
-)
+from ..spatial import exp6, inverse_transform, joint_twist, JointKind, rpy_from_rotation
 from ..typing import Array
 
 # The element of the URDF that holds what URDFs cannot say: the MJCF's path or text as `original`,

@@ -85,50 +85,42 @@ def urdf_text(
     description.require_physical('a URDF')
     names, shapes = link_names(description.joint_names), shapes or {}
     robot = Element('robot', name=description.name)
+    friction, left_out = _simulated_friction(description.friction, description.n)
+    for comment in filter(None, (_rotors(description), left_out)):
+        robot.append(ElementTree.Comment(comment))
+    # The base's link lies in the space frame {S}; its shapes and inertia are given in frame {0}.
+    parent, pose, standing = names.base, np.asarray(description.base), description.base_link
+    inertia = _STANDING if standing is None else standing.expressed_in(pose)
+    of_base = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
+    _add_link(robot, root)
+    _add_fixed(robot, root, parent, np.eye(4), inertia, of_base)
+    placements = description.joint_placements()
+    moving = zip(description.joints, description.links, names.moving, placements, friction)
+    for i, (joint, link, name, (before, offset), rubbing) in enumerate(moving, start=1):
+        _add_moving(robot, joint, parent, name, pose @ before, rubbing)
+        moved = [shape.expressed_in(offset) for shape in shapes.get(i, ())]
+        _add_link(robot, name, link.expressed_in(offset), moved)
+        parent, pose = name, offset
+    flange = names.flange
+    _add_fixed(robot, parent, flange, pose @ description.flange_transform())
+    for name, at, place in _further_frames(description):
+        carrier, pose = (
+            (flange, np.eye(4)) if at is None else (names.moving[at], placements[at][1])
+        )
+        _add_fixed(robot, carrier, name, pose @ place)
+    if tool is not None:
+        _add_fixed(robot, flange, tool[0], np.eye(4), tool[1], tool_shapes)
+    return xml_text(robot)
+
+
+def _rotors(description: ArmDescription) -> str:
+    """Return a comment on the rotor inertias, empty if there are none."""
     rotors = ', '.join(
         f'{joint.name} {number_text(joint.rotor_inertia)}'
         for joint in description.joints
         if joint.rotor_inertia
     )
-    if rotors:
-        robot.append(
-            ElementTree.Comment(f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} ')
-        )
-    # The base's link lies in the space frame {S}; its shapes and inertia are given in frame {0}.
-    friction, left_out = _simulated_friction(description.friction, description.n)
-    if left_out:
-        robot.append(ElementTree.Comment(left_out))
-    parent, pose, standing = names.base, np.asarray(description.base), description.base_link
-    _add_link(robot, root)
-    _add_joint(robot, f'{parent}_joint', root, parent, np.eye(4))
-    _add_link(
-        robot,
-        parent,
-        _STANDING if standing is None else standing.expressed_in(pose),
-        [shape.expressed_in(pose) for shape in shapes.get(0, ())],
-    )
-    placements = description.joint_placements()
-    moving = zip(description.joints, description.links, names.moving, placements, friction)
-    for i, (joint, link, name, (before, offset), rubbing) in enumerate(moving, start=1):
-        element = _add_moving(robot, joint, parent, name, pose @ before)
-        if rubbing is not None:
-            add(element, 'dynamics', damping=rubbing[0], friction=rubbing[1])
-        moved = [shape.expressed_in(offset) for shape in shapes.get(i, ())]
-        _add_link(robot, name, link.expressed_in(offset), moved)
-        parent, pose = name, offset
-    flange, pose = names.flange, pose @ description.flange_transform()
-    _add_joint(robot, f'{flange}_joint', parent, flange, pose)
-    _add_link(robot, flange)
-    for name, at, place in _further_frames(description):
-        carrier, behind = (
-            (flange, np.eye(4)) if at is None else (names.moving[at], placements[at][1])
-        )
-        _add_joint(robot, f'{name}_joint', carrier, name, behind @ place)
-        _add_link(robot, name)
-    if tool is not None:
-        _add_joint(robot, f'{tool[0]}_joint', flange, tool[0], np.eye(4))
-        _add_link(robot, *tool, tool_shapes)
-    return xml_text(robot)
+    return rotors and f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} '
 
 
 def _further_frames(description: ArmDescription) -> Iterator[tuple[str, int | None, Array]]:
@@ -174,10 +166,7 @@ def number_text(*values: float, small: bool = True) -> str:
 
 
 def _add_link(
-    robot: Element,
-    name: str,
-    inertia: LinkInertia | None = None,
-    shapes: Sequence[Shape] = (),
+    robot: Element, name: str, inertia: LinkInertia | None = None, shapes: Sequence[Shape] = ()
 ) -> None:
     link = add(robot, 'link', name=name)
     add_shapes(link, shapes)
@@ -217,7 +206,26 @@ def _add_joint(
     return joint
 
 
-def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Array) -> Element:
+def _add_fixed(
+    robot: Element,
+    parent: str,
+    child: str,
+    pose: Array,
+    inertia: LinkInertia | None = None,
+    shapes: Sequence[Shape] = (),
+) -> None:
+    _add_joint(robot, f'{child}_joint', parent, child, pose)
+    _add_link(robot, child, inertia, shapes)
+
+
+def _add_moving(
+    robot: Element,
+    joint: Joint,
+    parent: str,
+    child: str,
+    pose: Array,
+    friction: tuple[float, float] | None,
+) -> None:
     free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
     stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
     kind = 'continuous' if free else joint.kind.value
@@ -226,7 +234,8 @@ def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Arr
     # URDF requires effort and velocity limits, so unknown limits are written as
     # UNLIMITED_JOINT_LIMIT.
     add(element, 'limit', **{key: _finite(getattr(joint.limits, key)) for key in stated})
-    return element
+    if friction is not None:
+        add(element, 'dynamics', damping=friction[0], friction=friction[1])
 
 
 def _simulated_friction(
@@ -302,7 +311,6 @@ def mjcf_text(
     """
     description.require_physical('an MJCF')
     _require_movable(description)
-    names, shapes = link_names(description.joint_names), shapes or {}
     root = Element('mujoco', model=description.name)
     known = None if ideal else description.friction
     if not (ideal or isinstance(known, LinearFriction)):
@@ -315,30 +323,10 @@ def mjcf_text(
     # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
     add(root, 'compiler', angle='radian', eulerseq='XYZ')
     add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
-    parent, pose = add(root, 'worldbody'), np.asarray(description.base)
-    _add_geoms(parent, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
-    placements = description.joint_placements()
-    moving = zip(description.joints, description.links, names.moving, placements, friction)
-    for i, (joint, link, name, (before, behind), rubbing) in enumerate(moving, start=1):
-        parent = add(parent, 'body', name=name, **_placement(pose @ before @ behind))
-        _add_mjcf_joint(parent, joint, behind, rubbing)
-        tensor = link.inertia_at_center_of_mass
-        for site, at, place in _further_frames(description):
-            if at == i - 1 or (at is None and i == description.n):
-                place = place if at is not None else description.flange_transform() @ place
-                add(parent, 'site', name=site, **_placement(place))
-        add(
-            parent,
-            'inertial',
-            pos=link.center_of_mass,
-            mass=link.mass,
-            fullinertia=[*np.diag(tensor), *tensor[np.triu_indices(3, 1)]],
-        )
-        _add_geoms(parent, shapes.get(i, ()))
-        pose = np.eye(4)
+    last = _add_bodies(add(root, 'worldbody'), description, shapes or {}, friction)
     flange = description.flange_transform()
-    _add_geoms(parent, [shape.expressed_in(flange) for shape in tool_shapes])
-    add(parent, 'site', name=names.flange, **_placement(flange))
+    _add_geoms(last, [shape.expressed_in(flange) for shape in tool_shapes])
+    add(last, 'site', name=link_names(description.joint_names).flange, **_placement(flange))
     actuators = add(root, 'actuator')
     for joint in description.joints:
         effort, limits = joint.limits.effort, dict[str, Any]()
@@ -349,6 +337,32 @@ def mjcf_text(
         add(add(root, 'keyframe'), 'key', name='home', qpos=description.home)
     ElementTree.indent(root)
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _add_bodies(
+    world: Element,
+    description: ArmDescription,
+    shapes: Mapping[int, Sequence[Shape]],
+    friction: Sequence[tuple[float, float] | None],
+) -> Element:
+    """Add the base's geoms and the moving bodies to a <worldbody>; return the last body."""
+    parent, pose = world, np.asarray(description.base)
+    _add_geoms(parent, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
+    names, placements = link_names(description.joint_names), description.joint_placements()
+    moving = zip(description.joints, description.links, names.moving, placements, friction)
+    for i, (joint, link, name, (before, behind), rubbing) in enumerate(moving, start=1):
+        parent = add(parent, 'body', name=name, **_placement(pose @ before @ behind))
+        _add_mjcf_joint(parent, joint, behind, rubbing)
+        tensor = link.inertia_at_center_of_mass
+        for site, at, place in _further_frames(description):
+            if at == i - 1 or (at is None and i == description.n):
+                place = place if at is not None else description.flange_transform() @ place
+                add(parent, 'site', name=site, **_placement(place))
+        six = [*np.diag(tensor), *tensor[np.triu_indices(3, 1)]]
+        add(parent, 'inertial', pos=link.center_of_mass, mass=link.mass, fullinertia=six)
+        _add_geoms(parent, shapes.get(i, ()))
+        pose = np.eye(4)
+    return parent
 
 
 def _require_movable(description: ArmDescription) -> None:

@@ -36,13 +36,10 @@ def arm_macro(arm: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_inertial_sets(arm)
+    root, shapes = f'{_PREFIX}base', load_shapes(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
-    robots = {
-        name: ElementTree.fromstring(
-            urdf_text(description, root=f'{_PREFIX}base', shapes=load_shapes(arm))
-        )
-        for name, description in bare.items()
-    }
+    texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
+    robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
     macro = _macro('arm', 'prefix inertial_set meshes')
     _property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
     _refuse_unless(macro, 'set', sets, f'inertial_set of {arm}')

@@ -31,7 +31,7 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
 
     What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
     """
-    arm = description_from_chain(chain, like.convention, chain.flange)
+    arm = description_from_chain(chain, like.convention)
     joints = []
     for joint, own in zip(like.joints, arm.joints):
         stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}

@@ -32,14 +32,11 @@ class Parameter(NamedTuple):
 
 def geometry_parameters(arm: ArmDescription) -> list[Parameter]:
     """Return base pose, joint kinds, DH rows, rotor inertias and flange row as Parameters."""
-    angles = rpy_from_rotation(arm.base[:3, :3]).tolist()
     parameters = [
-        Parameter('base', f'position {axis}', 'm', arm.base[i, 3]) for i, axis in enumerate('xyz')
+        Parameter('base', f'position {axis}', 'm', at) for axis, at in zip('xyz', arm.base[:3, 3])
     ]
-    parameters += [
-        Parameter('base', name, 'rad', angles[i])
-        for i, name in enumerate(('roll', 'pitch', 'yaw'))
-    ]
+    angles = zip(('roll', 'pitch', 'yaw'), rpy_from_rotation(arm.base[:3, :3]).tolist())
+    parameters += [Parameter('base', name, 'rad', angle) for name, angle in angles]
     for joint in arm.joints:
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         parameters += [

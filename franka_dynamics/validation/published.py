@@ -10,13 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from ..arm import (
-    ArmDescription,
-    available_hands,
-    available_sets,
-    LinkInertia,
-    load,
-)
+from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.hand_file import NO_HAND
 from ..typing import Array
 

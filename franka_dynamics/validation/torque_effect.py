@@ -77,11 +77,9 @@ class Difference:
 
     def __str__(self) -> str:
         """Return the difference as one sentence."""
-        effect = (
-            f'torque changes by up to {self.torque_effect:.3g} N m'
-            if self.has_effect
-            else 'no effect on torque'
-        )
+        effect = 'no effect on torque'
+        if self.has_effect:
+            effect = f'torque changes by up to {self.torque_effect:.3g} N m'
         here, there = _texts(self.first, self.second)
         return (
             f'{self.place}: {self.parameter} is {there} instead of {here}'

@@ -60,16 +60,14 @@ class UrdfVerdict:
     def summary(self) -> str:
         """Return one sentence on an accepted URDF: what it agrees with, and how closely."""
         assert self.nearest is not None
-        agreement = 'within rounding'
-        if not all(self.nearest.matches):
-            agreement = 'but for differences without effect on torques'
-        inertials = (
-            f'the inertials of {self.nearest}, {agreement} ('
-            if self.same
-            else f'inertials of no published set, accepted; the nearest is {self.nearest} ('
-        )
+        inertials = f'the inertials of {self.nearest}, within rounding'
+        if not self.same:
+            inertials = f'inertials of no published set, accepted; the nearest is {self.nearest}'
+        elif not all(self.nearest.matches):
+            without = 'but for differences without effect on torques'
+            inertials = f'the inertials of {self.nearest}, {without}'
         return (
-            f'{self.source} has the geometry of {self.arm} and {inertials}largest difference '
+            f'{self.source} has the geometry of {self.arm} and {inertials} (largest difference '
             f'{self.nearest.distance:.2g}; kg, kg m, kg m^2).'
         )
 
@@ -228,13 +226,10 @@ def _judgement(
 
 def _refuse(verdict: UrdfVerdict) -> None:
     """Raise UrdfMismatchError with the verdict's first finding and the number of others."""
-    others = len(verdict.findings) - 1
-    more = (
-        f' {others} more {"difference" if others == 1 else "differences"}; '
-        '"franka-dynamics arm check" lists all.'
-        if others
-        else ''
-    )
+    others, more = len(verdict.findings) - 1, ''
+    if others:
+        what = f'{others} more {"difference" if others == 1 else "differences"}'
+        more = f' {what}; "franka-dynamics arm check" lists all.'
     rows = f'the DH rows of {verdict.arm}'
     against = rows if verdict.nearest is None else verdict.nearest
     raise UrdfMismatchError(

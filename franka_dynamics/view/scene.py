@@ -125,13 +125,9 @@ class ArmScene:
         self._model = NewtonEulerModel(description)
         server.scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
         # The drawn frames are 0 (base), 1 to n, and n + 1 (flange).
+        axes = {'axes_length': _AXIS_LENGTH_M, 'axes_radius': _AXIS_RADIUS_M}
         self._frames = [
-            server.scene.add_frame(
-                f'/arm/{i}',
-                axes_length=_AXIS_LENGTH_M,
-                axes_radius=_AXIS_RADIUS_M,
-                origin_radius=2.0 * _AXIS_RADIUS_M,
-            )
+            server.scene.add_frame(f'/arm/{i}', origin_radius=2.0 * _AXIS_RADIUS_M, **axes)
             for i in range(description.n + 2)
         ]
         _place(self._frames[0], np.asarray(description.base))

@@ -104,14 +104,13 @@ class Playback:
         self, description: ArmDescription, motion: Motion, gravity: tuple[float, ...]
     ) -> None:
         model = NewtonEulerModel(description, gravity)
-        self._motion = motion
+        self._motion, (q, dq, ddq) = motion, (motion.q, motion.dq, motion.ddq)
         self._terms = {
-            TorqueColumn.GRAVITY: model.gravity(motion.q),
-            TorqueColumn.CORIOLIS: model.coriolis(motion.q, motion.dq),
-            TorqueColumn.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
+            TorqueColumn.GRAVITY: model.gravity(q),
+            TorqueColumn.CORIOLIS: model.coriolis(q, dq),
+            TorqueColumn.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(q), ddq),
             TorqueColumn.MEASURED: motion.effort,
-            TorqueColumn.EXTERNAL: motion.effort
-            - model.inverse_dynamics(motion.q, motion.dq, motion.ddq),
+            TorqueColumn.EXTERNAL: motion.effort - model.inverse_dynamics(q, dq, ddq),
         }
 
     @property
@@ -123,11 +122,8 @@ class Playback:
         """Return the first state at or after `seconds` from the start, or else the last state."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
-        return ViewState(
-            float(time[i] - time[0]),
-            self._motion.q[i],
-            {name: rows[i] for name, rows in self._terms.items()},
-        )
+        torques = {name: rows[i] for name, rows in self._terms.items()}
+        return ViewState(float(time[i] - time[0]), self._motion.q[i], torques)
 
 
 def play(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:
