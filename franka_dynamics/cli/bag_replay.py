@@ -100,7 +100,7 @@ def _write(
         report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
         say(f'plot: {path}')
     if files.learn is not None:
-        write_text(files.learn, report.guard_parameters(result.guard, recording.source))
+        write_text(files.learn, report.guard_parameter_file(result.guard, recording.source))
         say(f"this arm's bounds: {files.learn}; give them to the node by --params-file")
 
 

@@ -21,7 +21,7 @@ _TIMES = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 
 @click.group(cls=Group)
 def identify() -> None:
-    """Identify parameters from bags: arm, payload, plan."""
+    """Identify an arm or a payload from bags, or plan a motion to record."""
 
 
 @identify.command()

@@ -349,7 +349,7 @@ class Feedforward:
 
     @property
     def enabled(self) -> bool:
-        """Whether torques begin as soon as joint states allow it."""
+        """Whether torques are asked for; they begin once joint states allow it."""
         return self.ending.until in (Remedy.NONE, Remedy.WAIT)
 
     @property

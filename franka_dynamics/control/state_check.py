@@ -462,7 +462,7 @@ class StateCheck:
 
 
 def stiction(arm: ArmDescription) -> Array:
-    """Return by how much a torque may change while friction holds a joint, (n,) [N m]."""
+    """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
     known, least = arm.friction or arm.simulated_friction, arm.limit('effort')
     slides = (
         np.zeros(arm.n) if known is None else known.torque(np.full(arm.n, MIN_FROZEN_SPEED_RAD_S))

@@ -99,7 +99,7 @@ class Trajectory:
         return ReferencePoint(state[0], state[1], state[2])
 
     def at_times(self, times: Any) -> Array:
-        """Return states, (..., 3, n), at times after `zero`, (...) [s]."""
+        """Return states, (..., 3, n), at times counted from `self.zero`, (...) [s]."""
         k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
         return _powers(times - self.times[k - 1]) @ self._coefficients[k]
 

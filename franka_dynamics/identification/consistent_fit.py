@@ -131,10 +131,10 @@ def fit_consistent(
     return vector, in_deviations * prior.friction_std
 
 
-def consistent_arm(
+def arm_from_fit(
     start: ArmDescription, prior: Prior, fitted: tuple[Array, Array]
 ) -> ArmDescription:
-    """Return the starting set with links, rotor inertias and friction of `fit_consistent`."""
+    """Return the starting set with the parameters that `fit_consistent` found."""
     vector, friction = fitted
     deviations = np.zeros(len(friction))
     model = prior.model.friction.model(friction, deviations)

@@ -257,18 +257,18 @@ class FoldFits:
         own, held = (one.theta[-2, columns] for one in fits)
         return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES
 
-    def asks(self) -> bool:
+    def is_question(self) -> bool:
         """Return whether the fault is only a question for the user."""
         prior = self.fits.prior
         own = [k for k in self.fits.sums.places(self.fault.names) if k < self.fits.p]
-        asked = self.fault.asks(self.values, prior.model.base.gravity[0], prior.std[own])
+        asked = self.fault.is_question(self.values, prior.model.base.gravity[0], prior.std[own])
         return asked and (
             self.better() if own else self.matters() and self.agrees(self.fault.asked)
         )
 
     def hides(self, best: FoldFits) -> bool:
         """Return whether the fault is a question, and explains as much as `best`."""
-        if not self.asks() or best.better(self):
+        if not self.is_question() or best.better(self):
             return False
         if self.fault.is_in_torques:
             return self.better(best)

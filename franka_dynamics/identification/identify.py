@@ -13,8 +13,8 @@ It has six stages, each a function of one noun that gives the next:
 5. test: fits -> errors on the parts left out of them (`fit.test_on_left_out`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
-6. judge: sums -> a verdict (`verdict.judge`): are the recordings sound, and what do published sets
-   ask?
+6. judge: sums -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
+   published sets ask?
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .consistent_fit import consistent_arm, PhysicalLinks
+from .consistent_fit import arm_from_fit, PhysicalLinks
 from .fit import fit, Parts, Problem, test_on_left_out, with_deviations
 from .gram_sums import GramSums
 from .options import IdentificationOptions
@@ -36,7 +36,7 @@ from .results import Identification, Improvement, Recordings
 from .solve import estimate, rms_residuals
 from .sources import labels_of, Source
 from .summary import require_distinct_recordings, require_motion, summarise, Summary
-from .verdict import judge
+from .verdict import judge_recordings
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..errors import ClusterError, IdentificationError, RecordingError
@@ -126,11 +126,11 @@ def identify(
     return Identification(
         problem.start,
         problem.options,
-        consistent_arm(problem.start, prior, whole.consistent),
+        arm_from_fit(problem.start, prior, whole.consistent),
         result,
         errors,
         Improvement.of(errors[1], errors[2:]),
-        judge(parts.every, prior, sets if published else (), used),
+        judge_recordings(parts.every, prior, sets if published else (), used),
         Recordings(
             tuple(one.note for one in used),
             tuple(_error(one, result.theta, problem.unit).E for one in parts.each),

@@ -58,7 +58,7 @@ _LIMIT_PER_EFFORT = 5.0
 
 @cache
 def pseudo_inertia_basis() -> Array:
-    """Return the pseudo-inertia of a unit of each of a link's ten parameters, (10, 4, 4)."""
+    """Return the pseudo-inertia of each unit vector of ten link parameters, (10, 4, 4)."""
     units = np.eye(LINK_PARAMETERS)
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 

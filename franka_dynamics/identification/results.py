@@ -36,7 +36,7 @@ MIN_IMPROVEMENT_RATIO = 0.05
 @dataclass(frozen=True, eq=False)
 class TorqueErrors:
     """
-    Torque errors of one set of parameters.
+    Rms torque errors, measured minus predicted, of one set of parameters.
 
     `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
     predicted by a fit without it; `rigid` without friction and offset. `folds` has E of each

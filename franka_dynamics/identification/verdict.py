@@ -87,7 +87,7 @@ def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, .
         faults = [fit for fit in tried if fit.possible()]
         best, doubtful = faults[0], [fit for fit in faults if fit.matters()]
         hiding = (fit for fit in tried if fit.hides(best))
-        of_all = (fit for fit in tried if not (doubtful or fit.fault.joints) and fit.asks())
+        of_all = (fit for fit in tried if not (doubtful or fit.fault.joints) and fit.is_question())
         asked = next(chain(hiding, of_all), None)
         if asked is None:
             break
@@ -132,10 +132,10 @@ def judge_motion(
     assert one.sums is not None
     sets = (Prior.centered_at(each, model, one.sums.max_torque) for each in (start, *published))
     prior, *others = sets
-    return judge(one.sums, prior, others, [one])
+    return judge_recordings(one.sums, prior, others, [one])
 
 
-def judge(
+def judge_recordings(
     sums: GramSums, prior: Prior, published: Sequence[Prior], each: Sequence[Summary]
 ) -> Verdict:
     """

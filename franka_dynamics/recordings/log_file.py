@@ -92,7 +92,7 @@ class LogTable:
         """Return the numbers of the episodes that have groups of their own."""
         return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.arrays) if one})
 
-    def episode(self, number: int | None) -> LogTable:
+    def episode_columns(self, number: int | None) -> LogTable:
         """
         Return the columns of one episode; those in its group also under names without the group.
 

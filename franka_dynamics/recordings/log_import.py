@@ -142,7 +142,7 @@ def import_log(
     whole = read_log(*paths)
     if len(paths) > 1:
         _require_one_clock(whole, columns)
-    log = whole.episode(columns.episode)
+    log = whole.episode_columns(columns.episode)
     n = len(joint_names)
     require_columns(log, vars(columns))
     named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}

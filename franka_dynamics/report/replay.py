@@ -198,7 +198,7 @@ def guard_verdict_sentence(guard: DisturbanceReplay, joint_names: Sequence[str])
     )
 
 
-def guard_parameters(guard: DisturbanceReplay, source: str) -> str:
+def guard_parameter_file(guard: DisturbanceReplay, source: str) -> str:
     """Return guard bounds, learnt from a recording without contact, as a ROS parameter file."""
     factors = list(learn_joint_factors(guard))
     return (

@@ -60,7 +60,7 @@ class NodeStatus(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name in the published message."""
+        """Name of this status in a diagnostic message: node and subject."""
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
     @property

@@ -193,7 +193,7 @@ class TopicListener:
 
 
 def main() -> int:
-    """Wait until the status of the node on the command line says that torques hold the arm."""
+    """Wait until the node on the command line reports that torques hold the arm; return 0."""
     node = sys.argv[1]
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # launch ends this process so
     with TopicListener('waits') as listener:

@@ -63,7 +63,7 @@ def with_rows_from_axes(
     return replace(other, links=links_in_frames_of(other, arm))
 
 
-def on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:
+def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:
     """
     Return `reference` on the mount of `arm` if this brings their joint axes nearer together.
 

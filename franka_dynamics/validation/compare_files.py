@@ -10,7 +10,7 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain, links_in_frames_of, on_mount_of
+from .alignment import arm_of_chain, links_in_frames_of, reference_on_mount_of
 from .comparison import compare_descriptions, Comparison
 from .published import nearest_set, published_sets
 from ..arm import ArmDescription
@@ -107,7 +107,7 @@ def read_pair(
     document = read_document(f'{second}', xacro=xacro)
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    reference = on_mount_of(reference, arm)
+    reference = reference_on_mount_of(reference, arm)
     if first is None:
         candidates = published_sets(reference, hand, inertial_set)
         if not candidates:

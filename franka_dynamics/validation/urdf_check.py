@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain, links_in_frames_of, on_mount_of, URDF_LIMITS
+from .alignment import arm_of_chain, links_in_frames_of, reference_on_mount_of, URDF_LIMITS
 from .comparison import are_close, compare_descriptions, Comparison
 from .published import nearest_set, NearestSet, published_sets
 from .torque_effect import Difference, TorqueProbe
@@ -138,7 +138,7 @@ def checked_arm_from_urdf(
     chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
     _require_masses(chain)
     arm = arm_of_chain(chain, reference)
-    reference = on_mount_of(reference, arm)
+    reference = reference_on_mount_of(reference, arm)
     links = links_in_frames_of(reference, arm)
     nearest = nearest_set(links, published_sets(reference, expected_hand))
     if expected_hand is None and nearest.known.hand == NO_HAND:

@@ -11,7 +11,7 @@ from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.hand_file import load_hand
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import (
-    consistent_arm,
+    arm_from_fit,
     fit_consistent,
     PhysicalLinks,
 )
@@ -50,7 +50,7 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 def consistent(equations, prior, precision, start):
     links = PhysicalLinks.about(prior, start)
-    return consistent_arm(start, prior, fit_consistent(equations, prior, links, precision))
+    return arm_from_fit(start, prior, fit_consistent(equations, prior, links, precision))
 
 
 @pytest.mark.parametrize('rotor_inertia', [0.0, 0.05])

@@ -28,6 +28,6 @@ class Delay(Fault):
         """Return whether efforts are so late, or so early, that it is a fault."""
         return abs(values[0]) > _ASKED
 
-    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
         """Return whether efforts are a little late or early."""
         return abs(values[0]) <= _ASKED

@@ -149,7 +149,7 @@ class Fault:
         """Return whether values, as of `values`, can be those of a fault."""
         return True
 
-    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
         """
         Return whether the fault is only a question: harmless once its columns are in the fit.
 

@@ -30,7 +30,7 @@ class Gravity(Fault):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Names of the three columns: two turn gravity, one changes its size."""
         return 'gravity_level_1', 'gravity_level_2', 'gravity_size'
 
     @property
@@ -39,7 +39,7 @@ class Gravity(Fault):
         return self.names[:2]
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the torques of three accelerations of the base."""
+        """Return the gravity torques of three vectors, those of `gravity_axes`."""
         axes = gravity_axes(at.model.base.gravity[0])
         return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
 
@@ -55,16 +55,16 @@ class Gravity(Fault):
         return (turned if size < _LEFT_OUT * real else turned * real / size).tolist()
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether gravity turns, or is left out."""
+        """Return whether values, as of `values`, turn gravity far enough, or leave it out."""
         return turn(values, gravity) > _TURNED
 
-    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
         """Return whether the base is not quite level."""
         return _TILTED < turn(values, gravity) <= _TURNED
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
-        """Return the direction found, or that gravity is left out."""
+        """Return a sentence with the direction of gravity found, or that gravity is left out."""
         if np.linalg.norm(found.values) < 5.0:
             return 'Efforts leave gravity out. Record a topic with measured torques.'
         return super().sentence(found, names, scale)

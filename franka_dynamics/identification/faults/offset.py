@@ -19,13 +19,13 @@ class Offset(Fault):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of the torque model's own column, whose prior a fit with the fault leaves out."""
+        """Name of the torque model's offset column, which such a fit frees from its prior."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return False: an offset makes no recording doubtful."""
         return False
 
-    def asks(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
+    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
         """Return whether it is beyond what its prior expects."""
         return bool(abs(values[0]) > MAX_OFFSET_STD_RATIO * std[0])
