@@ -330,7 +330,7 @@ class DisturbanceMonitor(Watcher):
         where, most = 'from what its motion needs', bound[joint]
         if shares[0, joint] <= 1.0:
             motion, where = command, f'from what is commanded and target {terms.profile.name} adds'
-            cause = self._ignored(command)
+            cause = self._ignored(command) if bound is self.running_bound else ''  # while sent
             cause = cause or f'{_NOT_APPLIED}, or check target, payload and gravity_vector'
         elif self.measured:
             cause = self._wrong_effort(motion)
