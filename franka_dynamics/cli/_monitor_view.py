@@ -73,7 +73,8 @@ def _torques(node: NodeSnapshot) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
-    common = next(iter(node.torque_limits), '').rstrip('0123456789')
+    heads = {name.rstrip('0123456789') for name in node.torque_limits}
+    common = heads.pop() if len(heads) == 1 and not heads & {*node.torque_limits} else ''
     caption += f' of {common}...' if common else ''
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', overflow='fold')

@@ -87,6 +87,21 @@ def test_a_slow_simulation_is_not_shown_as_old_states():
     assert 'stamps 10.9 s late' in shown and 'ms old' not in shown
 
 
+@pytest.mark.parametrize(
+    'joints',
+    [['shoulder_pan_joint', 'elbow_joint'], ['lift'], ['turn', 'turn_2'], ['a_1', 'a_2']],
+)
+def test_every_joint_has_a_label_of_its_own_whatever_its_name(joints):
+    view = NodeSnapshot('feedforward')
+    told(view, DiagnosticSubject.TORQUE_LIMITS, 'OK', 'ur10e', **dict.fromkeys(joints, '87'))
+    told(view, 'Command', 'OK', 'torques are sent')
+    shown = rendered(monitor_view([view], 1.0), 80)
+    rows = [line.strip('│ ').split() for line in shown.splitlines()]
+    labels = [row[0] for row in rows if row[1:] == ['87']]
+    assert len(set(labels)) == len(joints)
+    assert all(joint.endswith(label) for joint, label in zip(joints, labels))
+
+
 @pytest.mark.parametrize('width', [60, 80, 120])
 def test_every_torque_and_fault_is_drawn_in_full_at_any_width(width):
     view = arm()
