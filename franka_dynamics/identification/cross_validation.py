@@ -241,14 +241,13 @@ class FoldFits:
         seen = self.better() or (self.fault == LoadChange() and float(np.median(ratios)) > 0.0)
         if not seen or evidence < _WEAK:
             return False
-        return evidence > _STRONG or (
-            self.agrees() and (evidence > _EVIDENCE or self._is_likelier_and_clear())
-        )
-
-    def _is_likelier_and_clear(self) -> bool:
-        """Return whether a faint fault makes the recordings agree far better with the set."""
-        clear = self.effect() > CLEAR_EFFECT
-        return clear and self.fits.log_bayes_factor(self.fault) > _LIKELIER
+        if evidence > _STRONG or not self.agrees():
+            return evidence > _STRONG
+        # A fault of a size that published masses do not need is less likely than none.
+        rise = self.fits.log_bayes_factor(self.fault)
+        if evidence > _EVIDENCE:
+            return rise > 0.0
+        return self.effect() > CLEAR_EFFECT and rise > _LIKELIER
 
     def agrees(self, names: tuple[str, ...] = ()) -> bool:
         """Return whether coefficients (default: all) keep their size beside fixed inertias."""
