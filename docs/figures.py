@@ -307,8 +307,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 ),
             ),
             (
-                "starting set's own inertias), otherwise {}; {} if its size shows, its effect is "
-                'above {} and the log evidence rises by more than {} ',
+                "starting set's own inertias) and the log evidence rises, otherwise {}; {} if its "
+                'size shows, its effect is above {} and the log evidence rises by more than {} ',
                 (
                     cross_validation._STRONG,
                     cross_validation._WEAK,

@@ -40,13 +40,13 @@ SIGNIFICANT_T = 2.13
 # Least effect of a fault that is named, and of an offset that is asked about, as a multiple of E.
 # Efforts of the Airbot's joint 4 times 0.5 look like a drift of joint 5 with a smaller one.
 CLEAR_EFFECT = 1.5
-# A fault matters if log-likelihood ratio times effect exceeds _EVIDENCE and it also shows beside
-# the starting set's inertias, or else _STRONG. Of 28 sound logs (two FER, two of an Airbot, an LBR
-# Med7, a UR10, a Rokae, five of a UR10e, sixteen drawn arms) the largest are 0.40 and 1.4; of
-# broken logs of a FER that give arms worse than the published set the smallest with the first is
-# 1.16. From _WEAK on one of clear effect matters if the log evidence (`prior`), too, is larger by
-# _LIKELIER: a zero of 0.1 rad of a UR10e's joint 2 has 0.38 and 15, sound logs above 0.04 have -2
-# at most. (5 is very strong: Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430).)
+# A fault matters if log-likelihood ratio times effect exceeds _EVIDENCE, it also shows beside the
+# starting set's inertias, and the log evidence (`prior`) rises, or else if it exceeds _STRONG. One
+# of clear effect matters from _WEAK on if the log evidence rises by _LIKELIER (5 is very strong:
+# Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430)). Of 68 sound logs (two FER,
+# two of an Airbot, an LBR Med7, a UR10, a Rokae, five of a UR10e, 56 drawn arms) the largest are
+# 0.40 (one of 0.75 without a rise) and 1.4. Of broken logs that give arms worse than the published
+# set the smallest are 1.16 (FER), and 0.38 with a rise by 15 (a zero of a UR10e's joint 2).
 _WEAK, _EVIDENCE, _STRONG, _LIKELIER = 0.12, 0.5, 2.5, 5.0
 # Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
 # named fault must show beside them. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint

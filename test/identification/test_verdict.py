@@ -490,3 +490,15 @@ def test_a_faint_zero_that_hides_published_masses_is_found():
     assert (cause.kind, cause.joints) == ('zero', (1,))
     assert cause.values[0] == pytest.approx(0.1, abs=0.03)
     assert of_a_drawn_arm('fr3', 5, 0.03, lambda log: log, **faint).sound
+
+
+def test_masses_unlike_published_ones_are_no_zero(simulate):
+    # Predicted better with joint 6 off by 0.4 rad, which these masses do not make more likely.
+    arm, rng = load('fr3', hand='none'), np.random.default_rng(35)
+    most = arm.limit('effort')
+    offset = 0.003 * most * rng.uniform(-1.0, 1.0, 7)
+    friction = ViscousCoulombFriction(0.005 * most, 0.005 * most, offset)
+    truth = drawn_around(arm, 935, size=0.2)
+    log = simulate(truth, friction=friction, noise=0.2, seed=35, duration=30.0)
+    model = IdentificationOptions().torque_model(arm)
+    assert judge_motion(prepare(log), model, arm, [arm], 'log').sound
