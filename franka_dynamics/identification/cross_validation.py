@@ -116,18 +116,22 @@ class CrossValidation:
         The precision of the starting set is in each case the likeliest one: a fault counts that
         makes the recordings agree with published masses.
         """
-        asked = [name for one in self.given for name in one.asked]
-        places = dict.fromkeys(self.sums.places([*asked, *fault.names]))
-        free = [k for k in places if k >= self.p]
+        free = [k for k in self.free_places(fault) if k >= self.p]
         columns, units = [*range(self.p), *free], np.append(self.prior.std, np.ones(len(free)))
         triangle, right = square_root(self._whole, columns, units)
         known, unknown = np.split(triangle, [self.p], axis=1)
-        without = [k for k, place in enumerate(free) if place in self.sums.places(asked)]
+        asked = np.isin(free, self.free_places())
         more, less = (
             log_evidence((known, right), self.prior, one).max()
-            for one in (unknown, unknown[:, without])
+            for one in (unknown, unknown[:, asked])
         )
         return float(more - less)
+
+    def free_places(self, fault: Fault | None = None) -> list[int]:
+        """Return the numbers of the columns that fits with one more fault, or none, have free."""
+        names = [name for one in self.given for name in one.asked]
+        names += fault.names if fault else ()
+        return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's
 
     def fits_with(self, faults: list[Fault]) -> list[FoldFits]:
         """Return the fits with one of `faults` each, the largest likelihood first."""
@@ -148,9 +152,7 @@ class FoldFits:
         self.fits, self._fault = fits, fault
         own = [*range(fits.p)]
         rows = fits.equations.copy()
-        names = [name for one in fits.given for name in one.asked]
-        names += fault.names if fault else ()
-        for k in fits.sums.places([*dict.fromkeys(names)]):  # a gain's column is also a drift's
+        for k in fits.free_places(fault):
             if k < fits.p:  # a column of the model, such as an offset's, loses its prior
                 rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
             else:
@@ -223,8 +225,7 @@ class FoldFits:
         which remains on the median left-out fold with the fault in the fit.
         """
         fits, change = self.fits, np.zeros(self.theta.shape[1])
-        asked = [k for one in fits.given for k in fits.sums.places(one.asked)]
-        moved = [*range(len(fits.prior.sqrt_precision)), *asked]
+        moved = [*range(len(fits.prior.sqrt_precision)), *fits.free_places()]
         change[moved] = (fits.plain.theta - self.theta)[-1, moved]
         taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
         # The median fold: a load that comes in the last fold cannot be predicted there.
