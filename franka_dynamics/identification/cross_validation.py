@@ -43,11 +43,10 @@ CLEAR_EFFECT = 1.5
 # A fault matters if log-likelihood ratio times effect exceeds _EVIDENCE, it also shows beside the
 # starting set's inertias, and the log evidence (`prior`) rises, or else if it exceeds _STRONG. One
 # of clear effect matters from _WEAK on if the log evidence rises by _LIKELIER (5 is very strong:
-# Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430)). Of 28 sound logs (two FER,
-# two of an Airbot, an LBR Med7, a UR10, a Rokae, five of a UR10e, sixteen drawn arms) the largest
-# are 0.40 and 1.4, above 0.04 without a rise, of 40 more drawn arms 0.75, without one. Of broken
-# logs that give arms worse than the published set the smallest are 1.16 (FER), and 0.38 with a
-# rise by 15 (a zero of a UR10e's joint 2).
+# Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430)). Of 68 sound logs (two FER,
+# two of an Airbot, an LBR Med7, a UR10, a Rokae, five of a UR10e, 56 drawn arms) the largest are
+# 0.75 and 1.4, above 0.04 without a rise. Of broken logs that give arms worse than the published
+# set the smallest are 1.16 (FER), and 0.38 with a rise by 15 (a zero of a UR10e's joint 2).
 _WEAK, _EVIDENCE, _STRONG, _LIKELIER = 0.12, 0.5, 2.5, 5.0
 # Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
 # named fault must show beside them. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint
