@@ -129,14 +129,14 @@ class DisturbanceMonitor(Watcher):
         self._friction = self._friction_model(terms)
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
-        self._needed = self._gravity = self._zero  # by the motion, and g(q) [N m]
-        self._moves = False
+        self._needed = self._zero  # by the motion [N m]
+        self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
     def begin(self, stamp: float) -> None:
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
-        self._observer.reset_estimate(np.array((self._zero, self._zero, -self._gravity)))
+        self._observer.reset_estimate(np.array((self._zero, self._zero, -self._state.gravity)))
         self.commanded = self.external_torque = self._zero
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
@@ -199,7 +199,7 @@ class DisturbanceMonitor(Watcher):
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED_RAD_S:
                 self._pick_up = None
-        self._gravity, self._moves = state.gravity, state.moves
+        self._state = state
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
@@ -266,7 +266,7 @@ class DisturbanceMonitor(Watcher):
             return None
         if np.count_nonzero(np.abs(command) > self.start_bound) == 1:
             return None
-        uncarried = np.abs(command + self._gravity) <= self.start_bound
+        uncarried = np.abs(command + self._state.gravity) <= self.start_bound
         power = float((self._needed - state.gravity - state.coriolis) @ state.dq)
         if uncarried.all() or power <= 0.0 or not state.moves:
             return None
@@ -346,26 +346,26 @@ class DisturbanceMonitor(Watcher):
         lacks = size < np.where(asked, (1.0 - MIN_LACKING_RATIO) * sent, self.start_bound)
         if np.count_nonzero(asked) < MIN_LACKING_JOINT_COUNT or not lacks.all():
             return ''
-        return _IGNORED.format('' if self._moves else ', or brakes hold the arm')
+        return _IGNORED.format('' if self._state.moves else ', or brakes hold the arm')
 
     def _wrong_effort(self, motion: Array) -> str:
         """Return which wrong efforts explain nearly all of a measured disturbance, or ''."""
         for times, why in _WRONG_EFFORTS.items():
-            rest = np.abs(motion - times * self._gravity).max()
+            rest = np.abs(motion - times * self._state.gravity).max()
             if rest <= MAX_REST_RATIO * np.abs(motion).max():
                 return why
         return ''
 
     def gravity_error(self, disturbance: Array, terms: TermModel) -> str:
         """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
-        weighted = self._gravity / self.start_bound**2
-        size = float(weighted @ self._gravity)
+        weighted = self._state.gravity / self.start_bound**2
+        size = float(weighted @ self._state.gravity)
         times = float(weighted @ disturbance) / size if size > 1.0 else 0.0
-        rest, adds = np.abs(disturbance - times * self._gravity), terms.adds_gravity
+        rest, adds = np.abs(disturbance - times * self._state.gravity), terms.adds_gravity
         if (rest > self.start_bound).any() or (not adds and terms.has_payload):
             return ''  # a payload's absence looks alike
-        heavy = np.abs(self._gravity) > self.start_bound
-        lacks = disturbance[heavy] / self._gravity[heavy] > MIN_LACKING_RATIO
+        heavy = np.abs(self._state.gravity) > self.start_bound
+        lacks = disturbance[heavy] / self._state.gravity[heavy] > MIN_LACKING_RATIO
         if times > 0.0 and not (len(lacks) >= MIN_LACKING_JOINT_COUNT and lacks.all()):
             return ''
         for of, (least, most), words in _BY_GRAVITY:

@@ -159,11 +159,11 @@ class Feedforward:
             self._forget()
             self.asked.terms.friction.reset()
 
-    def _forget(self) -> None:
-        """Forget all joint states but the last position."""
+    def _forget(self, now: float = -math.inf) -> None:
+        """Forget all joint states but the last position; the last torque was sent at `now`."""
         self.states.reset_except_position()
         self.disturbances.forget(self.acting)
-        self.output.keep_last()
+        self.output.keep_last(now)
 
     def start(self) -> None:
         """
@@ -469,8 +469,7 @@ class Feedforward:
             self.states.reset_losses()  # how long ago they were is not known any more
         why = 'the clock of the joint states was set back'
         torque = self._reject(Cause.STATES_LOST.ending(why), now)
-        self._forget()
-        self.output.restart_rate(now)  # a further torque of this instant must not differ
+        self._forget(now)  # a further torque of this instant must not differ
         return torque
 
     def _inspect(self, sample: Sample, now: float) -> tuple[Array | None, ReferencePoint | None]:

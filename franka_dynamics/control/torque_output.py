@@ -67,12 +67,12 @@ class TorqueOutput:
         # Whether the receiver of the last torque added gravity, and where the arm was then.
         self._ended: tuple[bool, Array | float] = False, 0.0
 
-    def keep_last(self) -> None:
-        """Discard all sent torques but the last, and the time when it was sent."""
+    def keep_last(self, now: float) -> None:
+        """Forget all torques but the last, which acts if there is one, as if sent at `now` [s]."""
         last = list(self.sent)[-1:]
         self.sent.clear()
         self.sent.extend(last)
-        self.sent_at = -np.inf
+        self.sent_at = now
 
     def keep(self) -> Array:
         """
@@ -84,10 +84,6 @@ class TorqueOutput:
         if self.in_loop and not self.sent:
             self.sent.append(self._zero)
         return self.last.copy()
-
-    def restart_rate(self, now: float) -> None:
-        """Limit the rate of the next torque from the time `now` [s] on."""
-        self.sent_at = now
 
     def record_end(self, q: Array, adds_gravity: bool) -> None:
         """Record where the arm is when torques end, and whether the receiver adds gravity."""
