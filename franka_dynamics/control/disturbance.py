@@ -252,7 +252,7 @@ class DisturbanceMonitor(Watcher):
 
     def lost_torque(self, cycle: Cycle) -> Ending | None:
         """
-        Return an ending if the measured torque fits the motion, not the command, and speeds it up.
+        Return an ending if the measured torque, and not the commanded one, moves the arm faster.
 
         Braking's torques would not arrive either. Where the torque of one joint alone is another,
         somebody adds to it, and braking's torques do arrive. A receiver that brakes the arm slows

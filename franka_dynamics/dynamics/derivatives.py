@@ -38,7 +38,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Derivative:
     """
-    The derivative of a quantity by lambda = [twist corrections eta, q, dq, ddq].
+    Derivative of a quantity by [eta, q, dq, ddq]; eta corrects the joint twists (POE).
 
     The last axis of `full` has all 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq` and
     `by_ddq` are views of blocks of `full`.
@@ -154,7 +154,7 @@ def dynamics_derivatives(
     tool_wrench: ArrayLike | None = None,
 ) -> DynamicsDerivatives:
     """
-    Return a tree's motion, wrenches and torques, and their derivatives by [eta, q, dq, ddq].
+    Return a tree's motion and torques, and their derivatives by joint twists, q, dq, ddq.
 
     Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
     `closed_chain_derivatives` computes the derivatives by the inertial parameters.

@@ -32,7 +32,7 @@ from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..typing import Array
 
 
-class JointGeometry(NamedTuple):
+class JointPlacement(NamedTuple):
     """Pose of frame i in frame i - 1 and axis of joint i, at a state."""
 
     rotation: Array  # (..., 3, 3), rotation of frame i in frame i - 1
@@ -84,7 +84,7 @@ def dh_row_pose(
     return about_z @ about_x, along_z + to_parent(about_z, along_x)
 
 
-def joint_geometry(description: ArmDescription, q: Array) -> list[JointGeometry]:
+def joint_geometry(description: ArmDescription, q: Array) -> list[JointPlacement]:
     """Return each joint's axis and its frame's pose in the previous frame at q, (..., n)."""
     joints = []
     z = np.array([0.0, 0.0, 1.0])
@@ -96,12 +96,12 @@ def joint_geometry(description: ArmDescription, q: Array) -> list[JointGeometry]
         rotation, origin = dh_row_pose(joint.row, description.convention, angle, displacement)
         lever, turns = to_child(rotation, origin), revolute and not modified
         axis = np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :]
-        joints.append(JointGeometry(rotation, origin, lever, axis, revolute, turns))
+        joints.append(JointPlacement(rotation, origin, lever, axis, revolute, turns))
     return joints
 
 
 def outward_recursion(
-    joints: list[JointGeometry], dq: Array, ddq: Array, base_acceleration: Array
+    joints: list[JointPlacement], dq: Array, ddq: Array, base_acceleration: Array
 ) -> list[LinkMotion]:
     """Return the links' velocities and accelerations, recursively from the base to the tip."""
     omega = np.zeros((*dq.shape[:-1], 3))
@@ -134,7 +134,7 @@ def outward_recursion(
 
 def inward_recursion(
     links: Sequence[LinkInertia],
-    joints: list[JointGeometry],
+    joints: list[JointPlacement],
     motions: list[LinkMotion],
     tip: tuple[Array, Array] | None = None,
 ) -> list[tuple[Array, Array]]:
@@ -338,7 +338,7 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def _carried(
         self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool
-    ) -> tuple[list[JointGeometry], list[tuple[Array, Array]]]:
+    ) -> tuple[list[JointPlacement], list[tuple[Array, Array]]]:
         """Return the joints, and the force and moment that each transmits to its link."""
         joints = joint_geometry(self.description, q)
         # Gravity is an upward acceleration of the base (Luh, Walker, Paul 1980).

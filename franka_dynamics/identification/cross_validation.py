@@ -105,7 +105,7 @@ class CrossValidation:
         self.plain = FoldFits(self)
 
     def unexplained(self) -> float:
-        """Return E on left-out folds, divided by the root mean square of efforts."""
+        """Return the torque error E on left-out folds, divided by the rms of efforts."""
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
         return self.plain.error() / float(np.sqrt(efforts @ self.per_joint**2))
 
@@ -197,7 +197,7 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.values, *errors)
 
     def error(self) -> float:
-        """Return E on left-out folds."""
+        """Return the torque error E on left-out folds."""
         return float(np.sqrt(np.mean(self.squares, axis=0) @ self.fits.per_joint**2))
 
     def log_likelihood_ratios(self, than: FoldFits | None = None) -> Array:

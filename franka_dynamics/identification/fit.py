@@ -83,7 +83,7 @@ class Parts:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """
-    All sets of parameters fitted to the same sums.
+    All parameter sets fitted to the Gram sums of the same recordings.
 
     `thetas` (p,) are base parameters and friction without constraints, those of the physically
     consistent arm, and of each set to compare with, whose friction alone is fitted. `consistent`

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .options import IdentificationOptions
 from .summary import MIN_MOTION_S
-from .verdict import judge_motion, Verdict
+from .verdict import judge_motion, RecordingVerdict
 from ..arm import ArmDescription
 from ..control.disturbance_replay import DisturbanceReplay, replay_disturbances
 from ..recordings.options import SignalOptions
@@ -33,7 +33,7 @@ class ReplayEvaluation:
     motion: Motion
     fits: Sequence[ReplayFit]
     others: Sequence[ReplayFit]
-    verdict: Verdict | None
+    verdict: RecordingVerdict | None
     guard: DisturbanceReplay
     warnings: Sequence[str]
 
@@ -46,7 +46,7 @@ def evaluate_replay(
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayEvaluation:
     """
-    Compare a recording with `arms`, one arm with each of several inertial sets and hands.
+    Compare recorded torques with those that each of `arms` predicts for the motion.
 
     Raises RecordingError if the recording has other units, or too few samples.
     """

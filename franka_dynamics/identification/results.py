@@ -16,7 +16,7 @@ from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
 from .summary import SourceNote
 from .torque_model import TorqueModel
-from .verdict import Verdict
+from .verdict import RecordingVerdict
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file_writer import arm_file_text
 from ..arm.payload import as_payload
@@ -59,7 +59,7 @@ class TorqueErrors:
         unit: TorqueErrorUnit,
     ) -> TorqueErrors:
         """
-        Return the errors of a set of parameters on all data and on unseen data.
+        Return the torque errors of fitted parameters, on all recordings and on unseen parts.
 
         The first `base_count` parameters are base parameters; the torque error E is in `unit`.
         `whole` has all sums and the parameters (p,) fitted to them, `unseen` the sums of each
@@ -170,7 +170,7 @@ class Identification:
     estimate: Estimate
     scores: tuple[TorqueErrors, ...]
     improvement: Improvement
-    verdict: Verdict
+    verdict: RecordingVerdict
     recordings: Recordings
 
     @property

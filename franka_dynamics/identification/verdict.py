@@ -50,7 +50,7 @@ _MOST_SCALE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class RecordingVerdict:
     """
     The judgement of recordings: a diagnosed fault, questions to the user, and mass ambiguities.
 
@@ -126,7 +126,7 @@ def judge_motion(
     start: ArmDescription,
     published: Sequence[ArmDescription],
     name: str,
-) -> Verdict:
+) -> RecordingVerdict:
     """Return the verdict on one prepared motion, called `name`."""
     one = sum_up(motion, model, start, SourceNote(name, '', 0, 0.0, 0))
     assert one.sums is not None
@@ -137,7 +137,7 @@ def judge_motion(
 
 def judge_recordings(
     sums: GramSums, prior: Prior, published: Sequence[Prior], each: Sequence[Summary]
-) -> Verdict:
+) -> RecordingVerdict:
     """
     Judge whether recordings can be trusted: name a fault, ask about one, or find them sound.
 
@@ -167,7 +167,7 @@ def judge_recordings(
     questions = () if found or suspected else tuple(_questions(fits))
     if not found and not suspected and before.values[0] > ASKED:
         questions = (before, *questions)
-    return Verdict(found, questions, suspected, narrowest)
+    return RecordingVerdict(found, questions, suspected, narrowest)
 
 
 def _has_another_unit(scale: tuple[float, float], fits: CrossValidation) -> bool:

@@ -238,7 +238,7 @@ def tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return a table of base and friction parameters: start, estimate, deviation, consistent."""
+    """Return the table of parameters: start, estimate, std. deviation, consistent estimate."""
     heads = [Header(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
     return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
 

@@ -41,7 +41,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 
 def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
-    """Return why the payload's inertia is not the estimated one, or [] if it is."""
+    """Return why the payload gets another inertia than the estimate, or [] if it does not."""
     if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '

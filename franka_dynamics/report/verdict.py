@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..identification.faults import Diagnosis, KINDS
-from ..identification.verdict import Verdict
+from ..identification.verdict import RecordingVerdict
 
 
-def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any) -> list[str]:
+def verdict_lines(
+    found: RecordingVerdict, joint_names: Sequence[str], effort_scale: Any
+) -> list[str]:
     """
     Return sentences on sure and possible faults of recordings, each with what to do.
 
@@ -37,7 +39,7 @@ def verdict_lines(found: Verdict, joint_names: Sequence[str], effort_scale: Any)
     return lines + _scale_or_load(found)
 
 
-def _scale_or_load(verdict: Verdict) -> list[str]:
+def _scale_or_load(verdict: RecordingVerdict) -> list[str]:
     """Return the question about efforts or load, if there is one."""
     found = verdict.mass_ambiguity
     if found is None:
@@ -64,7 +66,7 @@ def _scale_or_load(verdict: Verdict) -> list[str]:
     return lines
 
 
-def undetermined_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
+def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> list[str]:
     """Return sentences on what joint torques cannot determine, and what this motion does not."""
     found = verdict.mass_ambiguity
     if found is None:
@@ -89,7 +91,7 @@ def undetermined_lines(verdict: Verdict, names: Sequence[str]) -> list[str]:
     return lines
 
 
-def headline(found: Verdict) -> str:
+def headline(found: RecordingVerdict) -> str:
     """Return a sentence on whether the recordings are sound; '' if nothing is doubted."""
     if found.causes:
         return 'The recordings are NOT sound.'

@@ -93,7 +93,7 @@ class NodeStatus(NamedTuple):
 @dataclass
 class NodeSnapshot:
     """
-    The latest messages of one node.
+    The latest messages heard from one node.
 
     `name` is the node's full name without the leading slash. `statuses` maps each subject to a
     diagnostic status, `torques` each term to a torque message. `updated` is the steady-clock time

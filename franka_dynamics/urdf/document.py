@@ -82,9 +82,9 @@ class UrdfJoint:
 
 
 @dataclass(frozen=True, eq=False)
-class UrdfLink:
+class UrdfInertial:
     """
-    The <inertial> of a link of a URDF: zeros if it has none.
+    The <inertial> of a URDF link; zeros if it has none.
 
     `tensor`, shape (3, 3), is about the centre of mass and, like that of the text, in the axes of
     the <inertial>'s frame, whose pose in the link's frame, shape (4, 4), is `origin`.
@@ -121,7 +121,7 @@ class UrdfDocument:
     name: str
     source: str
     text: str
-    links: dict[str, UrdfLink]
+    links: dict[str, UrdfInertial]
     joints: dict[str, UrdfJoint]
     order: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -441,10 +441,10 @@ def _from_root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) 
     return tuple(reached)
 
 
-def _link(link: _Part) -> UrdfLink:
+def _link(link: _Part) -> UrdfInertial:
     inertial = link.parts('inertial').get('inertial')
     if inertial is None:
-        return UrdfLink(0.0, np.zeros((3, 3)), np.eye(4))
+        return UrdfInertial(0.0, np.zeros((3, 3)), np.eye(4))
     parts = inertial.parts('mass', 'inertia', 'origin')
     for tag in ('mass', 'inertia'):
         if tag not in parts:
@@ -455,7 +455,7 @@ def _link(link: _Part) -> UrdfLink:
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
     tensor = tensor_from_six([parts['inertia'].number(f'i{axes}') for axes in TENSOR_ORDER])
-    return UrdfLink(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
+    return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
 def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:

@@ -13,7 +13,7 @@ from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.contact import contact_time
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.verdict import judge_motion, Verdict
+from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, undetermined_lines, verdict_lines
 
@@ -342,7 +342,7 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     ],
 )
 def test_a_range_that_says_nothing_or_excludes_one_asks(scale, load, both, excludes, words, never):
-    found = Verdict(mass_ambiguity=MassAmbiguity(scale, load, both, excludes, 'urdf'))
+    found = RecordingVerdict(mass_ambiguity=MassAmbiguity(scale, load, both, excludes, 'urdf'))
     line = ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
     assert found.has_questions is (excludes or scale[0] < 0.0)
     assert all(word in line for word in words) and not any(word in line for word in never)
@@ -414,7 +414,7 @@ def test_a_reversed_joint_without_gravity_shows_by_friction_that_drives(sound):
     ],
 )
 def test_a_sentence_says_in_which_direction_a_fault_is(cause, words):
-    first, *_ = verdict_lines(Verdict((cause,)), FER.joint_names, np.ones(7))
+    first, *_ = verdict_lines(RecordingVerdict((cause,)), FER.joint_names, np.ones(7))
     assert words in first
 
 

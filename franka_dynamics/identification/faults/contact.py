@@ -16,7 +16,7 @@ _MAX_CONTACT_SHARE = 0.15
 
 
 class Contact(Fault):
-    """Its value is the start of the worst second [s]. It has no columns, but a time."""
+    """A contact in a recording; its value is the start of the worst second [s]."""
 
     kind, of_all = 'contact', False
     text = (

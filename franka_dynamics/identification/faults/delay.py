@@ -12,7 +12,7 @@ _ASKED = 0.04
 
 
 class Delay(Fault):
-    """Its value is the time by which efforts are late [s]."""
+    """A delay of all efforts; its value is the time by which they lag the positions [s]."""
 
     kind = 'delay'
     text = (

@@ -10,7 +10,7 @@ from ...typing import Array
 
 
 class Drift(Fault):
-    """Its values are the ratios of recorded to real effort at the beginning and the end."""
+    """A drift of the effort gain; its values are recorded / real effort at begin and end."""
 
     kind, of_all, of_each = 'drift', False, True
     text = (

@@ -6,7 +6,7 @@ from .fault import Fault
 
 
 class Driven(Fault):
-    """Its values are the friction torques [N m]. It has no columns, but the model's friction."""
+    """Joints whose fitted friction would drive them; its values are their friction [N m]."""
 
     kind, of_all = 'driven', False
     text = (

@@ -12,7 +12,7 @@ from ...typing import Array
 
 
 class Exchanged(Fault):
-    """Its value is the share that is exchanged (1: all)."""
+    """Exchanged efforts of two joints; its value is the share that is exchanged (1: all)."""
 
     kind = 'exchanged'
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'

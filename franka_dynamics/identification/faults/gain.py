@@ -17,7 +17,7 @@ _SIGN = (
 
 
 class Gain(Fault):
-    """Its value is the ratio of recorded to real effort; of all joints it looks like masses."""
+    """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
     kind, of_each = 'gain', True
     text = '{effort}'

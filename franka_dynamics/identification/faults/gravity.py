@@ -20,7 +20,7 @@ _LEFT_OUT = 0.1
 
 
 class Gravity(Fault):
-    """Its values are the components of gravity in the space frame [m/s^2]."""
+    """Another gravity than declared; its values are the vector in the space frame [m/s^2]."""
 
     kind, is_in_torques = 'gravity', True
     text = (

@@ -9,7 +9,7 @@ _STEP_S = 1e-4
 
 
 class Lag(Fault):
-    """Its value is the time by which velocities are late [s]."""
+    """A lag of velocities; its value is the time by which they lag the positions [s]."""
 
     kind = 'lag'
     text = (

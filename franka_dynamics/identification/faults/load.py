@@ -9,7 +9,7 @@ from ...typing import Array
 
 
 class Load(Fault):
-    """Its values are mass [kg] and first moment in the flange frame [kg m]."""
+    """An undeclared load; values: mass [kg], first moment in the flange frame [kg m]."""
 
     kind = 'load'
     text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'

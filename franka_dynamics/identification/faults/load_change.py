@@ -8,7 +8,7 @@ from ...typing import Array
 
 
 class LoadChange(Fault):
-    """Its values are mass [kg] and first moment [kg m] of what the second half has more."""
+    """A load that only the second half has; values: mass [kg] and first moment [kg m]."""
 
     kind = 'load_change'
     text = (

@@ -10,7 +10,7 @@ from ...typing import Array
 
 
 class Offset(Fault):
-    """Its value is the error of the effort [N m]. It does no harm, and is only asked about."""
+    """An offset of the effort; its value is the error [N m]. It is only a question."""
 
     kind, of_all, of_each = 'offset', False, True
     text = (

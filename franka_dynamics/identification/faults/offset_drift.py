@@ -9,7 +9,7 @@ from ...typing import Array
 
 
 class OffsetDrift(Fault):
-    """Its value is the change from the beginning to the end [N m]."""
+    """A drift of the effort offset; its value is the change from begin to end [N m]."""
 
     kind, of_all, of_each = 'offset_drift', False, True
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'

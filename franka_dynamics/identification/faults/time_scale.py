@@ -15,7 +15,7 @@ _MOST = 5.0
 
 class TimeScale(Fault):
     """
-    Its value is the ratio of recorded to real time.
+    Wrong time stamps; its value is the ratio of recorded to real time.
 
     Torques of inertias, of centrifugal and Coriolis forces go with the inverse square of time,
     those of gravity do not. The column is exact, as friction is fitted anyway.

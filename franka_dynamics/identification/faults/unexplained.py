@@ -11,7 +11,7 @@ ASKED, MOST = 0.11, 0.2
 
 
 class Unexplained(Fault):
-    """Its value is E on left-out parts as a share of the efforts' root mean square."""
+    """Efforts that no model explains; its value is E on left-out parts / rms effort."""
 
     kind, of_all = 'unexplained', False
     text = (

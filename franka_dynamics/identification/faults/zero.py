@@ -12,7 +12,7 @@ _STEP = 1e-4  # of central differences [rad or m]
 
 class EncoderZero(Fault):
     """
-    Its value is the error of the recorded position [rad].
+    A wrong zero of a joint's encoder; its value is the error of the position [rad].
 
     That of the first joint is a turn of the base, which gravity names, that of the last joint a
     turn of the last link.
