@@ -13,7 +13,7 @@ import warnings
 from numpy.typing import ArrayLike
 
 from .arm import arm_file
-from .arm.arm_file import is_urdf, is_urdf_text, with_hand
+from .arm.arm_file import is_robot_model, is_urdf_text, with_hand
 from .arm.arm_file_writer import arm_file_text
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
@@ -94,7 +94,7 @@ def load_arm(
         If a repair is asked for and cvxpy is not installed.
 
     """
-    if is_urdf(arm):
+    if is_robot_model(arm):
         source = 'The text' if is_urdf_text(arm) else str(arm)
         for name, value in (('inertial_set', inertial_set), ('repair', repair)):
             if value is not None:

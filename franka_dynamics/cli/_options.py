@@ -224,12 +224,12 @@ class ArmChoice:
         An arm that is to be repaired, or that of a URDF, is written into `folder` as an arm file,
         because nodes repair nothing and take arm files.
         """
-        from ..arm.arm_file import is_urdf
+        from ..arm.arm_file import is_robot_model
         from ..arm.payload import payload_array
         from ..arm_io import save
 
         payload, choice = self.read_payload(), self
-        if self.repair or is_urdf(self.arm):
+        if self.repair or is_robot_model(self.arm):
             choice = ArmChoice(str(folder / 'arm.yaml'))
             save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
         given = {

@@ -16,7 +16,7 @@ from ._command import forbid_with, is_given, require_with
 from ._console import make_console, say, say_each, show, write_json
 from ._options import ArmChoice, MASS_OPTIONS
 from ..arm import ArmDescription, available_arms
-from ..arm.arm_file import is_urdf
+from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..arm_io import load_arm
 from ..errors import DescriptionError, FrankaDynamicsError, listed, NoLinksError, UrdfWarning
@@ -145,7 +145,7 @@ def _check(
     data = {**report.crosscheck_as_data(result), 'doubts': []}
     answer = Answer(sentence, not result.passed, data, [*result.findings])
     shown = set[str]()
-    if is_urdf(arm.arm):
+    if is_robot_model(arm.arm):
         assert description.urdf is not None
         found = ', '.join(f'{one}' for one in result.urdf)
         with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
@@ -166,7 +166,7 @@ def _check(
 
 def _is_unknown(other: str, prefix: str | None, arm: ArmChoice) -> bool:
     """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
-    if not is_urdf(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
+    if not is_robot_model(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
         return False
     document = read_document(other, xacro=dict(arm.xacro))
     return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
@@ -246,15 +246,15 @@ def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravi
 
 def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescription, ArmDescription]:
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
-    if is_urdf(arm.arm):
+    if is_robot_model(arm.arm):
         forbid_with('a URDF or MJCF, which is compared as it is written', *MASS_OPTIONS)
     xacro = dict(arm.xacro)
-    if is_urdf(other) and not is_given('arm'):
+    if is_robot_model(other) and not is_given('arm'):
         require_with('--arm', 'repair', 'payload')
         hand = arm.hand if is_given('hand') else None
         of_arm = {'inertial_set': arm.inertial_set, 'hand': hand}
         return read_pair(None, other, prefix=prefix, xacro=xacro, **of_arm)
-    if is_urdf(other):
+    if is_robot_model(other):
         if arm.arm.endswith('.xacro'):
             xacro = xacro if other.endswith('.xacro') else {}
         else:
@@ -262,7 +262,7 @@ def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescriptio
         return read_pair(arm.load(), other, prefix=prefix, xacro=xacro)
     forbid_with('an arm file: it is the prefix of joint names in a URDF', 'prefix')
     second = load_arm(other, hand=arm.hand, payload=arm.read_payload())
-    if is_urdf(arm.arm):
+    if is_robot_model(arm.arm):
         return read_pair(arm.arm, second, xacro=xacro)
     if is_file_name(other) and not is_given('arm') and second.name in available_arms():
         arm = replace(arm, arm=second.name)

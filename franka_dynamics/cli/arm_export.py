@@ -9,7 +9,7 @@ from pathlib import Path
 from ._command import forbid_with, require_with
 from ._console import print_or_write
 from ._options import ArmChoice, require_not_existing
-from ..arm.arm_file import is_urdf
+from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..urdf.xacro_writer import robot_text
 
@@ -22,7 +22,7 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
         format = 'mjcf'
     if format != 'mjcf':
         require_with('--format mjcf', 'ideal')
-    own = is_file_name(arm.arm) or is_urdf(arm.arm)
+    own = is_file_name(arm.arm) or is_robot_model(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.arm_prefix
     text = robot_text(arm.load(), format, source=source, prefix=prefix, ideal=ideal)
     print_or_write(text, output)

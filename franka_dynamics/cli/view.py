@@ -10,7 +10,7 @@ from ._command import forbid_with, require_with
 from ._console import ProgressBar, say
 from ._options import ArmChoice, BagReader
 from ._signals import catch_end_signals
-from ..arm.arm_file import is_urdf
+from ..arm.arm_file import is_robot_model
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import prepare
 from ..urdf.document import parse_urdf, read_urdf
@@ -39,7 +39,7 @@ def run(
         require_with('a BAG', *of_bags)
         from ..ros.live_view import watch  # without ROS this fails before anything starts
     description = arm.load()
-    file, meshes = urdf or (arm.arm if is_urdf(arm.arm) else None), None
+    file, meshes = urdf or (arm.arm if is_robot_model(arm.arm) else None), None
     if file is not None:
         text = read_urdf(Path(file), dict(arm.xacro) if urdf is None else None)
         parse_urdf(text, file)  # names the file, as the reader of meshes does not

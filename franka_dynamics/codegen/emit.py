@@ -112,7 +112,7 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
 
 def python_function(program: Program, docstring: str = '') -> str:
     """
-    Return the source of a Python function for a program, and of one that prepares parameters.
+    Return a program's Python source, and that of a function that precomputes parameter terms.
 
     The function of the program takes the program's input arrays, then (for parameters at run time)
     the prepared array `p`, then the output array, which it fills. If there are parameters, the

@@ -127,7 +127,7 @@ class TermModel:
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 
     def gravity(self, q: Array) -> Array:
-        """Return the true g(q), payload included, shape (n,) [N m]."""
+        """Return the whole g(q), also what the target adds itself, with payload, (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.true.model, self.true.data, q)
 
     def gravity_to_command(self, q: Array, gravity: Array) -> Array:

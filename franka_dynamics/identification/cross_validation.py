@@ -60,7 +60,7 @@ LIKE_MASSES: tuple[Fault, ...] = (Gain(), Load())
 
 class CrossValidation:
     """
-    Fits to all folds but one, to all, and to all with the arm's weights.
+    The fits of a cross-validation: without each fold, to all, to all with the arm's weights.
 
     All fits have the columns of the faults `given`, about which the user is asked: those like
     masses, later perhaps large offsets. `plain` is the fit with no other.

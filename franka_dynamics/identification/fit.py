@@ -37,7 +37,7 @@ _RUNS_AS_FOLDS = 4
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is identified: the starting set, the sets to compare with, and the options."""
+    """The setup of an identification: starting set, published sets to compare with, options."""
 
     start: ArmDescription
     published: tuple[ArmDescription, ...]

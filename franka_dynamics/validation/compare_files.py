@@ -14,7 +14,7 @@ from .alignment import arm_of_chain, links_in_frames_of, reference_on_mount_of
 from .comparison import compare_descriptions, Comparison
 from .published import nearest_set, published_sets
 from ..arm import ArmDescription
-from ..arm.arm_file import is_urdf
+from ..arm.arm_file import is_robot_model
 from ..arm_io import as_description, load_arm
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, UnknownArmError
@@ -62,7 +62,7 @@ def compare(
     of_first, of_second = (str(one).endswith('.xacro') for one in (first, second))
     if xacro and not (of_first or of_second):
         raise DescriptionError('Neither arm is a xacro file; leave xacro out.')
-    if xacro and of_first and is_urdf(second):
+    if xacro and of_first and is_robot_model(second):
         first, xacro = load_arm(str(first), xacro=xacro), xacro if of_second else None
     return compare_descriptions(*read_pair(first, second, xacro=xacro), gravity)
 
@@ -93,12 +93,12 @@ def read_pair(
         If there is no such arm, or no published set with this hand.
 
     """
-    if not is_urdf(second):
+    if not is_robot_model(second):
         if first is None:
             raise UnknownArmError(
                 'An arm file does not say which arm to compare it with; name both arms.'
             )
-        if is_urdf(first):
+        if is_robot_model(first):
             # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
             return read_pair(second, first, prefix=prefix, xacro=xacro)
         return as_description(first), as_description(second)

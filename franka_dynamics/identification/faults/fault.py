@@ -146,7 +146,7 @@ class Fault:
         return [found[name] for name in self.names]
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether values, as of `values`, can be those of a fault."""
+        """Return whether a fault can have these values, and make recordings doubtful."""
         return True
 
     def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:

@@ -64,7 +64,7 @@ class Gravity(Fault):
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
-        """Return a sentence with the direction of gravity found, or that gravity is left out."""
+        """Return a sentence: the direction of gravity found, or that efforts lack gravity."""
         if np.linalg.norm(found.values) < 5.0:
             return 'Efforts leave gravity out. Record a topic with measured torques.'
         return super().sentence(found, names, scale)
