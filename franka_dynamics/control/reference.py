@@ -199,21 +199,22 @@ class Reference:
 
         """
         points = checked_request(self._arm, q, times, dq, ddq, start)
-        single, start, plan = times is None, points.start, self._plan_trajectory
-        if single:
-            plan = self._plan_stream if dq is None else self._plan_setpoint
+        single, stream = times is None, None
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     before, followed = self.motion, self._followed
-                    stamp, present = self._present(measured_q)
-                self._require_beginning(points, single, stamp, present, measured_q)
+                    stamp, present = self._present(points, single, measured_q)
+                begin = (stamp if single else stamp + lead) - present.zero
+                t0 = begin if single or points.start is None else points.start - present.zero
                 try:
-                    planned, stream = plan(points, present, stamp, lead)
+                    if single and dq is None:
+                        stream = _continued(self._stream, stamp, points.positions[0])
+                        planned = self._plan_stream(stream, present, begin, lead)
+                    else:
+                        planned = self._plan_points(points, single, present, begin, t0)
                 except LimitExceededError as error:
-                    begin = stamp if single else stamp + lead
-                    since = present.zero + error.time - (begin if start is None else start)
-                    raise LimitExceededError(error.what, since) from None
+                    raise LimitExceededError(error.what, error.time - t0) from None
                 with self._lock:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
@@ -234,38 +235,25 @@ class Reference:
             self._add_event(one, ReferenceState.REFUSED, reason)
 
     # Planning ----------------------------------------------------------------------------------
-    def _present(self, measured_q: Array | None) -> tuple[float, Trajectory]:
-        """Return the stamp of the latest joint state [s], and the motion that goes on."""
+    def _present(
+        self, points: TrajectoryRequest, single: bool, measured_q: Array | None
+    ) -> tuple[float, Trajectory]:
+        """
+        Return the stamp of the latest joint state [s], and the motion that goes on.
+
+        Refuses points that are not on time, or begin at once though the arm is elsewhere.
+        """
         stamp, motion = self._stamp, self.motion
         if stamp is None or (motion is None and measured_q is None):
             raise ReferenceRefusedError(
                 'No position is known to begin at; wait for joint states, or hold one.'
             )
-        return stamp, motion or _resting(measured_q, stamp)
-
-    def _require_beginning(
-        self,
-        points: TrajectoryRequest,
-        single: bool,
-        stamp: float,
-        present: Trajectory,
-        measured_q: Array | None,
-    ) -> None:
-        """Refuse points that are not on time, or begin at once though the arm is elsewhere."""
+        present = motion or _resting(measured_q, stamp)
         require_on_time(points.start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
         if measured_q is not None and at_once:
             self._require_near(measured_q, present.at(stamp).q, 'The arm stands where it')
-
-    def _warn_of_milliseconds(self, times: Array) -> None:
-        slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
-        if slow and not self._doubted:
-            self._doubted = True
-            _LOG.warning(
-                'Points %g s or more apart replace a motion: are their times milliseconds? Give '
-                'seconds.',
-                _MIN_DOUBTFUL_GAP_S,
-            )
+        return stamp, present
 
     def _require_near(
         self, q: Array, other: Array, what: str = 'The reference starts where the arm'
@@ -281,51 +269,55 @@ class Reference:
                 f'rad{hint}; {MOVE_THERE_FIRST}.'
             )
 
-    # Each returns a motion, with the time zero of the present one, and the stream that it
-    # continues. `stamp` is that of the latest joint state.
-    def _plan_setpoint(
-        self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, Array | None]:
-        """Plan the motion to a set-point with velocity, which is followed as it is."""
-        self._require_near(points.positions[0], present.at(stamp).q)
-        motion = Trajectory(np.array([stamp - present.zero]), points.states(), present.zero)
-        # Unless it is replaced while the next one may still come, it is braked to rest; at once,
-        # if the limits demand it.
-        return motion.extrapolated(self._arm, (MAX_LATENESS_S, MAX_STEP_S)), None
-
+    # Both return a motion, with the time zero of the present one; times are seconds after it.
     def _plan_stream(
-        self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, Array | None]:
-        """Plan a smooth motion through the last points of a stream and one more."""
-        stream, now = _continued(self._stream, stamp, points.positions[0]), stamp - present.zero
+        self, stream: Array, present: Trajectory, now: float, lead: float
+    ) -> Trajectory:
+        """Plan a smooth motion through the last points of a stream."""
         if len(stream) == 1:
-            self._require_near(points.positions[0], present.at(stamp).q)
-        due, q = _grouped(stream)
-        due = now + PLANNING_TIME_CANDIDATES_S[0] + due
-        return through_points(self._arm, present, now + lead, due, q, True), stream
+            self._require_near(stream[0, 2:], present.at_times(now)[0])
+        rows = _grouped(stream)
+        due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
+        return through_points(self._arm, present, now + lead, due, rows[:, 1:], True)
 
-    def _plan_trajectory(
-        self, points: TrajectoryRequest, present: Trajectory, stamp: float, lead: float
-    ) -> tuple[Trajectory, Array | None]:
-        """Plan the motion through points; without points the present motion is braked."""
-        times, start, arm, zero = points.times, points.start, self._arm, present.zero
-        begin = stamp + lead - zero
-        if not len(times):
+    def _plan_points(
+        self, points: TrajectoryRequest, single: bool, present: Trajectory, begin: float, t0: float
+    ) -> Trajectory:
+        """
+        Plan the motion through points; without points the present motion is braked.
+
+        The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
+        `single` point with velocity is followed as it is.
+        """
+        arm, zero = self._arm, present.zero
+        if not len(points.times):
             moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
-            return moving.braked(arm), None
+            return moving.braked(arm)
+        times, begin = t0 + points.times, max(begin, t0)
         self._warn_of_milliseconds(times)
-        starts = begin if start is None else start - zero
-        times, begin = starts + times, max(begin, starts)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
             self._require_near(near, present.at_times(first)[0])
         if points.velocities is None:
-            return through_points(arm, present, begin, times, points.positions, False), None
+            return through_points(arm, present, begin, times, points.positions, False)
         motion = Trajectory(times, points.states(), zero)
-        start = present.at_times(begin)[0]
-        return motion.braked(arm, start=start).blended_from(arm, present, begin), None
+        if single:
+            # Unless it is replaced while the next one may still come, it is braked to rest; at
+            # once, if the limits demand it.
+            return motion.extrapolated(arm, (MAX_LATENESS_S, MAX_STEP_S))
+        return motion.blended_from(arm, present, begin)
+
+    def _warn_of_milliseconds(self, times: Array) -> None:
+        slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
+        if slow and not self._doubted:
+            self._doubted = True
+            _LOG.warning(
+                'Points %g s or more apart replace a motion: are their times milliseconds? Give '
+                'seconds.',
+                _MIN_DOUBTFUL_GAP_S,
+            )
 
     # What becomes of each motion ---------------------------------------------------------------
 
@@ -387,30 +379,30 @@ def _continued(stream: Array | None, stamp: float, q: Array) -> Array:
     """Return a stream after one more point, or a new one if the last point is too old."""
     if stream is None or stamp - stream[-1, 1] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
-    (number, last), period = stream[-1, :2], _line(stream)[1]
-    steps = max(1.0, round((stamp - last) / period)) if period else 1.0
+    number, last = stream[-1, :2]
+    steps = max(1.0, round((stamp - last) / _line(stream)[1]))
     return np.vstack((stream[1 - _KEPT :], [number + steps, stamp, *q]))
 
 
 def _line(stream: Array) -> tuple[Array, float]:
     """Return when points are due, (k,) [s] after the last arrival, and the stream's period [s]."""
+    if len(stream) == 1:
+        return np.zeros(1), np.inf  # the period is not known yet
     numbers, arrivals = (stream[:, :2] - stream[-1, :2]).T
-    slope = np.polyfit(numbers, arrivals, 1)[0] if len(stream) > 1 else 0.0
-    period = max(float(slope), MAX_STEP_S if len(stream) > 1 else 0.0)  # in a burst: one cycle
+    period = max(float(np.polyfit(numbers, arrivals, 1)[0]), MAX_STEP_S)  # in a burst: one cycle
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 
-def _grouped(stream: Array) -> tuple[Array, Array]:
+def _grouped(stream: Array) -> Array:
     """
-    Return the points to plan through: times after the last arrival, (k,) [s], and (k, n).
+    Return the points to plan through: rows of the time after the last arrival [s] and position.
 
     The points before the last are averaged in groups that span up to _GROUP_S, with their times,
     because noise between two close points would be a large acceleration.
     """
     due, period = _line(stream)
     rows = np.column_stack((due, stream[:, 2:]))
-    size = max(1, int(_GROUP_S / period)) if period else 1
+    size = max(1, int(_GROUP_S / period))
     count = min((len(rows) - 1) // size, _PLANNED - 1)
     inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)
-    rows = np.vstack((inner, rows[-1:]))
-    return rows[:, 0], rows[:, 1:]
+    return np.vstack((inner, rows[-1:]))

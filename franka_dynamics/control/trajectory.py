@@ -37,9 +37,6 @@ ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLES, _MIN_SEGMENT_SAMPLES = 400, 12
 _MIN_SEGMENT_S = 1e-4
-# Factors and exponents of the powers of t in position, velocity and acceleration.
-_FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
-_EXPONENTS = np.maximum(0.0, np.arange(6.0) - np.arange(3.0)[:, None])
 
 
 class ReferencePoint(NamedTuple):
@@ -83,25 +80,28 @@ class Trajectory:
         # What position, velocity and acceleration at the end still lack, scaled by the duration.
         dq, dv, da = q1 - q - v * h - a * h**2 / 2, (v1 - v - a * h) * h, (a1 - a) * h**2 / 2
         rows = 10 * dq - 4 * dv + da, 7 * dv - 15 * dq - 2 * da, 6 * dq - 3 * dv + da
-        # The lowest power first, (k + 1, 6, n): rest, the segments, and rest.
-        self._coefficients = np.zeros((len(times) + 1, 6, states.shape[2]))
-        self._coefficients[[0, -1], 0] = self.positions[[0, -1]]
         scaled = q, v, a / 2, rows[0] / h**3, rows[1] / h**4, rows[2] / h**5
-        self._coefficients[1:-1] = np.stack(scaled, axis=1)
-        self._last = float(times[-1]), ReferencePoint(*at_rest(self.positions[-1]))
+        # Coefficients of position, velocity and acceleration, (k + 1, 3, 6, n), the lowest power
+        # of the time first: rest, the segments, and rest.
+        self._coefficients = np.zeros((len(times) + 1, 3, 6, states.shape[2]))
+        self._coefficients[[0, -1], 0, 0] = self.positions[[0, -1]]
+        self._coefficients[1:-1, 0] = np.stack(scaled, axis=1)
+        for rate in (1, 2):
+            higher = self._coefficients[:, rate - 1, 1:]
+            self._coefficients[:, rate, :-1] = np.arange(1.0, 6.0)[:, None] * higher
+        self._rest = ReferencePoint(*at_rest(self.positions[-1]))
 
     def at(self, stamp: float) -> ReferencePoint:
         """Return the desired state at a stamp [s]."""
-        (last, rest), time = self._last, stamp - self.zero
-        if time > last:
-            return rest
-        state = self.at_times(time)
-        return ReferencePoint(state[0], state[1], state[2])
+        if stamp > self.end:
+            return self._rest
+        return ReferencePoint(*self.at_times(stamp - self.zero))
 
     def at_times(self, times: Any) -> Array:
         """Return states, (..., 3, n), at times counted from `self.zero`, (...) [s]."""
         k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
-        return _powers(times - self.times[k - 1]) @ self._coefficients[k]
+        powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
+        return np.asarray((powers @ self._coefficients[k])[..., 0, :])
 
     def extended(self, times: Array, states: Array) -> Trajectory:
         """Return the motion, extended by segments to `states` at `times` [s after `zero`]."""
@@ -135,8 +135,8 @@ class Trajectory:
         h = np.append(np.diff(self.times), 0.0)[self.times < end]
         samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_SEGMENT_SAMPLES))
         since = np.outer(h, samples)
-        states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
-        q, dq, ddq = np.moveaxis(states, 2, 0)
+        powers = since[:, None, :, None] ** np.arange(6.0)
+        q, dq, ddq = np.moveaxis(powers @ self._coefficients[1 : len(h) + 1], 1, 0)
         most = share * arm.limit('acceleration')
         lower, upper = arm.limit('lower'), arm.limit('upper')
         if start is not None:
@@ -203,19 +203,20 @@ class Trajectory:
         share: float = 1.0,
     ) -> Trajectory:
         """
-        Return the motion from `begin` [s after zero] on, blended from the present motion.
+        Return the motion from `begin` [s after zero] on, blended from `present`, and to rest.
 
         If its first point comes late enough, the arm moves there from its present state. Otherwise
         the distance between the present motion and this one, with its rates, is added to this one
         and fades to zero.
         """
-        motion, now, early = self, present.at_times(begin), self.times[0] - begin
+        now, early = present.at_times(begin), self.times[0] - begin
+        motion = self.braked(arm, share, now[0])
         if early > 0.0:
             first, (q, dq, ddq) = now, self.states[0]
             if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.zero)
-            motion = before.extended(self.times, self.states)
+            motion = before.extended(motion.times, motion.states)
         distance = now - motion.at_times(begin)
         distance *= np.abs(distance[:2]).max() > ROUNDING  # accelerations may step
 
@@ -262,7 +263,6 @@ def through_points(
         share, points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline(at, points, stops), present.zero)
-        motion = motion.braked(arm, share, present.at_times(begin)[0])
         return motion.blended_from(arm, present, begin, durations, share)
 
     return _first_allowed(attempt, options)
@@ -300,8 +300,3 @@ def _first_allowed(make: Callable[[Any], Trajectory], options: Iterable[Any]) ->
             refused = refused or error
     assert refused is not None, 'there is an option'
     raise refused
-
-
-def _powers(t: Any) -> Array:
-    """Return the powers of t that give position, velocity, acceleration: shape (..., 3, 6)."""
-    return _FACTORS * np.asarray(t)[..., None, None] ** _EXPONENTS
