@@ -30,6 +30,8 @@ from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.control.reference import ReferenceState
+from franka_dynamics.control.speed_watcher import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEED_RATIO
 from franka_dynamics.control.state_check import StateCheck
 from franka_dynamics.control.unseen_arm import UnseenArm
 from franka_dynamics.errors import FrankaDynamicsError
@@ -201,10 +203,12 @@ class Run:
     """
     Peak speed [rad/s], way [rad], torques [N m], the end, and what stopped the arm.
 
-    `torque` is the last one, `leap` the largest change between two that were sent.
+    `too_fast`: a joint exceeded the guard's bound on speeds. `torque` is the last one, `leap` the
+    largest change between two that were sent.
     """
 
     peak: float = 0.0
+    too_fast: bool = False
     moved: float = 0.0
     leap: float = 0.0
     torque: float = 0.0
@@ -238,6 +242,7 @@ def simulate(
     loop, channel = Loop(plant, core, known, draw, case.wiring), case.channel()
     scripts = [script(loop) for script in case.scripts]
     command, found, start = None, Run(), loop.arm.position
+    fastest = known.limit('velocity')
     for loop.step in range(round(case.seconds / STEP_S)):
         reading = loop.arm.read()
         state = channel(
@@ -266,7 +271,11 @@ def simulate(
             found.leap = max(found.leap, float(np.abs(command_now - command).max()))
         command = command_now if fresh else command
         loop.arm.step(None if command is None else loop.wire(command), is_new=fresh)
-        found.peak = max(found.peak, float(np.abs(loop.arm.data.qvel).max()))
+        speed = np.abs(loop.arm.data.qvel)
+        found.peak = max(found.peak, float(speed.max()))
+        follows = core.reference.counts[ReferenceState.ACCEPTED]  # or has followed a motion
+        ratio = MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO
+        found.too_fast |= bool((speed > ratio * fastest).any())
         found.moved = max(found.moved, float(np.abs(loop.arm.position - start).max()))
         if core.counts['stops'] or core.counts['faults'] or loop.arm.ran_away:
             why = core.why or loop.arm.ran_away
