@@ -156,7 +156,7 @@ def row(job: Job) -> Row:
 
 def main() -> int:
     """Run drawn rows; print the table."""
-    given = runs.parser_of(__doc__, 77).parse_args()
+    given = mistakes.parser_of(77).parse_args()
     rows = []
     for one in runs.rows_of(row, mistakes.jobs_of(given), given):
         rows.append(one)

@@ -337,7 +337,7 @@ def in_loops(half: Script) -> Iterator[Case]:
         for every in (1, 2, 5) if loop else (2, 5, 10):
             for target in ('fci', 'mujoco'):
                 gains = 'gentle' if every < 5 else 'default'
-                fields = {'every': every, 'loop': loop, 'limits': {'min_input_rate': 90.0}}
+                fields = {'every': every, 'loop': loop}
                 name = f'states every {every} ms, {target}, {where}'
                 yield situation(name, gains, half, target=target, **fields)
         for target in ('fci', 'mujoco'):

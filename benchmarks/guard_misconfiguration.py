@@ -515,8 +515,8 @@ def turned(arm: ArmDescription, joint: int) -> Array:
 # The rows ----------------------------------------------------------------------------------------
 
 
-# Plant, arm, case, whether effort is measured, gains, draw.
-Job = tuple[str, str, str, bool, str, int]
+# Plant, arm, case, whether effort is measured, gains, draw, least period of joint states [ms].
+Job = tuple[str, str, str, bool, str, int, int]
 # Of the sensors of the plant of another make; the package's own is without noise here.
 NOISE = {'position_noise': 1e-6, 'velocity_noise': 4e-3, 'effort_noise': 0.15}
 
@@ -528,8 +528,9 @@ def row(job: Job) -> tuple[Job, runs.Run, runs.Run]:
 
 def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Run:
     """Run one job by a core."""
-    kind, family, name, effort, gains, draw = job
+    kind, family, name, effort, gains, draw, every = job
     case = cases(family)[name]
+    case = replace(case, every=max(case.every, every))
     real, known = case.real or runs.arm_of(family), case.known or runs.arm_of(family)
     if draw:
         real = replace(draw_plant(real, draw).arm, friction=real.friction)
@@ -541,10 +542,17 @@ def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Ru
     return runs.simulate(case, known, plant, effort, gains, draw, kind=core)
 
 
+def parser_of(draw: int) -> argparse.ArgumentParser:
+    """Return a parser of the options of benches whose rows are those of `jobs_of`."""
+    parser = runs.parser_of(sys.modules['__main__'].__doc__, draw)
+    parser.add_argument('--every', type=int, default=1, help='period of joint states [ms]')
+    return parser
+
+
 def jobs_of(given: argparse.Namespace) -> list[Job]:
     """Return all jobs that the options choose."""
     return [
-        (kind, family, case.name, effort, gains, given.draw)
+        (kind, family, case.name, effort, gains, given.draw, given.every)
         for arm in given.arms
         for case in cases(arm).values()
         for kind, family in runs.keys_of(given, case)
@@ -556,11 +564,11 @@ def jobs_of(given: argparse.Namespace) -> list[Job]:
 
 def main() -> int:
     """Run the cases in parallel; print a row for each run, and how many are fast or worse."""
-    given = runs.parser_of(__doc__, 0).parse_args()
+    given = parser_of(0).parse_args()
     rows = []
     for job, run, free in runs.rows_of(row, jobs_of(given), given):
         rows.append((job, run, free))
-        kind, family, name, effort, gains, _ = job
+        kind, family, name, effort, gains, *_ = job
         key = f'{kind} {family} | {name} | {"effort" if effort else "-"} | {gains}'
         print(
             f'{key:<84} {free.peak:6.2f} -> {run.peak:6.2f} rad/s {run.moved:6.3f} rad '

@@ -15,6 +15,7 @@ from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
 from .reference import Reference
 from .request import TrajectoryRequest
 from .settings import Settings
+from .state_check import PERIOD_MARGIN_RATIO
 from .terms import StateTerms, TermModel
 from .trajectory import at_rest, ReferencePoint, ROUNDING, Trajectory
 from ..arm import ArmDescription
@@ -24,9 +25,6 @@ from ..typing import Array
 # kp that acts T seconds late takes kp T from the damping; a joint has
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
-# `require_stable` assumes states PERIOD_MARGIN_RATIO times as far apart as now, so that the period
-# that is measured later, which varies a little, does not refuse or brake gains that were accepted.
-PERIOD_MARGIN_RATIO = 1.05
 # Gains in use bear somewhat older states, because friction damps, too. States are too old for them
 # if the loop would oscillate even with a delay divided by MAX_DELAY_TO_STABLE_DELAY_RATIO. Chosen
 # on FER and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/guard_misconfiguration.py,
@@ -94,7 +92,11 @@ class ControlLaw:
         )
 
     def require_stable(self, period: float, age: float) -> None:
-        """Raise SettingsError if the loop is unstable with states of this period and age [s]."""
+        """
+        Raise SettingsError if the loop is unstable with states of this period and age [s].
+
+        The margin keeps the period that is measured later from refusing gains accepted here.
+        """
         unstable = self.instability_reason(PERIOD_MARGIN_RATIO * period, age)
         if unstable:
             raise SettingsError(f'{unstable}.')

@@ -65,10 +65,12 @@ MAX_REPEATED_STATE_TIME_S = 1.0
 # Range of the time between two states that a caller may state [s].
 MIN_PERIOD_S = 0.5e-3
 MAX_PERIOD_S = 0.01
+# What is decided by a period bears one that later is PERIOD_MARGIN_RATIO times as long.
+PERIOD_MARGIN_RATIO = 1.05
 # Advice to a loop in Python about rare and about old states; a node has its own.
 RATE_ADVICE = (
-    'pass on every state of the robot, with its time in seconds; a loop of yours calls step in '
-    f'substeps of at most {1e3 * MAX_PERIOD_S:g} ms'
+    'pass on every state of the robot, with its time in seconds; a slower loop of yours gives its '
+    f'period (at most {MAX_PERIOD_S:g} s), or calls step in substeps'
 )
 AGE_ADVICE = 'synchronise the clocks, or set max_state_age to 0'
 # States lost more than MAX_RESTART_COUNT times within RESTART_WINDOW_S [s] are a fault.
@@ -81,9 +83,9 @@ class StateLimits:
     """
     Bounds for joint states and measured efforts, and whether efforts contain friction.
 
-    `min_input_rate` is the lowest rate of states [Hz], by default that of the longest period of a
-    loop, less 5 %, `state_timeout` the longest time between two [s], `max_state_age` their largest
-    age [s] (0: ages are not used). `joint_factors` multiply the bounds on disturbance torques, one
+    `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
+    has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
+    their largest age [s] (0: ages are not used). `joint_factors` multiply the bounds on disturbance torques, one
     for all joints or one each; `bag replay --learn` finds them. `effort_friction` says whether
     measured torques contain friction: included, excluded or auto. `held_until_commanded`: a
     receiver that adds no gravity carries the arm until the first torque comes. `try_joints`:
@@ -91,7 +93,7 @@ class StateLimits:
     reversed joints are found.
     """
 
-    min_input_rate: float = 0.95 / MAX_PERIOD_S
+    min_input_rate: float = 200.0
     state_timeout: float = 0.02
     max_state_age: float = 0.1
     joint_factors: tuple[float, ...] = (1.0,)
@@ -164,6 +166,7 @@ class StateCheck:
                 'try_joints pushes joints, which needs a torque limit of each one.'
             )
         self.limits, self._period, self._names = limits, period, arm.joint_names
+        self._max_period = max(1.0 / limits.min_input_rate, PERIOD_MARGIN_RATIO * period)
         self._fastest = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
         most = np.concatenate((self._fastest, effort))
@@ -253,6 +256,11 @@ class StateCheck:
             return ''
         self.problem = f'the time of joint states does not go on ({stamp:g} s again)'
         return self.problem
+
+    @property
+    def too_rare(self) -> bool:
+        """Whether joint states come too rarely for torques."""
+        return self.period > self._max_period
 
     @property
     def has_enough(self) -> bool:
@@ -410,13 +418,10 @@ class StateCheck:
             return ''
         self._periods.append(self.elapsed)
         self.period = median_high(self._periods)
-        if (
-            len(self._periods) == MIN_GOOD_STATE_COUNT
-            and self.period * limits.min_input_rate > 1.0
-        ):
+        if len(self._periods) == MIN_GOOD_STATE_COUNT and self.too_rare:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
-                f'{limits.min_input_rate:.0f} Hz are needed; {RATE_ADVICE}'
+                f'{1.0 / self._max_period:.0f} Hz are needed; {RATE_ADVICE}'
             )
         if self.elapsed > max(limits.state_timeout, 2.5 * self.period):  # one may be lost
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'

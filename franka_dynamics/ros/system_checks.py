@@ -19,14 +19,13 @@ from .machine_checks import Check, GOOD, judged, NOTE, SIMULATED_ARM_CHECK, TO_D
 from .messages import is_measured, publisher_names, seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
-from ..control.feedforward import State
+from ..control.feedforward import State, StateLimits
 from ..names import GRAVITY
-from ..parameter_schema import specs
 
 _CLEAR = '/clear_fault'  # a service that only feedforward nodes offer
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
-# Below it the feedforward node commands nothing.
-_MIN_RATE_HZ = {one.name: one.default for one in specs('feedforward')}['min_input_rate']
+# Below it the feedforward node commands nothing by default.
+_MIN_RATE_HZ = StateLimits.min_input_rate
 # Simulated time that runs slower stands still for all that a user wants; `sim` goes down to 0.05.
 _MIN_REAL_TIME_FACTOR = 0.02
 _MAX_STAMP_AGE_S = 0.1

@@ -409,14 +409,33 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
 
 
 def test_slow_states_give_terms_and_no_torque():
-    slow = core(
-        MUJOCO, limits=StateLimits(min_input_rate=200.0, max_state_age=0.0, state_timeout=0.1)
-    )
+    slow = core(MUJOCO, limits=StateLimits(max_state_age=0.0, state_timeout=0.1))
     for k in range(60):
         slow.step(HOME, STILL, 1.0 + 0.033 * k)
     assert slow.state is State.SILENT
     assert '30 Hz' in slow.state_problem
     np.testing.assert_allclose(slow.latest.gravity, GRAVITY, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ('stated', 'real', 'runs'),
+    [
+        (1e-3, 4.8e-3, True),
+        (1e-3, 5.2e-3, False),
+        (8e-3, 8.2e-3, True),
+        (8e-3, 8.6e-3, False),
+        (10e-3, 10e-3, True),
+    ],
+)
+def test_the_least_rate_is_the_one_that_the_node_has_or_that_of_a_loop_s_stated_period(
+    stated, real, runs
+):
+    loop = Feedforward(FER, 'mujoco', period=stated)
+    for k in range(60):
+        loop.step(HOME, STILL, real * k)
+    assert (loop.state is State.RUNNING) == runs
+    if not runs:
+        assert 'period' in loop.why
 
 
 def test_old_states_allow_no_first_torque_and_stop_the_arm():

@@ -56,8 +56,7 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     given = {spec.name: spec.default for spec in table('feedforward')}
     for made, own in (
         (settings_from(given), Settings()),
-        # A node's topic is faster than any loop; a slower one is most likely the merged one.
-        (from_parameters(StateLimits, given), StateLimits(min_input_rate=200.0)),
+        (from_parameters(StateLimits, given), StateLimits()),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in table('feedforward')}
