@@ -145,13 +145,19 @@ def displaced(loop: Loop, distance: float) -> Iterator[None]:
         yield
 
 
-def picks_up(loop: Loop, mass: float, late: float, back: bool = False) -> Iterator[None]:
-    """Take a load [kg] and set `payload` `late` [s] after it; `back`: set the load down again."""
+def picks_up(
+    loop: Loop, mass: float, late: float, back: bool = False, beside: float = 0.0
+) -> Iterator[None]:
+    """
+    Take a load [kg] and set `payload` `late` [s] after it; `back`: set the load down again.
+
+    The load is held `beside` [m] its centre of mass.
+    """
     take = BEGIN + 800
     steps = []
     for at, carried in ((take, mass), (take + 1000, 0.0))[: 1 + back]:
-        steps.append((at, partial(loop.arm.set_payload, runs.body(carried))))
-        change = partial(loop.ask, loop.core.change, payload=runs.payload(carried))
+        steps.append((at, partial(loop.arm.set_payload, runs.body(carried, beside))))
+        change = partial(loop.ask, loop.core.change, payload=runs.payload(carried, beside))
         steps.append((at + round(late / STEP_S), change))
     for at, act in sorted(steps, key=lambda one: one[0]):
         yield from loop.until(at)
@@ -306,6 +312,10 @@ def situations() -> Iterator[Case]:
     ):  # 2.2 kg declared 0.3 s late exceed the bounds, as they should
         taken = partial(picks_up, mass=mass, late=late)
         yield situation(f'{mass:g} kg picked up, {word}', gains, taken, settings=known)
+    for target, settings in (('fci', known), ('mujoco', {})):
+        taken = partial(picks_up, mass=2.0, late=-0.8, beside=0.15)
+        name = f'2 kg picked up at its end, declared before, {target}'
+        yield situation(name, 'firm', taken, target=target, settings=settings)
     back = partial(picks_up, mass=1.0, late=0.0, back=True)
     yield situation('1 kg picked up and set down, mujoco', 'firm', back, target='mujoco')
     back = partial(picks_up, mass=2.0, late=-0.2, back=True)

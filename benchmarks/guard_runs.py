@@ -24,6 +24,7 @@ import numpy as np
 from other_plant import Make, OtherPlant
 
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
+from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.disturbance import DisturbanceMonitor
@@ -308,21 +309,20 @@ def plant_of(
 # What benches set, carry and send ----------------------------------------------------------------
 
 
-def body(mass: float) -> LinkInertia:
-    """Return a load whose centre of mass is 0.1 m in front of the flange."""
-    if not mass:
-        return LinkInertia.zero()
+def payload(mass: float, beside: float = 0.0) -> tuple[float, ...]:
+    """
+    Return a load as the ten numbers of the parameter `payload`.
+
+    Its centre of mass is 0.1 m in front of the flange and a distance [m] beside that.
+    """
     side = 0.003 * mass
-    return LinkInertia.from_center_of_mass(
-        mass, (0.0, 0.0, 0.1), np.array([side, 0.0, 0.0, side, 0.0, side])
-    )
+    center = (beside, 0.0, 0.1) if mass else (0.0,) * 3
+    return (mass, *center, side, 0.0, 0.0, side, 0.0, side)
 
 
-def payload(mass: float) -> tuple[float, ...]:
-    """Return the load of `body` as the ten numbers of the parameter `payload`."""
-    if not mass:
-        return (0.0,) * 10
-    return (mass, 0.0, 0.0, 0.1, 0.003 * mass, 0.0, 0.0, 0.003 * mass, 0.0, 0.003 * mass)
+def body(mass: float, beside: float = 0.0) -> LinkInertia:
+    """Return the load of `payload`."""
+    return payload_from_array(np.array(payload(mass, beside)))
 
 
 def tilted(degrees: float, axis: str = 'y') -> tuple[float, float, float]:

@@ -43,8 +43,9 @@ MAX_DISTURBANCE_RATIO = 0.20
 MAX_WRIST_DISTURBANCE_RATIO = 0.3125
 MAX_WRIST_TORQUE_LIMIT_NM = 20.0
 # For MAX_PICK_UP_TIME_S [s] after a change of payload the arm may carry any load between the old
-# and the new one, until a joint is faster than MAX_PICK_UP_SPEED_RAD_S [rad/s]: without that bound
-# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
+# and the new one: else 10 of 16 Franka arms that pick up 2 kg at its end stop (draw 88 of
+# benchmarks/guard_false_alarms.py). A joint faster than MAX_PICK_UP_SPEED_RAD_S [rad/s] ends that:
+# else gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
 MAX_PICK_UP_TIME_S = 2.0
 MAX_PICK_UP_SPEED_RAD_S = 0.5
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
