@@ -43,7 +43,7 @@ class Cause(Enum):
     STATES_LOST = 'joint states that cease or cannot be used', Then.UNSEEN, Remedy.WAIT
     STATES_LOST_OFTEN = (
         'joint states lost more than 5 times within a minute',
-        Then.RESTING_TORQUE,
+        Then.COAST,
         Remedy.CLEAR,
     )
     STATE_IMPOSSIBLE = 'impossible joint states', Then.UNSEEN, Remedy.CLEAR

@@ -114,7 +114,8 @@ def test_after_refused_states_a_loop_gets_no_step_of_torque():
 
 
 def test_coarse_stamps_hide_no_reason():
-    node = core(Settings(target='fci', kd=(30.0,)), limits=StateLimits(max_state_age=0.0))
+    limits = StateLimits(min_input_rate=90.0, max_state_age=0.0)
+    node = core(Settings(target='fci', kd=(30.0,)), limits=limits)
     for k in range(600):
         node.step(HOME + 1e-9 * k, STILL, 1e-2 * (k // 10), now=1e-3 * k)
     assert 'kd' in node.why
