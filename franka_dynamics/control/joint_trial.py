@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .braking import BrakingController
+from .disturbance import MAX_BRAKE_RELEASE_TIME_S
 from .ending import Cause, Ending
 from .terms import StateTerms, TermModel
 from .watcher import Cycle, Watcher
@@ -33,16 +34,14 @@ MAX_PUSH_RATIO = 0.9
 HOLDING_STIFFNESS_PER_INERTIA_S2 = 400.0
 # Joints that are as they should be stay slower; holding a reversed one with feedback drives it.
 MAX_TRIAL_SPEED_RAD_S = 0.4
-INITIAL_HOLD_TIME_S = 0.3  # in which brakes open and the first torque settles
-_CHECK = '; check the order and the signs of joints in states and torques'
 
 
 class JointTrial(Watcher):
     """
     Pushes each joint of an arm with a growing torque, and judges its motion.
 
-    `bound`, shape (n,), is the largest push [N m] divided by MAX_PUSH_RATIO. `wanted`: joints are
-    tried when torques begin.
+    The first push waits until brakes have opened. `bound`, shape (n,), is the largest push [N m]
+    divided by MAX_PUSH_RATIO. `wanted`: joints are tried when torques begin.
 
     Attributes
     ----------
@@ -52,22 +51,23 @@ class JointTrial(Watcher):
     """
 
     def __init__(self, arm: ArmDescription, bound: Array, *, wanted: bool) -> None:
-        self._names, self._zero, self._wanted = arm.joint_names, np.zeros(arm.n), wanted
+        self._arm, self._zero, self._wanted = arm, np.zeros(arm.n), wanted
         self._max_push = MAX_PUSH_RATIO * bound
-        self._rise = PUSH_RATE_RATIO_PER_S * arm.limit('effort')
-        self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
         self._brake = BrakingController(arm)
         self.reset()
         self.end()
 
     def reset(self) -> None:
         """Begin with the first joint; torques begin."""
-        self.active, self._joint, self._wrong = self._wanted, 0, ''
-        self._brake.begin(self._zero)
-        self._waited = -INITIAL_HOLD_TIME_S
+        self.active, self._joint, self._time, self._wrong = self._wanted, 0, 0.0, ''
         self._held: Array | None = None  # the first position, (n,)
+        self._hold()
+
+    def _hold(self) -> None:
+        """Push no joint, and wait until the arm is at rest."""
+        self._brake.begin(self._zero)
         self._begin: Array | None = None  # where the push began, (n,)
-        self._push, self._way = 0.0, self._zero  # size [N m], and its signed unit vector (n,)
+        self._push, self._way = 0.0, 1.0  # size [N m] and sign
 
     def end(self) -> None:
         """End the trial: torques have ended."""
@@ -75,12 +75,15 @@ class JointTrial(Watcher):
 
     @property
     def tried(self) -> str:
-        """The name of the joint that is tried; after the last one, that of the last."""
-        return self._names[min(self._joint, len(self._names) - 1)]
+        """The name of the joint that is tried."""
+        return self._arm.joint_names[self._joint]
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if a joint has moved wrongly."""
-        return Cause.TRIAL_FAILED.ending(self._wrong) if self.active and self._wrong else None
+        if not (self.active and self._wrong):
+            return None
+        cure = 'check brakes, and the order and the signs of joints in states and torques'
+        return Cause.TRIAL_FAILED.ending(f'{self._wrong}; {cure}')
 
     def torque(self, state: StateTerms, terms: TermModel, elapsed: float, age: float) -> Array:
         """
@@ -92,35 +95,32 @@ class JointTrial(Watcher):
         holding = self._brake.torque(state, terms, self._zero, elapsed, age)
         restoring = HOLDING_STIFFNESS_PER_INERTIA_S2 * (self._held - state.q)
         holding = holding + terms.inertia_torque(state.q, restoring)
-        self._waited += elapsed
+        self._time += elapsed
         fastest = int(np.abs(state.dq).argmax())
         if np.abs(state.dq[fastest]) > MAX_TRIAL_SPEED_RAD_S:
-            self._wrong = f'{self._names[fastest]} does not stay where it is held{_CHECK}'
+            self._wrong = f'{self._arm.joint_names[fastest]} does not stay where it is held'
         elif self._begin is not None:
             self._judge(state.q - self._begin)
-        elif self._waited > 0.0 and self._brake.at_rest and self._joint < len(self._names):
+        elif self._time > MAX_BRAKE_RELEASE_TIME_S and self._brake.at_rest:
             self._begin = state.q
-            near_lower = state.q - self._lower < self._upper - state.q
-            away = np.where(near_lower, 1.0, -1.0)  # from the nearer limit
-            self._way = away * (np.arange(len(away)) == self._joint)
-        self.active = self._joint < len(self._names)  # else all move as they should
+            near_lower = state.q - self._arm.limit('lower') < self._arm.limit('upper') - state.q
+            self._way = 1.0 if near_lower[self._joint] else -1.0  # from the nearer limit
         if self._begin is not None:
-            most, rise = self._max_push[self._joint], self._rise[self._joint]
-            self._push = min(self._push + elapsed * rise, most)
-        return holding + self._push * self._way
+            rise = PUSH_RATE_RATIO_PER_S * self._arm.limit('effort')[self._joint]
+            self._push = min(self._push + elapsed * rise, self._max_push[self._joint])
+            holding[self._joint] += self._way * self._push
+        return holding
 
     def _judge(self, moved: Array) -> None:
-        name, along, other = self._names[self._joint], self._way @ moved, np.abs(moved).argmax()
+        name, other = self.tried, int(np.abs(moved).argmax())
+        along = self._way * moved[self._joint]
         if along >= MIN_MOTION_RAD:
             self._joint += 1
-            self._begin, self._push, self._way = None, 0.0, self._zero
-            self._brake.begin(self._zero)  # to rest, before the next joint
+            self.active = self._joint < self._arm.n  # else all move as they should
+            self._hold()
         elif along <= -MIN_MOTION_RAD:
-            self._wrong = f'{name} moves against the torque that pushes it{_CHECK}'
+            self._wrong = f'{name} moves against the torque that pushes it'
         elif np.abs(moved[other]) >= MAX_OTHER_MOTION_RATIO * MIN_MOTION_RAD:
-            self._wrong = f'{self._names[other]} moves when {name} is pushed{_CHECK}'
+            self._wrong = f'{self._arm.joint_names[other]} moves when {name} is pushed'
         elif self._push >= self._max_push[self._joint]:
-            self._wrong = (
-                f'{name} does not move when it is pushed with {self._push:.1f} N m; check the '
-                'brakes and the order of joints'
-            )
+            self._wrong = f'{name} does not move when it is pushed with {self._push:.1f} N m'

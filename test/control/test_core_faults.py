@@ -412,7 +412,7 @@ def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
 def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint, found):
     limits = StateLimits(max_state_age=0.0, try_joints=True)
     loop = Loop(Settings(target='fci', **FIRM), controller={'limits': limits}, **CARRIED)
-    reverse(loop, joint).run(1.5)
+    reverse(loop, joint).run(2.2)
     assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
     assert found in loop.controller.why
     assert loop.fastest < 1.0
@@ -437,11 +437,19 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
     loop.run(0.01)
     with pytest.raises(ReferenceRefusedError):  # joints are tried from the first one on
         loop.controller.follow(FR3.home)
-    loop.run(1.6)
+    loop.run(2.3)
     assert loop.controller.state is State.RUNNING, loop.controller.status
     assert loop.fastest < 0.4
     loop.controller.follow(loop.arm.position)
     loop.controller.change(payload=(0.0, 0.0, 0.0, 0.0))
+
+
+def test_joints_are_tried_once_brakes_have_opened():
+    limits = StateLimits(max_state_age=0.0, try_joints=True)
+    loop = Loop(FCI, controller={'limits': limits}, brake_release_after=0.9, **CARRIED).run(0.9)
+    loop.run(1.8)
+    assert not loop.controller.trial.active and loop.controller.state is State.RUNNING
+    assert loop.fastest < 0.15  # a push that has grown while brakes are closed gives 0.2 to 0.3
 
 
 @pytest.mark.parametrize(
