@@ -42,34 +42,29 @@ ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
 class Event(str, Enum):
     """Events that change the state of the core."""
 
-    BEGIN = 'the first torque is allowed'
+    BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
     RELEASE = 'torques end, and the arm is to be braked and let go'
-    HOLD = 'torques end, and the arm is to be braked and held'
+    HOLD = 'the arm is to be braked and held'
     LOST = 'torques end without a joint state'
-    CATCH = 'a watcher ends the resting torque'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
-    BACK = 'joint states can be used again, and the arm is to be held'
-    START = 'the fault of a held arm is cleared'
     END = 'the resting torque is reached'
 
 
 TRANSITIONS = {
     (State.SILENT, Event.BEGIN): State.RUNNING,
-    (State.SILENT, Event.BACK): State.BRAKING,
-    (State.SILENT, Event.CATCH): State.BRAKING,
+    (State.SILENT, Event.HOLD): State.BRAKING,
     (State.RUNNING, Event.RELEASE): State.BRAKING,
     (State.RUNNING, Event.HOLD): State.BRAKING,
     (State.RUNNING, Event.LOST): State.STOPPING,
     (State.BRAKING, Event.REST): State.STOPPING,
     (State.BRAKING, Event.REST_HELD): State.HOLDING,
     (State.BRAKING, Event.LOST): State.STOPPING,
-    (State.HOLDING, Event.START): State.RUNNING,
+    (State.HOLDING, Event.BEGIN): State.RUNNING,
     (State.HOLDING, Event.RELEASE): State.STOPPING,
     (State.HOLDING, Event.LOST): State.STOPPING,
     (State.STOPPING, Event.BEGIN): State.RUNNING,
-    (State.STOPPING, Event.BACK): State.BRAKING,
-    (State.STOPPING, Event.CATCH): State.BRAKING,
+    (State.STOPPING, Event.HOLD): State.BRAKING,
     (State.STOPPING, Event.END): State.SILENT,
 }
 

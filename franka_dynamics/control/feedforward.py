@@ -187,7 +187,7 @@ class Feedforward:
             self.output.reset_counts()
             self.disturbances.reset_largest()
             if held:
-                self._run(Event.START)
+                self._run(Event.BEGIN)
             elif self.state is State.SILENT:
                 self.ending = waiting(
                     self.states.problem or self.blocked or 'good joint states are awaited'
@@ -460,10 +460,10 @@ class Feedforward:
     def _answer_out_of_order(self, sample: Sample, error: str) -> Array:
         """Return the torque after a state whose stamp is not after that of the state before."""
         if error == 'late':  # it is dropped; the last state counts
-            why = self.states.note_repetition(sample.stamp)
+            why = self.states.repetition(sample.stamp)
             if why and self.state is State.SILENT and self.enabled:
                 self.ending = waiting(why)
-            return self.tick(*self.states.tick_times(sample.stamp, sample.age, sample.now))
+            return self.tick(*self.states.tick_times(sample))
         now = sample.stamp if sample.now is None else sample.now
         if now < self.states.arrival:
             self.states.reset_losses()  # how long ago they were is not known any more
@@ -506,7 +506,7 @@ class Feedforward:
         if problem is not None and self.state in ACTIVE:
             self.unseen.begin_stop(*states.extrapolated_state(), now)
         if problem is not None and self.unseen.stops:
-            self.unseen.set_measured_joints(sample.q, sample.dq, states.live, now)
+            self.unseen.set_measured_joints(sample.q, sample.dq, states.still_s == 0.0, now)
         return problem
 
     def _state_of(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
@@ -531,7 +531,7 @@ class Feedforward:
         refused, silent = self._compare(state), self.state is State.SILENT
         if self._holds_again and self.states.has_enough:
             self._begin_torque(state, silent=silent)
-            self._change(Event.BACK)
+            self._change(Event.HOLD)
         elif self.enabled:
             why = refused or self.blocked or self._blocker(held=False)
             if not why:
@@ -676,7 +676,7 @@ class Feedforward:
         goes_on |= stops and not arm.has_stopped(terms, now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END)
-            self.output.record_end(0.0 * goal if arm.q is None else arm.q, terms.adds_gravity)
+            self.output.record_end(arm.seen[0] if arm.seen else 0.0 * goal, terms.adds_gravity)
         return torque
 
     def _resting(self) -> Array:
@@ -713,7 +713,7 @@ class Feedforward:
             return
         self._end(Cause.TRIAL_FAILED.ending(ending.why) if self.trial.active else ending)
         if not active:
-            self._change(Event.CATCH)
+            self._change(Event.HOLD)
 
     def _cycle(
         self,

@@ -21,13 +21,12 @@ from ..errors import JointVectorError, SettingsError
 from ..typing import Array
 
 # A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO times
-# its limit, a step of position POSITION_STEP_TOLERANCE_RAD more than that speed allows. Position
-# and integrated velocity may differ by MAX_DRIFT_RAD and what a velocity MAX_VELOCITY_DELAY_S late
-# explains; this drift decays with DRIFT_TIME_CONSTANT_S. On real FERs it was at most 7 mrad at
-# 1 kHz, 33 mrad at 30 Hz.
+# its limit, a step of position MAX_DRIFT_RAD more than that speed allows. Position and integrated
+# velocity may differ by MAX_DRIFT_RAD and what a velocity MAX_VELOCITY_DELAY_S late explains; this
+# drift decays with DRIFT_TIME_CONSTANT_S. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at
+# 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
-POSITION_STEP_TOLERANCE_RAD = 1e-2
 MAX_DRIFT_RAD = 0.02
 MAX_VELOCITY_DELAY_S = 0.005
 DRIFT_TIME_CONSTANT_S = 0.2
@@ -39,29 +38,19 @@ MAX_POSSIBLE_EFFORT_RATIO = 10.0  # a measured effort beyond this many torque li
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
 MAX_AGE_AT_START_S = 0.015  # of the first torque's states: feedback from older ones may oscillate
-# A state older than the last one is a late message, unless it is MIN_CLOCK_SET_BACK_S older or the
-# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back.
-MIN_CLOCK_SET_BACK_S = 1.0
-# What a position, a velocity and an effort beyond the bounds of a joint are.
-_IMPOSSIBLE = (
-    'is at {:.4g} rad, which this arm cannot reach; check its driver, the order of the joints, '
-    'and that it is not in degrees',
-    'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
-    'has a measured effort of {:.4g} N m; check the unit in which its driver gives efforts',
-)
+# A state older than the last one is a late message, unless it is MAX_LATE_S older or the
+# MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back. So long the same state may come
+# again, as in simulated time that is slow. It is no measured figure: it allows a thousandth of
+# real time at 1 kHz.
+MAX_LATE_S = 1.0
 # A position that repeats bit for bit longer than states may be missing stands still. So does a
 # simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
 # is stopped between two counts of an encoder of 0.1 mrad that was faster than
 # MIN_FROZEN_SPEED_RAD_S, which takes 50 rad/s^2. And one moves that is desired to, once its
-# torque has changed by more than its friction: STICTION_MARGIN_RATIO times the one that the arm's
-# description has (6.4 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
-# MIN_STICTION_TORQUE_RATIO times the torque limit.
+# torque has changed by more than the friction that the arm's description has (6.5 % of the torque
+# limit at joint 5 of an FR3, MuJoCo Menagerie) and STICTION_TORQUE_RATIO of the torque limit.
 MIN_FROZEN_SPEED_RAD_S = 0.1
-MIN_STICTION_TORQUE_RATIO = 0.02
-STICTION_MARGIN_RATIO = 1.25
-# How long the same state may come again, as in simulated time that is slow [s]. It is no measured
-# figure: it allows a thousandth of real time at 1 kHz.
-MAX_REPEATED_STATE_TIME_S = 1.0
+STICTION_TORQUE_RATIO = 0.02
 # Range of the time between two states that a caller may state [s].
 MIN_PERIOD_S = 0.5e-3
 MAX_PERIOD_S = 0.01
@@ -85,12 +74,12 @@ class StateLimits:
 
     `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
     has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
-    their largest age [s] (0: ages are not used). `joint_factors` multiply the bounds on disturbance torques, one
-    for all joints or one each; `bag replay --learn` finds them. `effort_friction` says whether
-    measured torques contain friction: included, excluded or auto. `held_until_commanded`: a
-    receiver that adds no gravity carries the arm until the first torque comes. `try_joints`:
-    before anything is followed, each joint is pushed until it moves by 2 mrad, so that swapped or
-    reversed joints are found.
+    their largest age [s] (0: ages are not used). `joint_factors` multiply the bounds on
+    disturbance torques, one for all joints or one each; `bag replay --learn` finds them.
+    `effort_friction` says whether measured torques contain friction: included, excluded or auto.
+    `held_until_commanded`: a receiver that adds no gravity carries the arm until the first torque
+    comes. `try_joints`: before anything is followed, each joint is pushed until it moves by 2
+    mrad, so that swapped or reversed joints are found.
     """
 
     min_input_rate: float = 200.0
@@ -130,7 +119,7 @@ class StateCheck:
     stamp : float or None
         Stamp of the latest possible state [s].
     q, dq : ndarray, shape (n,)
-        Its position [rad] and velocity [rad/s]; None and zero if no possible state has come.
+        Its position [rad] and velocity [rad/s]; NaN and zero if no possible state has come.
     elapsed, age : float
         Time between it and the one before, and its age [s].
     period, median_age : float
@@ -141,8 +130,8 @@ class StateCheck:
         Number of usable joint states in a row.
     problem : str
         Why the latest state cannot be used, '' if it can.
-    is_repeated : bool
-        Whether all positions and velocities of a moving arm are those of the state before.
+    still_s : ndarray, shape (n,)
+        For how long the position of each joint repeats bit for bit, while a torque acts [s].
     leapt : bool
         Whether a joint has moved as it cannot, and has not come back at once: no position is
         believed until `start`.
@@ -151,20 +140,17 @@ class StateCheck:
 
     def __init__(self, arm: ArmDescription, limits: StateLimits, period: float) -> None:
         if not MIN_PERIOD_S <= period <= MAX_PERIOD_S:
-            steps = math.ceil(period / MAX_PERIOD_S) if MAX_PERIOD_S < period < 10.0 else 1
-            slower = (
-                f' Call step in substeps of at most {1e3 * MAX_PERIOD_S:g} ms, here with period '
-                f'{period / steps:g}: for _ in range({steps}): tau = controller.step(q, dq, '
-                f'time), and move the arm by {period / steps:g} s.'
-            )
-            raise SettingsError(
-                f'period is {period:g} s; it must be within {MIN_PERIOD_S:g} and '
-                f'{MAX_PERIOD_S:g} s.{slower if steps > 1 else ""}'
-            )
+            why = f'period is {period:g} s; it must be {MIN_PERIOD_S:g} to {MAX_PERIOD_S:g} s.'
+            if MAX_PERIOD_S < period < 10.0:
+                steps = math.ceil(period / MAX_PERIOD_S)
+                why += (
+                    f' Call step in substeps, here with period {period / steps:g}: for _ in '
+                    f'range({steps}): tau = controller.step(q, dq, time), and move the arm by '
+                    f'{period / steps:g} s.'
+                )
+            raise SettingsError(why)
         if limits.try_joints and not np.isfinite(arm.limit('effort')).all():
-            raise SettingsError(
-                'try_joints pushes joints, which needs a torque limit of each one.'
-            )
+            raise SettingsError('try_joints needs a torque limit of each joint that it pushes.')
         self.limits, self._period, self._names = limits, period, arm.joint_names
         self._max_period = max(1.0 / limits.min_input_rate, PERIOD_MARGIN_RATIO * period)
         self._fastest = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
@@ -180,15 +166,15 @@ class StateCheck:
 
     def reset(self) -> None:
         """Reset to no joint state and no losses of joint states."""
-        self.q: Array | None = None
-        self.dq, self.problem = self._zero, 'no joint state has come yet'
+        self.q, self.dq = np.full_like(self._zero, np.nan), self._zero
+        self.problem = 'no joint state has come yet'
         self.start()
         self.reset_except_position()
 
     def start(self) -> None:
         """Believe positions again, and count losses of joint states from zero."""
         self.leapt = False
-        # Stamp, position and velocity before a leap that is not over yet.
+        # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
         self.reset_losses()
 
@@ -197,11 +183,10 @@ class StateCheck:
         self.stamp: float | None = None
         self.good = 0
         self._drift, self._before_leap = self._zero, None
-        self._same: Array | None = None  # which positions are the last ones, bit for bit
-        # Of each joint, while its position repeats: for how long [s], the velocity before, the
-        # torque sent then, and whether it must have moved since.
-        self._still_s, self._dq_before, self._torque = self._zero, self._zero, self._zero
-        self._must_move, self.is_repeated = self._never, False
+        # Which positions are the last ones, bit for bit. Of each joint, while this is so: for how
+        # long [s], the velocity before, the torque sent then, and whether it must have moved.
+        self._same = self._must_move = self._never
+        self.still_s = self._dq_before = self._torque = self._zero
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
@@ -217,29 +202,26 @@ class StateCheck:
     def record_loss(self, now: float) -> str:
         """Record a loss of joint states at `now` [s]; return a text if too frequent, or ''."""
         self._lost_at.append(now)
-        often = len(self._lost_at) > MAX_RESTART_COUNT
-        if not (often and now - self._lost_at[0] < RESTART_WINDOW_S):
-            return ''
-        return f'stopped {len(self._lost_at)} times within a minute: '
+        count = len(self._lost_at)
+        often = count > MAX_RESTART_COUNT and now - self._lost_at[0] < RESTART_WINDOW_S
+        return f'stopped {count} times within a minute: ' if often else ''
 
-    def tick_times(
-        self, stamp: float, age: float | None, now: float | None
-    ) -> tuple[float, float | None]:
+    def tick_times(self, old: Sample) -> tuple[float, float | None]:
         """
         Return the arguments `now` and `silence` of `Feedforward.tick` after an old state [s].
 
-        `stamp` and `age` are those of the old state; without its age the clock of `now` counts,
-        and if `now` is None this computer's. This computer's counts also with an age, from
-        MAX_REPEATED_STATE_TIME_S on: a constant age hides that the same state comes again.
+        Without its age the clock of `now` counts, and if `now` is None this computer's. This
+        computer's counts also with an age, from MAX_LATE_S on: a constant age hides that the same
+        state comes again.
         """
         by_stamps, here = self._came
-        silence = None if age is None else stamp + age - by_stamps  # in simulated time
-        if now is None:
-            waited = monotonic() - here
-            if silence is not None and waited > MAX_REPEATED_STATE_TIME_S:
-                silence = waited
-            now = self.arrival + (waited if silence is None else silence)
-        return now, silence
+        silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
+        if old.now is not None:
+            return old.now, silence
+        waited = monotonic() - here
+        if silence is None or waited > MAX_LATE_S:
+            silence = waited
+        return self.arrival + silence, silence
 
     def accept(self) -> None:
         """Count the latest state as usable."""
@@ -249,9 +231,8 @@ class StateCheck:
         """Record why the latest state cannot be used; count usable states from zero."""
         self.good, self.problem, self._drift = 0, why, self._zero
 
-    def note_repetition(self, stamp: float) -> str:
-        """Count a time stamp that repeats; return a sentence after too many in a row, else ''."""
-        self._repeated += 1
+    def repetition(self, stamp: float) -> str:
+        """Return a sentence if too many stamps in a row were not new, else ''."""
         if self._repeated <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return ''
         self.problem = f'the time of joint states does not go on ({stamp:g} s again)'
@@ -275,11 +256,10 @@ class StateCheck:
             return ''
         return (
             f'joint states are {1e3 * self.median_age:.0f} ms old, and the first torque needs '
-            f'states of at most {1e3 * MAX_AGE_AT_START_S:.0f} ms; set max_state_age to 0 if the '
-            'clocks differ'
+            f'states of at most {1e3 * MAX_AGE_AT_START_S:.0f} ms; {AGE_ADVICE}'
         )
 
-    def silence_timeout(self, *, from_stamps: bool) -> float:
+    def silence_timeout(self, *, from_stamps: bool = False) -> float:
         """
         Return the time without a new state after which states count as lost [s].
 
@@ -316,8 +296,9 @@ class StateCheck:
         if self.stamp is None or stamp > self.stamp:
             self._behind = self._repeated = 0
             return ''
+        self._repeated += 1
         self._behind += stamp < self.stamp
-        late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MIN_CLOCK_SET_BACK_S
+        late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_LATE_S
         return 'late' if late else 'set back'
 
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> Ending | None:
@@ -328,20 +309,18 @@ class StateCheck:
             return None
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())
-        what, joint = divmod(first, len(self._names))
+        kind, joint = divmod(first, len(self._names))
+        what = f'the {("position", "velocity", "effort")[kind]} of {self._names[joint]}'
+        why = f'{what} is {every[first]:.4g}'
         if unknown.any():
-            name = ('position', 'velocity', 'effort')[what]
-            return Cause.STATES_LOST.ending(
-                f'the {name} of {self._names[joint]} is {every[first]}'
-            )
+            return Cause.STATES_LOST.ending(why)
         return Cause.STATE_IMPOSSIBLE.ending(
-            f'{self._names[joint]} {_IMPOSSIBLE[what].format(every[first])}'
+            f'{why}, and can be {self._lowest[first]:.4g} to {self._highest[first]:.4g}; check '
+            'its driver, the order of the joints and the units (radians, N m)'
         )
 
     def refuse_degrees(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
-        if not np.isfinite(q).all():
-            return
         n, radians = len(self._names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
         if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
@@ -359,52 +338,49 @@ class StateCheck:
         nothing is judged. `desired_dq` is the desired velocity, (n,) [rad/s]. A real encoder's
         position never repeats for long. A simulator's without noise does, of an arm at rest.
         """
-        same, q = self._same, self.q
-        if torque is None or q is None or same is None or not np.count_nonzero(same):
-            self._still_s, self._dq_before, self._must_move = self._zero, self.dq, self._never
-            self.is_repeated = False
+        same = self._same
+        if torque is None or not np.count_nonzero(same):
+            self.still_s, self._dq_before, self._must_move = self._zero, self.dq, self._never
             return None
-        self._torque = np.where(self._still_s > 0.0, self._torque, torque)
-        self._still_s = np.where(same, self._still_s + self.elapsed, 0.0)
+        self._torque = np.where(self.still_s > 0.0, self._torque, torque)
+        self.still_s = np.where(same, self.still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
-        changed = np.abs(torque - self._torque) > self._stiction
-        moved = np.abs(self._dq_before) > MIN_FROZEN_SPEED_RAD_S
-        self.is_repeated = bool(self._still_s.all() and moved.any())
-        led = changed & (desired_dq != 0.0)
-        self._must_move = same & (self._must_move | moved | led)
-        late = self._still_s > self.silence_timeout(from_stamps=False)
-        stuck = np.flatnonzero(self._must_move & late)
+        led = (np.abs(torque - self._torque) > self._stiction) & (desired_dq != 0.0)
+        self._must_move = same & (self._must_move | self._moved | led)
+        stuck = np.flatnonzero(self._must_move & (self.still_s > self.silence_timeout()))
         if not stuck.size:
             return None
         joint = int(stuck[0])
         return Cause.POSITION_STANDS_STILL.ending(
             f'the position of {self._names[joint]} stands still bit for bit at '
-            f'{q[joint]:.6g} rad, for {1e3 * self._still_s[joint]:.0f} ms, though the joint '
+            f'{self.q[joint]:.6g} rad, for {1e3 * self.still_s[joint]:.0f} ms, though the joint '
             'must move; either its torque is not applied, or a brake holds it, or its sensor '
             'fails, or the driver repeats an old state'
         )
 
     @property
-    def live(self) -> Array:
-        """Which joints' positions do not repeat, (n,)."""
-        return np.asarray(self._still_s == 0.0)
+    def _moved(self) -> Array:
+        """Which joints moved before their positions began to repeat, (n,)."""
+        return np.asarray(np.abs(self._dq_before) > MIN_FROZEN_SPEED_RAD_S)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether all positions of an arm that moved are those of the state before."""
+        return bool(self.still_s.all() and self._moved.any())
 
     def extrapolated_state(self) -> tuple[Array, Array]:
         """Return positions and velocities, (n,) each, extrapolated while positions repeat."""
-        assert self.q is not None, 'a position repeats'
-        return self.q + self._still_s * self._dq_before, self._dq_before
+        return self.q + self.still_s * self._dq_before, self._dq_before
 
     def update(self, sample: Sample, now: float) -> Ending | None:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
         late = self._untimely(stamp, age)
-        leaps = '' if late else self._leaps(stamp, q, dq)
-        self._same = None if self.q is None or late else q == self.q
+        problem = Cause.STATES_LOST.ending(late) if late else self._leap(stamp, q, dq)
+        self._same = q == self.q
         self.q, self.dq = q, dq
-        if late:
-            return Cause.STATES_LOST.ending(late)
-        return Cause.STATE_IMPOSSIBLE.ending(leaps) if leaps else None
+        return problem
 
     def _untimely(self, stamp: float, age: float | None) -> str:
         """Return why states are too rare, too late or missing, or ''; note period and age."""
@@ -413,17 +389,16 @@ class StateCheck:
         self.age = max(0.0, age)
         self._ages.append(self.age)
         self.median_age = median_high(self._ages)
-        self.elapsed = 0.0 if before is None else stamp - before
-        if before is None:
-            return ''
-        self._periods.append(self.elapsed)
-        self.period = median_high(self._periods)
+        if before is not None:
+            self.elapsed = stamp - before
+            self._periods.append(self.elapsed)
+            self.period = median_high(self._periods)
         if len(self._periods) == MIN_GOOD_STATE_COUNT and self.too_rare:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
                 f'{1.0 / self._max_period:.0f} Hz are needed; {RATE_ADVICE}'
             )
-        if self.elapsed > max(limits.state_timeout, 2.5 * self.period):  # one may be lost
+        if self.elapsed > self.silence_timeout():
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
             return (
@@ -432,47 +407,41 @@ class StateCheck:
             )
         return ''
 
-    def _leaps(self, stamp: float, q: Array, dq: Array) -> str:
-        """Return which joint moved as it cannot, or not as its velocity says; or ''."""
-        if self.elapsed == 0.0 or self.q is None:  # the first state
-            return ''
+    def _leap(self, stamp: float, q: Array, dq: Array) -> Ending | None:
+        """Return an ending if a joint moved as it cannot, or not as its velocity says."""
+        if self.elapsed == 0.0:  # the first state
+            return None
         leap = self._before_leap
-        if leap is not None and stamp - leap[0] > self.silence_timeout(from_stamps=False):
-            leap = self._before_leap = None  # else it may come back
+        if leap is not None and stamp - leap[0] > self.silence_timeout():
+            leap = self._before_leap = None
         before = leap or (stamp - self.elapsed, self.q, self.dq)
-        gap, moved, dq_before = stamp - before[0], q - before[1], before[2]
-        far = np.abs(moved) > self._fastest * gap + POSITION_STEP_TOLERANCE_RAD
+        gap, moved = stamp - before[0], q - before[1]
+        far = np.abs(moved) > self._fastest * gap + MAX_DRIFT_RAD
         keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
-        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + dq_before)
+        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + before[2])
         wrong = far | (np.abs(drift) > MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq))
         if not wrong.any():
             self.leapt &= leap is None
             self._before_leap = None
-            return ''
+            return None
         joint = int((far if far.any() else wrong).argmax())
+        why = f'is {drift[joint]:.3g} rad from where its velocity ({dq[joint]:.3g} rad/s) takes it'
         if far[joint]:
-            what = f'moved by {moved[joint]:.3g} rad in {gap:.3g} s, faster than it can'
-        else:
-            what = (
-                f'is {drift[joint]:.3g} rad from where its velocity ({dq[joint]:.3g} rad/s) takes '
-                'it'
-            )
-        cause = (
-            'check its driver, the units of velocity and time, and whether two sources send joint '
-            'states; where a simulation was set back, the controller must be reset, too'
-        )
-        self._before_leap = leap if self.leapt or not far[joint] else before
+            why = f'moved by {moved[joint]:.3g} rad in {gap:.3g} s, faster than it can'
+            self._before_leap = leap if self.leapt else before
         self.leapt = True
-        return f'{self._names[joint]} {what}; {cause}'
+        return Cause.STATE_IMPOSSIBLE.ending(
+            f'{self._names[joint]} {why}; check its driver, the units of velocity and time, and '
+            'whether two sources send joint states; where a simulation was set back, the '
+            'controller must be reset, too'
+        )
 
 
 def stiction(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
-    known, least = arm.friction or arm.simulated_friction, arm.limit('effort')
-    slides = (
-        np.zeros(arm.n) if known is None else known.torque(np.full(arm.n, MIN_FROZEN_SPEED_RAD_S))
-    )
-    return np.maximum(MIN_STICTION_TORQUE_RATIO * least, STICTION_MARGIN_RATIO * np.abs(slides))
+    known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_FROZEN_SPEED_RAD_S)
+    slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))
+    return STICTION_TORQUE_RATIO * arm.limit('effort') + slides
 
 
 def seconds(name: str, value: Any, *, finite: bool = True) -> float:

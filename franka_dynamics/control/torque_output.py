@@ -12,13 +12,9 @@ import numpy as np
 from .limits import MAX_STEP_S, TorqueLimiter
 from .receiver import COMMAND_TIMEOUT_S
 from .reference import MAX_START_DISTANCE_RAD
-from .state_check import MIN_CLOCK_SET_BACK_S
+from .state_check import MAX_LATE_S, StateLimits
 from ..arm import ArmDescription
 from ..typing import Array
-
-# So many of the last torques are kept: enough to find the one that acted when an old state was
-# measured.
-_KEPT_TORQUE_COUNT = 128
 
 
 class TorqueOutput:
@@ -62,17 +58,17 @@ class TorqueOutput:
 
     def clear(self) -> None:
         """Discard the last torques, so that no rate limits the next one."""
-        self.sent, self.sent_at = deque[Array](maxlen=_KEPT_TORQUE_COUNT), -np.inf
+        # Enough to find the one that acted when a state of the largest age, by default, was
+        # measured.
+        kept = 1 + round(StateLimits.max_state_age / MAX_STEP_S)
+        self.sent, self.sent_at = deque[Array](maxlen=kept), -np.inf
         self.is_new = False
         # Whether the receiver of the last torque added gravity, and where the arm was then.
         self._ended: tuple[bool, Array | float] = False, 0.0
 
     def keep_last(self, now: float) -> None:
         """Forget all torques but the last, which acts if there is one, as if sent at `now` [s]."""
-        last = list(self.sent)[-1:]
-        self.sent.clear()
-        self.sent.extend(last)
-        self.sent_at = now
+        self.sent, self.sent_at = deque(list(self.sent)[-1:], self.sent.maxlen), now
 
     def keep(self) -> Array:
         """
@@ -94,7 +90,7 @@ class TorqueOutput:
         added, where = self._ended
         over = now - self.sent_at > COMMAND_TIMEOUT_S
         moved = over and np.abs(q - where).max() > MAX_START_DISTANCE_RAD
-        return not (added != adds_gravity or moved)
+        return added == adds_gravity and not moved
 
     @property
     def last(self) -> Array:
@@ -107,7 +103,7 @@ class TorqueOutput:
 
     def begin_at(self, torque: Array) -> None:
         """Let the next torque begin at this one, (n,) [N m], within its limits."""
-        self.sent.append(self._limiter.clipped(torque))
+        self.sent.append(self.clipped(torque))
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the torque limits, (n,) [N m]."""
@@ -117,7 +113,7 @@ class TorqueOutput:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
         torque = self._limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
         self.sent.append(torque)
-        set_back = now < self.sent_at - MIN_CLOCK_SET_BACK_S
+        set_back = now < self.sent_at - MAX_LATE_S
         self.is_new, self.sent_at = True, now if set_back else max(self.sent_at, now)
         if self._send is not None:
             self._send(torque)

@@ -30,7 +30,7 @@ class UnseenArm:
 
     Attributes
     ----------
-    q, dq : ndarray, shape (n,), or None
+    seen : tuple of ndarray, shape (n,) each, or None
         The last position and velocity that are believed [rad, rad/s].
     compared : bool
         Whether the resting torque was compared with the arm; until then it is zero.
@@ -44,8 +44,7 @@ class UnseenArm:
 
     def reset(self, *, compared: bool) -> None:
         """Discard the last state; `compared`: the resting torque needs no comparison."""
-        self.q: Array | None = None
-        self.dq: Array | None = None
+        self.seen: tuple[Array, Array] | None = None
         self.compared, self.stops = compared, False
 
     def allow_resting_torque(self) -> None:
@@ -54,23 +53,22 @@ class UnseenArm:
 
     def see(self, q: Array, dq: Array) -> None:
         """Record a usable position and velocity, (n,) each."""
-        self.q, self.dq = q, dq
+        self.seen = q, dq
 
     def lose(self, now: float) -> None:
         """Begin to stop an arm by the model if it moved when last seen, at a time [s]."""
-        if self.q is None or self.dq is None or self.stops:
-            return
-        if np.abs(self.dq).max() > MAX_REST_SPEED_RAD_S:
-            self.begin_stop(self.q, self.dq, now)
+        moved = self.seen is not None and np.abs(self.seen[1]).max() > MAX_REST_SPEED_RAD_S
+        if self.seen is not None and moved and not self.stops:
+            self.begin_stop(*self.seen, now)
 
     def begin_stop(self, q: Array, dq: Array, now: float) -> None:
         """Begin to stop the arm by the model from its probable state at `now` [s], (n,) each."""
         self.stops, self._begun = True, (q, dq, now)
-        self._seen, self._seen_at, self._live = (q, dq), now, np.zeros(len(q), dtype=bool)
+        self.set_measured_joints(q, dq, np.zeros(len(q), dtype=bool), now)
 
     def set_measured_joints(self, q: Array, dq: Array, live: Array, now: float) -> None:
         """Take the measured state of the joints whose sensors work, `live`, (n,) each."""
-        self._seen, self._seen_at, self._live = (q, dq), now, live
+        self._measured, self._live, self._measured_at = (q, dq), live, now
 
     def end_stop(self) -> None:
         """End the stop by the model, because joint states are usable again."""
@@ -85,7 +83,7 @@ class UnseenArm:
         (begun_q, begun_dq, begun), decay = self._begun, UNSEEN_STOP_TIME_CONSTANT_S
         left = float(np.exp(-max(0.0, now - begun) / decay))
         probably = begun_q + (1.0 - left) * decay * begun_dq, left * begun_dq
-        q, dq = (np.where(self._live, *both) for both in zip(self._seen, probably))
+        q, dq = (np.where(self._live, *both) for both in zip(self._measured, probably))
         gravity = terms.gravity_to_command(q, terms.gravity(q))
         return gravity + terms.coriolis(q, dq) - terms.inertia_torque(q, dq / decay)
 
@@ -98,9 +96,9 @@ class UnseenArm:
         """
         if now - self._begun[2] < UNSEEN_STOP_TIME_S:
             return False
-        speed = np.abs(self._seen[1][self._live])
-        moves = speed.size and (speed.max() > MAX_REST_SPEED_RAD_S or not terms.adds_gravity)
-        return not (moves and now - self._seen_at < MAX_GAP_S)
+        seen = np.abs(self._measured[1])[self._live]
+        moves = (seen > MAX_REST_SPEED_RAD_S).any() or (seen.size and not terms.adds_gravity)
+        return not (moves and now - self._measured_at < MAX_GAP_S)
 
     def rests(self, terms: TermModel) -> bool:
         """Whether the resting torque under these terms is g(q)."""
@@ -108,6 +106,6 @@ class UnseenArm:
 
     def resting_torque(self, terms: TermModel) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
-        if self.q is None or not self.rests(terms):
+        if self.seen is None or not self.rests(terms):
             return np.zeros(terms.loaded.n)
-        return terms.gravity(self.q)
+        return terms.gravity(self.seen[0])

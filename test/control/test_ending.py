@@ -121,13 +121,17 @@ def test_coarse_stamps_hide_no_reason():
     assert 'kd' in node.why
 
 
-@pytest.mark.parametrize(('share', 'wrong'), [(0.05, False), (0.09, True)])
-def test_a_joint_may_stick_as_its_friction_says(share, wrong):
+@pytest.mark.parametrize(
+    ('joint', 'share', 'wrong'),
+    # Joint 5 sticks by 6.5 % of its torque limit, joint 1 by 1.3 %.
+    [(4, 0.05, False), (4, 0.09, True), (0, 0.03, False), (0, 0.04, True)],
+)
+def test_a_joint_may_stick_as_its_friction_says(joint, share, wrong):
     states = Feedforward(FR3).states
-    for k in range(200):  # joint 5 sticks by 6.4 % of its torque limit
+    for k in range(200):
         states.update(states.sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k)
-        torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[4]
-        found = states.frozen_joint(torque, np.eye(7)[4])
+        torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[joint]
+        found = states.frozen_joint(torque, np.eye(7)[joint])
     assert (found is not None) is wrong
 
 
