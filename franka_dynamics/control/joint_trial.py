@@ -59,7 +59,7 @@ class JointTrial(Watcher):
 
     def reset(self) -> None:
         """Begin with the first joint; torques begin."""
-        self.active, self._joint, self._time, self._wrong = self._wanted, 0, 0.0, ''
+        self.active, self._wrong, self._joint, self._time = self._wanted, '', 0, 0.0
         self._held: Array | None = None  # the first position, (n,)
         self._hold()
 
@@ -71,7 +71,7 @@ class JointTrial(Watcher):
 
     def end(self) -> None:
         """End the trial: torques have ended."""
-        self.active = False
+        self.active, self._wrong = False, ''
 
     @property
     def tried(self) -> str:
@@ -80,10 +80,8 @@ class JointTrial(Watcher):
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if a joint has moved wrongly."""
-        if not (self.active and self._wrong):
-            return None
         cure = 'check brakes, and the order and the signs of joints in states and torques'
-        return Cause.TRIAL_FAILED.ending(f'{self._wrong}; {cure}')
+        return Cause.TRIAL_FAILED.ending(f'{self._wrong}; {cure}') if self._wrong else None
 
     def torque(self, state: StateTerms, terms: TermModel, elapsed: float, age: float) -> Array:
         """

@@ -57,14 +57,13 @@ class UnseenArm:
 
     def lose(self, now: float) -> None:
         """Begin to stop an arm by the model if it moved when last seen, at a time [s]."""
-        moved = self.seen is not None and np.abs(self.seen[1]).max() > MAX_REST_SPEED_RAD_S
-        if self.seen is not None and moved and not self.stops:
+        if self.seen and not self.stops and np.abs(self.seen[1]).max() > MAX_REST_SPEED_RAD_S:
             self.begin_stop(*self.seen, now)
 
     def begin_stop(self, q: Array, dq: Array, now: float) -> None:
         """Begin to stop the arm by the model from its probable state at `now` [s], (n,) each."""
         self.stops, self._begun = True, (q, dq, now)
-        self.set_measured_joints(q, dq, np.zeros(len(q), dtype=bool), now)
+        self._measured, self._live, self._measured_at = (q, dq), np.zeros(len(q), dtype=bool), now
 
     def set_measured_joints(self, q: Array, dq: Array, live: Array, now: float) -> None:
         """Take the measured state of the joints whose sensors work, `live`, (n,) each."""
