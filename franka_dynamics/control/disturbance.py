@@ -130,7 +130,7 @@ class DisturbanceMonitor(Watcher):
         self._friction = self._friction_model(terms)
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
-        self._needed = self._zero  # by the motion [N m]
+        self._needed = self._acting = self._zero  # by the motion, and commanded by now [N m]
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -204,9 +204,10 @@ class DisturbanceMonitor(Watcher):
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
+            self._acting = added + sent[-1]
         else:  # before the first torque a target that compensates gravity carries the arm itself,
             # also on an inclined base
-            believed = state.gravity if terms.adds_gravity else added
+            believed = self._acting = state.gravity if terms.adds_gravity else added
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
         echoed = (
@@ -278,14 +279,18 @@ class DisturbanceMonitor(Watcher):
         Return by how much each joint still gets faster before its torque can be turned, (n,).
 
         Where the model does not explain an acceleration, it lasts until the commanded torque has
-        changed, at its rate limit, by what accelerates the arm.
+        changed, at its rate limit, by what accelerates the arm. The observer says late what does,
+        so a joint that the commanded torque of now, less the disturbance torque, already slows
+        down gains nothing.
         """
         if (np.abs(self.commanded) <= self.start_bound).all():
             return 0.0
-        driving = self._needed - state.gravity - state.coriolis
-        acceleration = np.linalg.solve(terms.true.mass_matrix(state.q), driving)
-        along = np.maximum(0.0, acceleration * np.sign(state.dq))
-        return np.asarray(0.5 * along * np.abs(driving).max() / MAX_TORQUE_RATE_NM_S)
+        both = np.array((self._needed, self._acting - self.commanded))
+        driving = both - state.gravity - state.coriolis
+        accelerations = np.linalg.solve(terms.true.mass_matrix(state.q), driving.T).T
+        late, now = np.maximum(0.0, accelerations * np.sign(state.dq))
+        along = np.where(now > 0.0, late, 0.0)
+        return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)
 
     def violation(self, bound: Array, terms: TermModel) -> str:
         """Return which disturbance torque exceeds a bound, (n,) [N m], under the terms, or ''."""
