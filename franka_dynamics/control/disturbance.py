@@ -131,6 +131,8 @@ class DisturbanceMonitor(Watcher):
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
         self._needed = self._acting = self._zero  # by the motion, and commanded by now [N m]
+        # The measured torque less the commanded one, and its mean [N m].
+        self._excess = self._mean_excess = self._zero
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -139,6 +141,7 @@ class DisturbanceMonitor(Watcher):
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
         self._observer.reset_estimate(np.array((self._zero, self._zero, -self._state.gravity)))
         self.commanded = self.external_torque = self._zero
+        self._mean_excess = self._zero
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
     def change_terms(
@@ -221,6 +224,7 @@ class DisturbanceMonitor(Watcher):
             self._friction.update(state.stamp, state.q)
             torque = effort - self._friction.torque(state.dq)
             self.received = effort - added
+        self._excess = torque - believed
         self.commanded, self.external_torque, needed = self._observer.update(
             state.stamp, state.q, state.dq, np.array((believed, torque, self._zero)), state.gravity
         )
@@ -236,8 +240,12 @@ class DisturbanceMonitor(Watcher):
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if a disturbance torque has exceeded its bound for too long."""
-        if not (cycle.runs or cycle.rests):
-            return self.lost_torque(cycle) if cycle.brakes else None
+        counted = min(cycle.elapsed, MAX_COUNTED_STEP_S)
+        weight = counted / (RUNAWAY_DETECTION_TIME_S + counted)
+        self._mean_excess = self._mean_excess + weight * (self._excess - self._mean_excess)
+        lost = self.lost_torque(cycle)
+        if lost or not (cycle.runs or cycle.rests):
+            return lost
         state = cycle.state
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
@@ -245,34 +253,37 @@ class DisturbanceMonitor(Watcher):
         if state.stamp <= self._braked_until and state.moves:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
-        counted = min(cycle.elapsed, MAX_COUNTED_STEP_S)
         self._over_s = self._over_s + counted if over else 0.0
         if self._over_s < MAX_DISTURBANCE_TIME_S:
-            return self.lost_torque(cycle) if self._over_s >= RUNAWAY_DETECTION_TIME_S else None
-        why = self.violation(self.running_bound, cycle.terms)
-        return self.lost_torque(cycle) or Cause.DISTURBED.ending(why)
+            return None
+        return Cause.DISTURBED.ending(self.violation(self.running_bound, cycle.terms))
 
     def lost_torque(self, cycle: Cycle) -> Ending | None:
         """
         Return an ending if the measured torque, and not the commanded one, moves the arm faster.
 
-        Braking's torques would not arrive either. Where the torque of one joint alone is another,
+        Braking's torques would not arrive either. While the control law runs, the two are compared
+        by the mean of their difference over RUNAWAY_DETECTION_TIME_S: it needs no acceleration,
+        and the observer lags more than twice as much. While the arm is braked they are compared by
+        the observer, because the torque then changes so fast that it would seem another one where
+        states are a few milliseconds late. Where the torque of one joint alone is another,
         somebody adds to it, and braking's torques do arrive. A receiver that brakes the arm slows
         it down, and an arm that does not carry itself, or whose g(q) nobody adds, falls if it is
         let go.
         """
-        (motion, command), state = self._differences(), cycle.state
-        fits, as_sent = (np.abs(one) <= self.running_bound for one in (motion, command))
-        judged = self.measured and cycle.terms.adds_gravity and not cycle.rests
-        if not judged or not fits.all() or as_sent.all():
+        state, motion, bound = cycle.state, self.external_torque, self.running_bound
+        excess = self._mean_excess if cycle.runs else motion - self.commanded
+        judged = self.measured and cycle.terms.adds_gravity and (cycle.runs or cycle.brakes)
+        if not judged or (np.abs(excess) <= bound).all() or (np.abs(motion) > bound).any():
             return None
-        if np.count_nonzero(np.abs(command) > self.start_bound) == 1:
+        if np.count_nonzero(np.abs(excess) > self.start_bound) == 1:
             return None
-        uncarried = np.abs(command + self._state.gravity) <= self.start_bound
+        uncarried = np.abs(excess + state.gravity) <= self.start_bound
         power = float((self._needed - state.gravity - state.coriolis) @ state.dq)
         if uncarried.all() or power <= 0.0 or not state.moves:
             return None
-        return Cause.TORQUE_NOT_APPLIED.ending(self.violation(self.running_bound, cycle.terms))
+        why = self._violation_text(bound, motion, excess, cycle.terms, driven=True)
+        return Cause.TORQUE_NOT_APPLIED.ending(why)
 
     def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:
         """
@@ -322,9 +333,13 @@ class DisturbanceMonitor(Watcher):
         return self.measured and not (motor_brakes and not terms.adds_gravity)
 
     def _violation_text(
-        self, bound: Array, motion: Array, command: Array, terms: TermModel
+        self, bound: Array, motion: Array, command: Array, terms: TermModel, driven: bool = False
     ) -> str:
-        """Return which of the `_differences` exceeds a bound under some terms, and why; or ''."""
+        """
+        Return which of the `_differences` exceeds a bound under some terms, and why; or ''.
+
+        `driven`: the measured torque moves the arm faster, so that it is not ignored.
+        """
         shares = np.abs((motion, command)) / bound
         joint = int(shares.max(axis=0).argmax())
         if shares[:, joint].max() <= 1.0:
@@ -336,7 +351,8 @@ class DisturbanceMonitor(Watcher):
         where, most = 'from what its motion needs', bound[joint]
         if shares[0, joint] <= 1.0:
             motion, where = command, f'from what is commanded and target {terms.profile.name} adds'
-            cause = self._ignored(command) if bound is self.running_bound else ''  # while sent
+            sent = bound is self.running_bound
+            cause = self._ignored(command) if sent and not driven else ''
             cause = cause or f'{_NOT_APPLIED}, or check target, payload and gravity_vector'
         elif self.measured:
             cause = self._wrong_effort(motion)

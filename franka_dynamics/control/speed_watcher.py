@@ -61,8 +61,7 @@ class SpeedWatcher(Watcher):
         why = self.exceeded(cycle, found.speed_gain(cycle.state, terms))
         if not why:
             return None
-        why = found.gravity_error(found.commanded, terms) or why
-        return found.lost_torque(cycle) or Cause.TOO_FAST.ending(why)
+        return Cause.TOO_FAST.ending(found.gravity_error(found.commanded, terms) or why)
 
     def exceeded(self, cycle: Cycle, gain: Array | float) -> str:
         """

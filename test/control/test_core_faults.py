@@ -364,6 +364,30 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
     assert loop.fastest < 1.5
 
 
+@pytest.mark.parametrize('elastic', [False, True])
+@pytest.mark.parametrize(
+    ('arriving', 'fastest', 'ends'),
+    [
+        # The arm moves at 0.9 rad/s before. Where the observer alone compared the torques, it
+        # reached 2.4 rad/s, and 1.8 with elastic gears.
+        (lambda sent: sent[[2, 1, 0, 3, 4, 5, 6]], 1.1, State.SILENT),
+        # At one joint alone somebody adds; let go, the arm would reach 10 rad/s.
+        (lambda sent: sent + 25.0 * np.eye(7)[1], 1.2, State.HOLDING),
+    ],
+)
+def test_an_arm_is_let_go_at_once_where_torques_of_two_joints_arrive_otherwise(
+    elastic, arriving, fastest, ends
+):
+    gears = franka_elasticity(FER) if elastic else None
+    loop = Loop(Settings(target='fci', **FIRM), elasticity=gears, **CARRIED).run(0.4)
+    loop.move(0, 0.4, 0.6)
+    loop.run(0.2)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, is_new: step(arriving(torque), is_new=is_new)
+    loop.run(1.0)
+    assert loop.controller.state is ends and loop.fastest < fastest
+
+
 def test_a_brake_takes_energy_from_the_first_cycle_on():
     terms, rng = core(MUJOCO).asked.terms, np.random.default_rng(3)
     for _ in range(50):
