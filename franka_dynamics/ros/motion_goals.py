@@ -294,7 +294,11 @@ def _point(*fields: Any) -> JointTrajectoryPoint:
 def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
     """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
     latest, reference = controller.latest, controller.reference
-    plans_only = controller.states.too_rare and reference.motion is None and arguments.get('times') is not None
+    plans_only = (
+        controller.states.too_rare
+        and reference.motion is None
+        and arguments.get('times') is not None
+    )
     if latest is None or not plans_only:
         return controller.follow(**arguments, goal_id=mark)
     planned = reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
