@@ -47,10 +47,13 @@ MAX_LATE_S = 1.0
 # simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
 # is stopped between two counts of an encoder of 0.1 mrad that was faster than
 # MIN_FROZEN_SPEED_RAD_S, which takes 50 rad/s^2. And one moves that is desired to, once its
-# torque has changed by more than the friction that the arm's description has (6.5 % of the torque
-# limit at joint 5 of an FR3, MuJoCo Menagerie) and STICTION_TORQUE_RATIO of the torque limit.
+# torque has changed by more than its friction: STICTION_MARGIN_RATIO times the one that the arm's
+# description has (6.5 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
+# MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the guard would take a small measured
+# torque for none at the start.
 MIN_FROZEN_SPEED_RAD_S = 0.1
-STICTION_TORQUE_RATIO = 0.02
+MIN_STICTION_TORQUE_RATIO = 0.02
+STICTION_MARGIN_RATIO = 1.25
 # Range of the time between two states that a caller may state [s].
 MIN_PERIOD_S = 0.5e-3
 MAX_PERIOD_S = 0.01
@@ -441,7 +444,8 @@ def stiction(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
     known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_FROZEN_SPEED_RAD_S)
     slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))
-    return STICTION_TORQUE_RATIO * arm.limit('effort') + slides
+    least = MIN_STICTION_TORQUE_RATIO * arm.limit('effort')
+    return np.maximum(least, STICTION_MARGIN_RATIO * slides)
 
 
 def seconds(name: str, value: Any, *, finite: bool = True) -> float:

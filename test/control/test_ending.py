@@ -124,7 +124,7 @@ def test_coarse_stamps_hide_no_reason():
 @pytest.mark.parametrize(
     ('joint', 'share', 'wrong'),
     # Joint 5 sticks by 6.5 % of its torque limit, joint 1 by 1.3 %.
-    [(4, 0.05, False), (4, 0.09, True), (0, 0.03, False), (0, 0.04, True)],
+    [(4, 0.05, False), (4, 0.09, True), (0, 0.015, False), (0, 0.03, True)],
 )
 def test_a_joint_may_stick_as_its_friction_says(joint, share, wrong):
     states = Feedforward(FR3).states
