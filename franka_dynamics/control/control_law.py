@@ -51,7 +51,6 @@ class ControlLaw:
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.pulls = bool(self.kp.any())
-        self._has_gains = self.pulls or bool(self.kd.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
         damps = not as_given or description.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
@@ -75,10 +74,9 @@ class ControlLaw:
         late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
         if late <= self._max_delay:
             return ''
-        wrong = np.flatnonzero(self._max_kp_delay < late)
+        joint = int((self._max_kp_delay < late).argmax())
         delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
-        if wrong.size:
-            joint = int(wrong[0])
+        if self._max_kp_delay[joint] < late:
             return (
                 f'kp of {self.description.joint_names[joint]} is {self.kp[joint]:g}, its kd '
                 f'{self.kd[joint]:g}, and {delay}; use a kd of at least '
@@ -114,12 +112,9 @@ class ControlLaw:
         It is the sum of `feedforward` and the PD torque. Without a reference, friction and inertia
         torque are zero, and the PD torque only damps.
         """
-        friction = self._zero if reference is None else self.terms.friction.torque(reference.dq)
-        torque = self.feedforward(state, friction)
-        if not self._has_gains:
-            return torque
         if reference is None:
-            return torque - self.kd * state.dq
+            return self.feedforward(state, self._zero) - self.kd * state.dq
+        torque = self.feedforward(state, self.terms.friction.torque(reference.dq))
         return torque + self.kp * (reference.q - state.q) + self.kd * (reference.dq - state.dq)
 
     def feedforward(self, state: StateTerms, friction: Array) -> Array:

@@ -21,13 +21,12 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with a rate
-# r = DAMPING_RATE_TIMES_HOLD_TIME / T and m = 1 / (M^-1)_ii, the effective inertia of each joint
-# at home while the other joints are free. With T = 0.21 s, r is 4 1/s; with 5 1/s torques may be
-# held for 0.18 s, with 6 1/s for 0.15 s.
+# Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with m = 1 /
+# (M^-1)_ii, the effective inertia of each joint at home while the other joints are free, and a
+# rate r that is 4 1/s with T = MAX_TORQUE_HOLD_TIME_S, and grows in proportion to 1 / T. With 5
+# 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
 DAMPING_RATIO = np.sqrt(2.0 / 3.0)
 MAX_TORQUE_HOLD_TIME_S = 0.21
-DAMPING_RATE_TIMES_HOLD_TIME = 4.0 * MAX_TORQUE_HOLD_TIME_S
 # Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
 _MAX_GAIN_RATIOS = 0.7, 0.07
@@ -46,7 +45,7 @@ def default_gains(
     90 % of the limits with errors of up to 1.1 rad at the wrist if torques may be held for 0.21 s,
     and of 0.4 rad for 0.05 s.
     """
-    rate = DAMPING_RATE_TIMES_HOLD_TIME / min(hold_time, MAX_TORQUE_HOLD_TIME_S)
+    rate = 4.0 * max(1.0, MAX_TORQUE_HOLD_TIME_S / hold_time)
     kd = rate * _inertia_at_home(arm)
     return rate * kd / (4.0 * DAMPING_RATIO**2), kd
 

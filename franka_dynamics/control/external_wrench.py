@@ -12,7 +12,7 @@ sign.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,8 +38,7 @@ MAX_FORCE_STD_N = 20.0
 _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
 
 
-@dataclass(frozen=True, eq=False)
-class ExternalWrench:
+class ExternalWrench(NamedTuple):
     """
     An estimated wrench (force, moment) with its covariance.
 
@@ -112,8 +111,6 @@ class WrenchEstimator:
     def jacobian(self, q: Array) -> Array:
         """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""
         jacobian = self.model.jacobian(q, self._frame)
-        if not self._offset.any():
-            return jacobian
         arm = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
 

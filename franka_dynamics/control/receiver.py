@@ -208,8 +208,7 @@ class TorqueReceiver:
         if brake.driven:
             self._fail(brake.driven, latched=True)
         elif brake.at_rest:
-            carries_itself = terms.adds_gravity
-            self.state = ReceiverState.STOPPED if carries_itself else ReceiverState.HOLDING
+            self.state = ReceiverState.STOPPED if terms.adds_gravity else ReceiverState.HOLDING
         return torque
 
     def _resting_torque(self) -> Array:

@@ -15,13 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S
-from .request import (
-    checked_request,
-    MAX_LATENESS_S,
-    MAX_LEAD_S,
-    require_on_time,
-    TrajectoryRequest,
-)
+from .request import checked_request, MAX_LATENESS_S, require_on_time, TrajectoryRequest
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
@@ -249,7 +243,7 @@ class Reference:
                 'No position is known to begin at; wait for joint states, or hold one.'
             )
         present = motion or _resting(measured_q, stamp)
-        require_on_time(points.start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
+        require_on_time(points.start, stamp, single)
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
         if measured_q is not None and at_once:
             self._require_near(measured_q, present.at(stamp).q, 'The arm stands where it')
@@ -321,22 +315,20 @@ class Reference:
 
     # What becomes of each motion ---------------------------------------------------------------
 
-    def _begin(
-        self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
-    ) -> None:
+    def _begin(self, planned: Trajectory, present: Trajectory, goal_id: str, single: bool) -> None:
         """Follow a planned motion from its begin on, and the present one until then."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
-        end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
+        end = max(planned.end, stamp + STREAM_TIMEOUT_S) if single else planned.end
         while self._followed:
             last = self._followed[-1]
-            if streamed and last.streamed:
+            if single and last.streamed:
                 self._followed[-1] = last._replace(end=end, goal=goal)
                 return
             if last.begin < planned.begin:
                 break
             self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, _REPLACED)
-        one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
+        one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, single)
         self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
 
     def _report(self, stamp: float) -> None:

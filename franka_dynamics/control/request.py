@@ -59,11 +59,11 @@ class TrajectoryRequest:
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
         self.require_joints(arm)
-        order, rows = [self.joint_names.index(name) for name in arm.joint_names], {}
         single = allow_setpoint and self.times.tolist() == [0.0]
-        fields = self.positions, self.velocities, self.accelerations
-        for name, values in zip(('q', 'dq', 'ddq'), fields):
-            rows[name] = None if values is None else values[:, order][0 if single else slice(None)]
+        order = [self.joint_names.index(name) for name in arm.joint_names]
+        given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
+        at = (0 if single else slice(None)), order
+        rows = {name: None if one is None else one[at] for name, one in given.items()}
         return {**rows, 'times': None if single else self.times, 'start': self.start}
 
     def states(self) -> Array:
@@ -102,10 +102,10 @@ class TrajectoryRequest:
             )
 
 
-def require_on_time(start: float | None, stamp: float, max_lead: float) -> None:
+def require_on_time(start: float | None, stamp: float, is_setpoint: bool) -> None:
     """Raise ReferenceRefusedError unless a start [s] is near enough to a joint state's stamp."""
     late = 0.0 if start is None else stamp - start
-    if not -max_lead <= late <= MAX_LATENESS_S:
+    if not -(MAX_LATENESS_S if is_setpoint else MAX_LEAD_S) <= late <= MAX_LATENESS_S:
         kind = LateReferenceError if late > 0.0 else ReferenceRefusedError
         raise kind(
             f'The reference starts {abs(late):.3g} s '

@@ -55,14 +55,10 @@ class FrictionFeedforward(FrictionState):
         if isinstance(model, LinearFriction):
             # A friction term less the uncertainty of its coefficient is concave in the slip state,
             # so the minimum over slip states is at one of the bounds.
-            reduced = (
-                0.0 if model.deviations is None else FRICTION_MARGIN_STD_COUNT * model.deviations
-            )
+            sure, deviations = along[..., None, :] * model.coefficients, model.deviations
+            unsure = 0.0 if deviations is None else FRICTION_MARGIN_STD_COUNT * deviations
             terms = (model.terms(dq, bound) for bound in bounds)
-            each = (
-                along[..., None, :] * model.coefficients * x - reduced * np.abs(x) for x in terms
-            )
-            least = np.minimum(*each).sum(axis=-2)
+            least = np.minimum(*(sure * x - unsure * np.abs(x) for x in terms)).sum(axis=-2)
         else:
             least = along * super().torque(dq)
         above = np.abs(dq) - MIN_FRICTION_SPEED_RAD_S

@@ -9,10 +9,8 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import (
-    DAMPING_RATE_TIMES_HOLD_TIME,
     default_gains,
     low_gains,
-    MAX_TORQUE_HOLD_TIME_S,
 )
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
@@ -86,9 +84,7 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     kd, model = default_gains(arm)[1], NewtonEulerModel(arm, (0.0, 0.0, 0.0))
     # The torque of each joint alone at 1 rad/s
     ddq = [model.forward_dynamics(arm.home, np.zeros(7), torque) for torque in -np.diag(kd)]
-    np.testing.assert_allclose(
-        np.diag(ddq), -DAMPING_RATE_TIMES_HOLD_TIME / MAX_TORQUE_HOLD_TIME_S, rtol=1e-12
-    )
+    np.testing.assert_allclose(np.diag(ddq), -4.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
