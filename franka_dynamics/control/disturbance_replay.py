@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,18 +22,13 @@ from ..typing import Array
 # Ratio of a learnt bound to the largest disturbance torque of a recording without contact. Hours
 # of operation bring larger ones than minutes of recording.
 LEARNING_MARGIN_RATIO = 1.5
-# Time after which the observer has settled [s], even if states come slowly or the arm moved at the
-# start of the recording.
-_SETTLING_TIME_S = 4.0 * OBSERVER_SETTLING_TIME_S
-_PROGRESS_STATE_COUNT = 500
 NOT_JUDGED = (
     f'The guard is not judged: it starts anew after each gap of more than {MAX_GAP_S:g} s between '
     'states, which come too slowly here; record the topic at its full rate.'
 )
 
 
-@dataclass(frozen=True, eq=False)
-class DisturbanceReplay:
+class DisturbanceReplay(NamedTuple):
     """
     Result of running the momentum observer over a recording.
 
@@ -75,12 +70,13 @@ def replay_disturbances(
         friction.update(stamp, q[k])
         torque = effort[k] - friction.torque(dq[k])
         external[k] = np.abs(observer.update(stamp, q[k], dq[k], torque))
-        if progress is not None and k % _PROGRESS_STATE_COUNT == 0:
+        if progress is not None and k % 500 == 0:
             progress(k, len(time))
     elapsed = np.diff(time, prepend=time[0])
-    # The observer restarts after a gap, and settles then.
+    # The observer restarts after a gap. It has settled after four times its own settling time,
+    # even if states come slowly or the arm moved then.
     restarted = np.maximum.accumulate(np.where(elapsed > MAX_GAP_S, time, time[0]))
-    settled = time - restarted > _SETTLING_TIME_S
+    settled = time - restarted > 4.0 * OBSERVER_SETTLING_TIME_S
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)
     total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_STEP_S) * over)

@@ -32,13 +32,13 @@ def friction_in_measured_effort(
     receiver compensates joint friction, else excluded. If the arm file has no friction model,
     `auto` gives None, and `included` raises SettingsError.
     """
-    if effort_friction == 'included' and description.friction is None:
+    included = effort_friction == 'included'
+    if included and description.friction is None:
         raise SettingsError(
             f'effort_friction is included, but {description.file or description.name} has no '
             'friction model; add one to the arm file (identify writes it) or choose auto.'
         )
-    automatic = effort_friction == 'auto' and profile.receiver_adds_friction
-    included = automatic or effort_friction == 'included'
+    included |= effort_friction == 'auto' and profile.receiver_adds_friction
     return description.friction if included else None
 
 
@@ -63,9 +63,9 @@ class MomentumObserver:
     def __init__(self, model: PinocchioModel) -> None:
         self._model = model
         self._still = np.zeros(model.description.n)
-        self._last: tuple[float, Array] | None = None
+        # Stamp and momentum of the last state; the momentum is None before and by another model.
+        self._last: tuple[float, Array | None] = -np.inf, None
         self._external = self._slope = self._still
-        self._changed = False
 
     def reset_estimate(self, external: Array) -> None:
         """Restart the observer from an external torque, in the shape of the estimate [N m]."""
@@ -74,7 +74,7 @@ class MomentumObserver:
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
         """Go on by another model; add a change to the estimate, in its shape [N m]."""
         self._model, self._external = model, self._external + torque_change
-        self._changed, self._last = self._last is not None, None
+        self._last = self._last[0], None
 
     def update(
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
@@ -94,11 +94,10 @@ class MomentumObserver:
         # computed.
         momentum = pin.rnea(model, data, q, self._still, dq) - gravity
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
-        last, self._last = self._last, (stamp, momentum)
-        if self._changed:
-            self._changed = False
+        (before, last), self._last = self._last, (stamp, momentum)
+        if last is None and before > -np.inf:
             return self._external
-        elapsed = -1.0 if last is None else stamp - last[0]
+        elapsed = stamp - before
         if last is None or not 0.0 <= elapsed <= MAX_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
@@ -106,7 +105,7 @@ class MomentumObserver:
             return self._external
         # Implicit integration makes the filter stable for any time step.
         step = OBSERVER_BANDWIDTH_RAD_S * elapsed
-        lacks = elapsed * (rate - self._external) - (momentum - last[1])
+        lacks = elapsed * (rate - self._external) - (momentum - last)
         self._slope = (self._slope + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
             1.0 + 2.0 * OBSERVER_DAMPING_RATIO * step + step**2
         )

@@ -39,7 +39,6 @@ _KEPT, _PLANNED = 30, 8
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
 _MIN_DOUBTFUL_GAP_S = 10.0
-_MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
 # How to correct a motion that begins too far away.
 MOVE_THERE_FIRST = 'give the first point a time by which the arm can move there'
@@ -94,13 +93,13 @@ class Reference:
 
     `motion` is the desired motion, which is never changed but replaced; None if nothing is
     desired. `events` reports in order what becomes of each motion, and `counts` how often; the
-    reader of `events` removes them. All positions of `arm` and limits are in rad or m, times in
-    seconds on the clock of the joint states' stamps.
+    reader of `events` removes them, and only the last thousand are kept. All positions of `arm`
+    and limits are in rad or m, times in seconds on the clock of the joint states' stamps.
     """
 
     def __init__(self, arm: ArmDescription, motion: Trajectory | None = None) -> None:
         self._arm, self.motion = arm, motion
-        self.events: deque[ReferenceEvent] = deque(maxlen=_MAX_EVENTS)
+        self.events: deque[ReferenceEvent] = deque(maxlen=1000)
         self.counts = dict.fromkeys(ReferenceState, 0)
         self._numbers = itertools.count(1)  # of the references to come
         self._doubted = False  # whether times of points were doubted
