@@ -47,26 +47,25 @@ class ControlLaw:
         self, description: ArmDescription, settings: Settings, *, as_given: bool = False
     ) -> None:
         settings.validate(description)
-        self.description, self.settings = description, settings
+        self.description, self.settings, n = description, settings, description.n
         self.terms = TermModel(description, settings)
-        self.kp, self.kd = settings.gains(description.n)
+        self.kp, self.kd = settings.gains(n)
         self.pulls = bool(self.kp.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
         damps = not as_given or description.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
         rotors = 0.0 if as_given else settings.profile.rotor_inertia
-        mass = self.terms.true.mass_matrix(description.home_position)
-        mass += rotors * np.eye(description.n)
+        mass = self.terms.true.mass_matrix(description.home_position) + rotors * np.eye(n)
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
         # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
         # phase lag, rate times delay, exceeds pi / 2.
-        self._max_kd_delay, unlimited = np.inf, np.full(description.n, np.inf)
+        self._max_kd_delay, unlimited = np.inf, np.full(n, np.inf)
         if self.kd.any():
             decays = np.linalg.eigvals(np.linalg.solve(mass, np.diag(self.kd)))
             self._max_kd_delay = 0.5 * np.pi / float(decays.real.max())
         self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
         self._max_delay = min(self._max_kd_delay, self._max_kp_delay.min())
-        self._zero = np.zeros(description.n)
+        self._zero = np.zeros(n)
         self._effort = description.limit('effort')
 
     def instability_reason(self, period: float, age: float) -> str:

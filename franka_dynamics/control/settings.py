@@ -14,7 +14,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import as_array
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, SettingsError, shortened
+from ..errors import InertiaError, SettingsError
 from ..parameter_schema import check, specs
 from ..typing import Array
 
@@ -120,9 +120,7 @@ class Settings:
     def __post_init__(self) -> None:
         """Make ten numbers of the payload."""
         if not isinstance(self.terms, Terms):
-            raise SettingsError(
-                f'terms must be fd.Terms(...), got {shortened(repr(self.terms), 80)}.'
-            )
+            raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
         numbers = payload_array(given) if isinstance(given, LinkInertia) else given
         numbers = as_array(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
