@@ -32,10 +32,10 @@ MAX_START_DISTANCE_RAD = 0.1
 # A stream ends if no point came for this time: five periods of a slow one, of 10 Hz.
 STREAM_TIMEOUT_S = 0.5
 # Chosen by benchmarks/streams.py. Points of a stream that come within _GROUP_S [s] are averaged:
-# else a noisy one is followed a tenth worse. The last _KEPT points are planned through, and
-# determine the period: with 8 points errors are half as large again.
+# else a noisy one is followed a tenth worse. The last _KEPT points determine the period: with 8
+# points errors are half as large again. The last _PLANNED points are planned through.
 _GROUP_S = 0.03
-_KEPT = 30
+_KEPT, _PLANNED = 30, 8
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
 _MIN_DOUBTFUL_GAP_S = 10.0
@@ -125,8 +125,7 @@ class Reference:
         """Return the desired state at the stamp of a joint state [s]; None without a motion."""
         with self._lock:
             self._stamp = stamp
-            if self._followed:
-                self._report(stamp)
+            self._report(stamp)
             return None if self.motion is None else self.motion.at(stamp)
 
     def hold(self, q: ArrayLike | None) -> None:
@@ -392,6 +391,6 @@ def _grouped(stream: Array) -> Array:
     due, period = _line(stream)
     rows = np.column_stack((due, stream[:, 2:]))
     size = max(1, int(_GROUP_S / period))
-    count = (len(rows) - 1) // size
+    count = min((len(rows) - 1) // size, _PLANNED - 1)
     inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)
     return np.vstack((inner, rows[-1:]))
