@@ -237,7 +237,7 @@ class Reference:
         """
         stamp, motion = self._stamp, self.motion
         if stamp is None or (motion is None and measured_q is None):
-            raise ReferenceRefusedError('No position is known: await joint states, or hold one.')
+            raise ReferenceRefusedError('No position is known; wait for joint states or hold one.')
         present = motion or _resting(measured_q, stamp)
         require_on_time(points.start, stamp, single)
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
