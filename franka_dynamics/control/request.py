@@ -136,7 +136,7 @@ def checked_request(
             f'The reference has {len(q)} points without times; give each its time in seconds.'
         )
     if ddq is not None and dq is None:
-        raise ReferenceRefusedError('A reference with accelerations needs velocities, too.')
+        raise ReferenceRefusedError('A reference has accelerations but no velocities; give both.')
     times = np.zeros(1) if single else array('times', times, None)
     require_count(len(times), 0)
     wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
