@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .ending import Cause, Ending
+from .terms import MAX_REST_SPEED_RAD_S
 from ..arm import ArmDescription
 from ..arrays import as_array
 from ..errors import JointVectorError, SettingsError
@@ -46,11 +47,11 @@ MAX_LATE_S = 1.0
 # A position that repeats bit for bit longer than states may be missing stands still. So does a
 # simulated arm at rest without noise, and a joint that sticks, with a coarse encoder. But no joint
 # is stopped between two counts of an encoder of 0.1 mrad that was faster than
-# MIN_FROZEN_SPEED_RAD_S, which takes 50 rad/s^2. And one moves that is desired to, once its
-# torque has changed by more than its friction: STICTION_MARGIN_RATIO times the one that the arm's
-# description has (6.5 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
-# MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the guard would take a small measured
-# torque for none at the start.
+# MIN_FROZEN_SPEED_RAD_S, which takes 50 rad/s^2. And one moves that is desired to, faster than at
+# rest, once its torque has changed by more than its friction: STICTION_MARGIN_RATIO times the one
+# that the arm's description has (6.5 % of the torque limit at joint 5 of an FR3, MuJoCo
+# Menagerie), and at least MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the guard
+# would take a small measured torque for none at the start.
 MIN_FROZEN_SPEED_RAD_S = 0.1
 MIN_STICTION_TORQUE_RATIO = 0.02
 STICTION_MARGIN_RATIO = 1.25
@@ -348,7 +349,9 @@ class StateCheck:
         self._torque = np.where(self.still_s > 0.0, self._torque, torque)
         self.still_s = np.where(same, self.still_s + self.elapsed, 0.0)
         self._dq_before = np.where(same, self._dq_before, self.dq)
-        led = (np.abs(torque - self._torque) > self._stiction) & (desired_dq != 0.0)
+        led = (np.abs(torque - self._torque) > self._stiction) & (
+            np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
+        )
         self._must_move = same & (self._must_move | self._moved | led)
         stuck = np.flatnonzero(self._must_move & (self.still_s > self.silence_timeout()))
         if not stuck.size:

@@ -122,16 +122,24 @@ def test_coarse_stamps_hide_no_reason():
 
 
 @pytest.mark.parametrize(
-    ('joint', 'share', 'wrong'),
-    # Joint 5 sticks by 6.5 % of its torque limit, joint 1 by 1.3 %.
-    [(4, 0.05, False), (4, 0.09, True), (0, 0.015, False), (0, 0.03, True)],
+    ('joint', 'share', 'desired', 'wrong'),
+    # Joint 5 sticks by 6.5 % of its torque limit, joint 1 by 1.3 %. As a motion ends, a joint is
+    # desired to move by less than an encoder counts.
+    [
+        (4, 0.05, 1.0, False),
+        (4, 0.09, 1.0, True),
+        (0, 0.015, 1.0, False),
+        (0, 0.03, 1.0, True),
+        (0, 0.03, 0.03, True),
+        (0, 0.03, 0.01, False),
+    ],
 )
-def test_a_joint_may_stick_as_its_friction_says(joint, share, wrong):
+def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
     states = Feedforward(FR3).states
     for k in range(200):
         states.update(states.sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k)
         torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[joint]
-        found = states.frozen_joint(torque, np.eye(7)[joint])
+        found = states.frozen_joint(torque, desired * np.eye(7)[joint])
     assert (found is not None) is wrong
 
 
