@@ -72,8 +72,8 @@ _BY_GRAVITY = (
         False,
         (-1.4, -0.6),
         'the receiver adds the gravity torque g(q) itself, which target {} takes for missing, or '
-        'still applies an earlier torque, or its own feedback carries the arm, or gravity_vector '
-        'has the wrong sign: end what drives the arm, then compare these',
+        'still applies an earlier torque, or its own feedback or brakes carry the arm, or '
+        'gravity_vector has the wrong sign: end what drives the arm, then compare these',
     ),
     (None, (-2.6, -1.4), 'gravity_vector has the wrong sign: gravity points away from it'),
 )

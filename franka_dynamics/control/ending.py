@@ -43,6 +43,12 @@ class Cause(Enum):
     STATES_LOST = 'joint states that cease or cannot be used', Then.UNSEEN, Remedy.WAIT
     STATES_LOST_OFTEN = (
         'joint states lost more than 5 times within a minute',
+        Then.RESTING_TORQUE,
+        Remedy.CLEAR,
+    )
+    # Braked again and again, a reversed joint would be driven.
+    IMPOSSIBLE_OFTEN = (
+        'impossible joint states more than 5 times within a minute',
         Then.COAST,
         Remedy.CLEAR,
     )

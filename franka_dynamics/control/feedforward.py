@@ -179,6 +179,8 @@ class Feedforward:
             if self.faulty and self.state is State.BRAKING:
                 raise StartRefusedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
+            if self._holds_again and not held:
+                raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
             why = self._blocker(held=True) if held else ''
             if why:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
@@ -446,7 +448,8 @@ class Feedforward:
             self.counts['stops'] += 1
             too_often = self.states.record_loss(now)
             if too_often:
-                problem = Cause.STATES_LOST_OFTEN.ending(too_often + problem.why)
+                often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
+                problem = often.ending(too_often + problem.why)
             self.unseen.lose(now)
             self._end(problem)
         elif self.faulty and problem.latched:
@@ -595,7 +598,7 @@ class Feedforward:
         terms, output, found = self.asked.terms, self.output, self.disturbances
         adds, gravity = terms.adds_gravity, terms.gravity(state.q)
         waits = silent and not output.in_loop
-        if waits and not output.still_acts(state.q, self.states.arrival, adds):
+        if waits and not output.still_acts(state, self.states.arrival, adds):
             output.forget()  # another receiver, or the arm was moved
             found.begin(state.stamp)
         if not output.sent:
@@ -654,10 +657,16 @@ class Feedforward:
         return torque.copy()  # the caller may write into it
 
     def _rest_or_last(self, now: float, silence: float) -> Array:
-        """Return the torque where no state is answered: the next one of a stop, or the last."""
-        return (
-            self._stop_step(now, silence) if self.state is State.STOPPING else self.output.keep()
-        )
+        """
+        Return the torque where no state is answered: the next one of a stop, or the last.
+
+        A loop in silence goes on with the resting torque of where the arm was seen last.
+        """
+        if self.state is State.STOPPING:
+            return self._stop_step(now, silence)
+        if self.state is State.SILENT and self.output.in_loop and self.output.sent:
+            return self._send(self._resting(), now - self.output.sent_at, now)
+        return self.output.keep()
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """
@@ -676,7 +685,7 @@ class Feedforward:
         goes_on |= stops and not arm.has_stopped(terms, now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END)
-            self.output.record_end(arm.seen[0] if arm.seen else 0.0 * goal, terms.adds_gravity)
+            self.output.record_end(arm.seen, self.states.arrival, terms.adds_gravity)
         return torque
 
     def _resting(self) -> Array:

@@ -156,7 +156,7 @@ class StateCheck:
         if limits.try_joints and not np.isfinite(arm.limit('effort')).all():
             raise SettingsError('try_joints needs a torque limit of each joint that it pushes.')
         self.limits, self._period, self._names = limits, period, arm.joint_names
-        self._max_period = max(1.0 / limits.min_input_rate, PERIOD_MARGIN_RATIO * period)
+        self._max_period = PERIOD_MARGIN_RATIO * max(1.0 / limits.min_input_rate, period)
         self._fastest = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
         most = np.concatenate((self._fastest, effort))
@@ -399,10 +399,10 @@ class StateCheck:
             self.elapsed = stamp - before
             self._periods.append(self.elapsed)
             self.period = median_high(self._periods)
-        if len(self._periods) == MIN_GOOD_STATE_COUNT and self.too_rare:
+        if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.too_rare:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
-                f'{1.0 / self._max_period:.0f} Hz are needed; {RATE_ADVICE}'
+                f'{PERIOD_MARGIN_RATIO / self._max_period:.0f} Hz are needed; {RATE_ADVICE}'
             )
         if self.elapsed > self.silence_timeout():
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'

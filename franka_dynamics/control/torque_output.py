@@ -13,6 +13,7 @@ from .limits import MAX_STEP_S, TorqueLimiter
 from .receiver import COMMAND_TIMEOUT_S
 from .reference import MAX_START_DISTANCE_RAD
 from .state_check import MAX_LATE_S, StateLimits
+from .terms import StateTerms
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -63,8 +64,9 @@ class TorqueOutput:
         kept = 1 + round(StateLimits.max_state_age / MAX_STEP_S)
         self.sent, self.sent_at = deque[Array](maxlen=kept), -np.inf
         self.is_new = False
-        # Whether the receiver of the last torque added gravity, and where the arm was then.
-        self._ended: tuple[bool, Array | float] = False, 0.0
+        # Whether the receiver of the last torque added gravity; position and velocity that were
+        # seen last before, and when.
+        self._ended: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
 
     def keep_last(self, now: float) -> None:
         """Forget all torques but the last, which acts if there is one, as if sent at `now` [s]."""
@@ -81,16 +83,28 @@ class TorqueOutput:
             self.sent.append(self._zero)
         return self.last.copy()
 
-    def record_end(self, q: Array, adds_gravity: bool) -> None:
-        """Record where the arm is when torques end, and whether the receiver adds gravity."""
-        self._ended = adds_gravity, q
+    def record_end(
+        self, seen: tuple[Array, Array] | None, seen_at: float, adds_gravity: bool
+    ) -> None:
+        """
+        Record that torques end, and whether their receiver adds gravity.
 
-    def still_acts(self, q: Array, now: float, adds_gravity: bool) -> bool:
-        """Return whether the receiver may still apply the last torque that a node sent."""
-        added, where = self._ended
+        `seen` are position and velocity that were seen last, (n,) each, at `seen_at` [s].
+        """
+        self._ended = adds_gravity, seen, seen_at
+
+    def still_acts(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
+        """
+        Return whether the receiver may still apply the last torque that a node sent.
+
+        It does not, if the arm rests further away than its motion when it was seen last takes it.
+        """
+        added, seen, seen_at = self._ended
+        if added != adds_gravity or seen is None:
+            return False
+        away = np.abs(state.q - seen[0]) - np.abs(seen[1]) * (now - seen_at)
         over = now - self.sent_at > COMMAND_TIMEOUT_S
-        moved = over and np.abs(q - where).max() > MAX_START_DISTANCE_RAD
-        return added == adds_gravity and not moved
+        return state.moves or not (over and away.max() > MAX_START_DISTANCE_RAD)
 
     @property
     def last(self) -> Array:
