@@ -44,7 +44,7 @@ from .limits import MAX_STEP_S
 from .reference import MAX_START_DISTANCE_RAD, Reference
 from .settings import Settings
 from .speed_watcher import SpeedWatcher
-from .state_check import Sample, seconds, StateCheck, StateLimits
+from .state_check import MIN_GOOD_STATE_COUNT, Sample, seconds, StateCheck, StateLimits
 from .terms import StateTerms
 from .torque_output import TorqueOutput
 from .torque_watcher import TorqueWatcher
@@ -60,8 +60,9 @@ from ..typing import Array
 _LOG = logging.getLogger(__name__)
 
 
-# After WAIT_WARNING_STATE_COUNT silent states of an enabled or faulty core, the log says why.
-WAIT_WARNING_STATE_COUNT = 200
+# After so many silent states of an enabled or faulty core, the log says why: ten times as many as
+# a first torque needs.
+WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
 
 
 class Feedforward:
