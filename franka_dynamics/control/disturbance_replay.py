@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,8 @@ NOT_JUDGED = (
 )
 
 
-class DisturbanceReplay(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class DisturbanceReplay:
     """
     Result of running the momentum observer over a recording.
 
