@@ -46,7 +46,7 @@ def evaluate_replay(
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayEvaluation:
     """
-    Compare recorded torques with those that each of `arms` predicts for the motion.
+    Compare the torques recorded in a motion with the torques that each arm predicts for it.
 
     Raises RecordingError if the recording has other units, or too few samples.
     """
