@@ -17,6 +17,8 @@ from pathlib import Path
 import pkgutil
 import re
 import sys
+from typing import NamedTuple
+from xml.etree import ElementTree
 
 # rosdoc2 runs this text in a conf.py of its own, in a copy of docs/; that one names this file.
 _WRAPPED = re.search(r'exec\(open\("(.+)"\)', Path(__file__).read_text('utf-8'))
@@ -36,30 +38,34 @@ copyright = f'2026, {author}'
 version = release = franka_dynamics.__version__
 
 extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon']
-myst_enable_extensions = ['dollarmath']
+myst_enable_extensions = ['dollarmath', 'substitution']
+_PACKAGE = ElementTree.parse(ROOT / 'package.xml')
+myst_substitutions = {'repository': f'[repository]({_PACKAGE.findtext("url")})'}
 myst_heading_anchors = 4
 # Beside these pages rosdoc2 makes an index.rst and a page for each module.
 exclude_patterns = ['_build', '*.rst', 'standard_docs']
 rosdoc2_settings = {'override_theme': False}
 html_theme = 'alabaster'
+html_static_path = ['_static']
 # Wide enough for the title, which would break in the middle of the word.
 html_theme_options = {'page_width': '1220px', 'sidebar_width': '320px', 'fixed_sidebar': True}
 highlight_language = 'text'  # of code that names no language
 html_title = f'{project} {release}'
 napoleon_google_docstring = False
+# As parameters' types, words of a docstring such as the n of a shape would become references.
+napoleon_use_param = napoleon_use_rtype = False
+napoleon_custom_sections = [('Attributes', 'params_style')]
 autodoc_typehints = 'signature'
 autodoc_typehints_format = 'short'
-autodoc_type_aliases = {name: name for name in ('Array', 'ArrayLike')}  # not what they stand for
 autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 autodoc_member_order = 'bysource'
-# 'n' in a shape is no reference, although some class has an attribute of that name.
-suppress_warnings = ['ref.python']
 if _WRAPPED:
-    suppress_warnings.append('myst.xref_missing')  # files beside docs/ are not in rosdoc2's copy
+    suppress_warnings = ['myst.xref_missing']  # files beside docs/ are not in rosdoc2's copy
 
 GENERATED = Path(__file__).parent / 'reference' / 'generated'
+_ALIAS = re.compile(r"~?(?:sphinx\.util\.inspect\.)?TypeAliasForwardRef\('(\w+)'\)")
 _LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
 # Formulas in docstrings: what reStructuredText would read as emphasis or as a reference.
 _MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
@@ -122,10 +128,12 @@ def write_python_pages(app):
         lines = [*title(room), *text, '']
         for name, value in names:
             home = f'{room if room == project else value.__module__}.{name}'
+            # The rooms' pages are where a reference leads to.
+            front = ['   :no-index:'] if room == project else []
             if inspect.isclass(value):
-                lines += [f'.. autoclass:: {home}', '   :members:', '']
+                lines += [f'.. autoclass:: {home}', '   :members:', *front, '']
             elif callable(value):
-                lines += [f'.. autofunction:: {home}', '']
+                lines += [f'.. autofunction:: {home}', *front, '']
             else:
                 lines += [f'.. py:data:: {home}', f'   :value: {value!r}', '']
         write(f'python/{room}.rst', lines)
@@ -190,8 +198,37 @@ def escape_formulas(app, what, name, obj, options, lines):
         lines[i] = ''.join(parts)
 
 
+def name_aliases(app, config):
+    """Let signatures show the name of an alias instead of the type and rules behind it."""
+    config.autodoc_type_aliases = {name: name for name in ('Array', 'ArrayLike')} | {
+        name: name
+        for room, _ in rooms()
+        for module in modules(room)
+        for name, value in vars(module).items()
+        if hasattr(value, '__metadata__')
+    }
+
+
+def shorten_aliases(app, what, name, obj, options, arguments, returned):
+    """Replace how Sphinx shows an alias within another type, as in `tuple[Array, Array]`."""
+    shown = [text and _ALIAS.sub(r'\1', text) for text in (arguments, returned)]
+    return tuple(shown)
+
+
+def skip_tuple_fields(app, what, name, obj, skip, options):
+    """Leave out the fields of named tuples, which the class's docstring explains."""
+    return True if isinstance(obj, type(_Pair.first)) else None
+
+
+class _Pair(NamedTuple):
+    first: int
+
+
 def setup(app):
     """Connect the functions above with a build."""
+    app.connect('config-inited', name_aliases)
+    app.connect('autodoc-process-signature', shorten_aliases)
+    app.connect('autodoc-skip-member', skip_tuple_fields)
     app.connect('builder-inited', write_python_pages)
     app.connect('builder-inited', write_command_line_page)
     app.connect('builder-inited', write_examples_page)
