@@ -3,7 +3,9 @@
 """Packaging for colcon (ament_python) and pip alike."""
 
 from pathlib import Path
+import re
 import sys
+from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
@@ -76,6 +78,21 @@ def programs_for_ros():
     return [(f'lib/{NAME}', [path.as_posix() for path in paths])]
 
 
+def repository():
+    """Return the repository's address, which package.xml names."""
+    return ElementTree.parse(Path(__file__).with_name('package.xml')).findtext('url')
+
+
+def readme():
+    """Return the README with links that hold where it is shown alone, as on PyPI."""
+    if not README.exists():  # colcon build --symlink-install runs this file where there is none
+        return ''
+    text = README.read_text(encoding='utf-8')
+    for start, view in ((r'(!\[[^]]*\]\()', 'raw'), (r'(\]\()', 'blob')):
+        text = re.sub(rf'{start}(?![a-z]+:|#)', rf'\1{repository()}/{view}/main/', text)
+    return text
+
+
 def ros_wheels(distribution):
     """Return the wheels of a ROS 2 distribution that the nodes need, from requirements/."""
     path = Path(__file__).parent / 'requirements' / f'ros-{distribution}.txt'
@@ -108,8 +125,13 @@ setup(
     zip_safe=True,
     maintainer='The franka_dynamics authors',
     maintainer_email='maintainers@franka-dynamics.invalid',
-    # colcon build --symlink-install runs this file where there is no README.
-    long_description=README.read_text(encoding='utf-8') if README.exists() else '',
+    url=repository(),
+    project_urls={
+        'Changes': f'{repository()}/blob/main/CHANGELOG.rst',
+        'Documentation': f'{repository()}/blob/main/docs/index.md',
+        'Issues': f'{repository()}/issues',
+    },
+    long_description=readme(),
     long_description_content_type='text/markdown',
     keywords=['robotics', 'ROS 2', 'rigid-body dynamics', 'Franka', 'parameter identification'],
     classifiers=[
