@@ -20,7 +20,7 @@ import numpy as np
 import franka_dynamics as fd
 from franka_dynamics.rpr.kinematics import RprKinematics
 from franka_dynamics.simulation.mujoco_model import import_mujoco
-from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) and (0, 0, z)

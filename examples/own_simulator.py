@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 import franka_dynamics as fd
 from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 ARM = fd.load('fr3')
 DECLARES = '~/franka_dynamics/takes_torques_with_gravity'

@@ -21,7 +21,8 @@ from .arm.payload import as_payload
 from .errors import DescriptionError, UrdfWarning
 from .files import write_text
 from .names import AS_LISTED
-from .urdf.writer import mjcf_text, urdf_text
+from .urdf.mjcf_writer import mjcf_text
+from .urdf.writer import urdf_text
 
 _MAX_WARNING_COUNT = 5
 

@@ -17,7 +17,7 @@ from franka_dynamics.ros.launching import (
     simulation_arguments,
     write_temporary_files,
 )
-from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 TARGET = 'mujoco'
 ARGUMENTS = {

@@ -175,8 +175,8 @@ class FixedFrame(Pose, ComparedByValue):
     """
     A named frame that is fixed to the arm: a tool centre, a camera, a link of a URDF.
 
-    Its pose is in the DH frame of joint `joint`, counted from 1, or in the flange frame if that
-    is None.
+    Its pose is in the DH frame of joint `joint`, counted from 1, in the space frame if that is 0
+    (the base carries it), or in the flange frame if it is None.
     """
 
     name: str

@@ -16,6 +16,7 @@ from .bodies import FixedFrame
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
+from .link_names import link_names
 from .typed_file import Bound, NotNegative, NotNegatives, Positive
 from .urdf_provenance import UrdfProvenance
 from ..arrays import ComparedByValue, freeze, joint_values
@@ -75,11 +76,11 @@ class JointLimits:
 @dataclass(frozen=True)
 class Joint:
     """
-    A revolute or prismatic joint: name, DH row, limits and rotor inertia.
+    A revolute or prismatic joint: name, DH row, limits, rotor inertia and name of its link.
 
     The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
     to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
-    joint].
+    joint]. `link` is the name of the link that it moves; if empty, it follows from the joints'.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Joint:
     row: DHRow = field(metadata={'key': 'dh'})
     limits: JointLimits = field(default_factory=JointLimits)
     rotor_inertia: NotNegative = 0.0
+    link: str = ''
 
     def __post_init__(self) -> None:
         """Convert a kind given as a string; raise DescriptionError for an unknown one."""
@@ -160,9 +162,6 @@ class ArmDescription(ArmFields):
     torque_notes : tuple of str
         Those of the notes that say what changes torques: a tilted mount, joints that are held,
         links without mass, links that are not physical.
-    link_names : tuple of str, n of them or none
-        Names of the moving links in the URDF that the arm was read from, for sentences; not stored
-        in arm files.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     carried : float
@@ -188,8 +187,8 @@ class ArmDescription(ArmFields):
     ------
     DescriptionError
         If the numbers of joints and links differ, a frame is fixed to no joint of the arm, the
-        base is no rigid motion, a joint is named twice, friction or armature are of another number
-        of joints, or there is no such convention.
+        base is no rigid motion, a joint or a frame is named twice, friction or armature are of
+        another number of joints, or there is no such convention.
     JointVectorError
         If `home` does not have one finite number for each joint.
 
@@ -207,7 +206,6 @@ class ArmDescription(ArmFields):
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
-    link_names: tuple[str, ...] = ()
     mount: Array = field(default_factory=lambda: np.eye(4))
     carried: float = 0.0
     urdf: UrdfProvenance | None = None
@@ -223,17 +221,21 @@ class ArmDescription(ArmFields):
             Convention, self.convention, f'The convention of {self.name}', DescriptionError
         )
         object.__setattr__(self, 'convention', convention)
-        names = [joint.name for joint in self.joints]
-        for name in names:
-            if names.count(name) > 1:
+        for what, names in (
+            ('joint', self.joint_names),
+            ('frame', [frame.name for frame in self.fixed_frames]),
+        ):
+            if twice := [name for name in names if names.count(name) > 1]:
                 raise DescriptionError(
-                    f'{self.name} has more than one joint named {name!r}; joint names must differ.'
+                    f'{self.name} has more than one {what} named {twice[0]!r}; {what} names must '
+                    'differ.'
                 )
         for frame in self.fixed_frames:
-            if frame.joint is not None and not 1 <= frame.joint <= self.n:
+            if frame.joint is not None and not 0 <= frame.joint <= self.n:
                 raise DescriptionError(
                     f'The frame {frame.name!r} of {self.name} is fixed to joint {frame.joint}; '
-                    f'joints are 1..{self.n}, and without one it is fixed to the flange.'
+                    f'joints are 1..{self.n}, 0 is the base, and without one it is fixed to the '
+                    'flange.'
                 )
         try:
             rigid_transform(self.base)
@@ -263,6 +265,12 @@ class ArmDescription(ArmFields):
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, from base to tip."""
         return tuple(joint.name for joint in self.joints)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Names of the moving links, from base to tip: those of the joints, or by `link_names`."""
+        own = zip(self.joints, link_names(self.joint_names).moving)
+        return tuple(joint.link or name for joint, name in own)
 
     def limit(self, field_name: str) -> Array:
         """Return one field of `JointLimits` for all joints, shape (n,)."""
@@ -406,8 +414,10 @@ class ArmDescription(ArmFields):
         """Return one sentence for each link whose mass or inertia no real body can have."""
         sentences = []
         word = self.urdf.words.link if self.urdf else 'link'
-        names = [f'{word} {one!r}' for one in self.link_names]
-        names = names or [f'the link behind {joint.name}' for joint in self.joints]
+        names = [
+            f'{word} {joint.link!r}' if joint.link else f'the link behind {joint.name}'
+            for joint in self.joints
+        ]
         for name, link in zip(names, self.links):
             if link.is_physical():
                 if link.mass > _POINT_MASS_KG and link.equivalent_ball_density() > _MAX_DENSITY:

@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import as_description
 from ..arrays import broadcast_state_shape
 from ..codegen.equations import function_signature, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import (
     AccelerationDerivatives,
-    FLANGE,
-    frame_place,
-    FramePlace,
     gravity_vector,
     TorqueDerivatives,
 )
@@ -165,7 +164,7 @@ class GeneratedModel(ABC):
         return self.evaluate(Quantity.FLANGE_POSE, q)
 
     def jacobian(
-        self, q: Any, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: Any, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Any:
         """
         Return the flange's Jacobians in LOCAL_WORLD_ALIGNED, shape (..., 6, n).
@@ -179,7 +178,10 @@ class GeneratedModel(ABC):
             If another frame or reference frame is asked for.
 
         """
-        flange = frame_place(frame, self.description) == FramePlace(self.description.n)
+        flange = frame is FLANGE
+        if not (flange or isinstance(self.description, BodyTree)):
+            own, given = (frame_place(one, self.description) for one in (FLANGE, frame))
+            flange = own.joint == given.joint and np.array_equal(own.pose, given.pose)
         if not flange or reference_frame != 'LOCAL_WORLD_ALIGNED':
             raise FrameError(
                 f'There is no Jacobian of frame {frame!r} in {reference_frame} here: models of '

@@ -45,7 +45,7 @@ def run(
     if parameters == 'run_time':
         forbid_with('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
-    if not description.link_names:  # loading a URDF has warned of them
+    if not description.urdf:  # loading a URDF has warned of them
         say_each(description.inconsistencies(), 'warning')
     kinds = [Quantity(name) for name in quantities]
     listed = [

@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike
 
 from .expression import Graph, Number
 from ..arm import ArmDescription
+from ..arm.frames import FLANGE, Frame
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.model import FLANGE, GRAVITY, gravity_vector
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.tree_frames import frames_along_z, with_axes_along_z
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
 
@@ -133,7 +134,7 @@ def build_chain(
     description: ArmDescription | BodyTree,
     gravity: ArrayLike | None,
     graph: Graph | None = None,
-    frame: int | str = FLANGE,
+    frame: Frame = FLANGE,
 ) -> GeneratorChain:
     """
     Return the chain of an arm or tree, with inertial parameters as numbers or as symbols.

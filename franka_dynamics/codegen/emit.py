@@ -13,7 +13,7 @@ from .equations import Equations, Quantity
 from .options import PRECISIONS
 from .program import Program
 from ..arm import ArmDescription
-from ..dynamics.model import FLANGE
+from ..arm.frames import FLANGE
 from ..errors import OutputError
 
 

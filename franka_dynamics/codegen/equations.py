@@ -21,10 +21,11 @@ from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup_parameters, with_origins_nearest_parent
 from ..arm import ArmDescription
+from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
-from ..dynamics.model import FLANGE, GRAVITY, gravity_vector
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import as_enum, InertiaError, SettingsError
 
@@ -76,7 +77,7 @@ class Equations:
     arrays: tuple[str, ...]
     shape: tuple[int, ...]
     parameters: tuple[str, ...]
-    frame: int | str = FLANGE
+    frame: Frame = FLANGE
 
     @property
     def n(self) -> int:
@@ -113,7 +114,7 @@ def customised_equations(
     classical: bool = False,
     columns: Sequence[int] | None = None,
     derivatives: bool = False,
-    frame: int | str = FLANGE,
+    frame: Frame = FLANGE,
 ) -> Equations:
     """
     Return the equations of one quantity, customised to the constants of an arm or a tree.

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..arrays import as_array
-from ..dynamics.model import FLANGE, frame_place
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError, shortened
 from ..typing import Array
@@ -93,7 +93,7 @@ class WrenchEstimator:
     """
 
     def __init__(
-        self, model: PinocchioModel, frame: int | str = FLANGE, offset: ArrayLike | None = None
+        self, model: PinocchioModel, frame: Frame = FLANGE, offset: ArrayLike | None = None
     ) -> None:
         self.model, self._frame = model, frame
         frame_place(frame, model.description)  # raises FrameError

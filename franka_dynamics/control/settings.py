@@ -68,7 +68,7 @@ _MAX_DIRECTION_ERROR_RAD = 5e-3
 def mount_rotation(description: ArmDescription) -> Array:
     """Return the rotation of the base, in which gravity_vector is given, in {S}, (3, 3)."""
     # Frame {0} of a URDF is a choice of the import.
-    pose = description.mount if description.link_names else description.base
+    pose = description.mount if description.urdf else description.base
     return np.asarray(pose[:3, :3])
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .model import FLANGE, frame_place, joint_stack
+from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import as_description
 from ..arrays import ComparedByValue, freeze
-from ..errors import InertiaError, TreeError
+from ..errors import FrameError, InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array
 
@@ -104,17 +105,18 @@ class BodyTree(ComparedByValue):
 
     @classmethod
     def from_description(
-        cls, description: ArmDescription | str | Path, frame: int | str = FLANGE
+        cls, description: ArmDescription | str | Path, frame: Frame = FLANGE
     ) -> BodyTree:
         """
         Return a serial arm, or the arm of a name or file, as a BodyTree with its tool at `frame`.
 
         Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange, or
-        another `frame` of the arm (FrameError if it has none of that name).
+        another `frame` of the arm (FrameError if it has none of that name, or the base has it).
         """
         description = as_description(description)
-        number, offset = frame_place(frame, description)
-        behind = description.flange_transform() if number == description.n else np.eye(4)
+        joint, tool = frame_place(frame, description)
+        if joint == 0:
+            raise FrameError(f'The frame {frame!r} does not move, so that it cannot be a tool.')
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]
         return cls(
@@ -123,8 +125,8 @@ class BodyTree(ComparedByValue):
             twists=joint_twists(description),
             inertias=description.links,
             rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
-            tool_body=min(number, description.n - 1),
-            tool=behind if offset is None else behind @ offset,
+            tool_body=joint - 1,
+            tool=tool,
             names=description.joint_names,
         )
 

@@ -4,10 +4,8 @@
 Conventions, argument checks and the base class of the models of a serial arm's dynamics.
 
 The rigid-body dynamics are tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w. All quantities are in
-SI units and joint order; for a prismatic joint read N for N m and m for rad. Frames are numbered
-1..n (the DH frame of each joint) and n + 1 (the flange), or named: 'flange', a joint's name, the
-name of a link ('fr3_link8'), or of a frame that is fixed to the arm ('fr3_hand_tcp', a link of its
-URDF); poses are in the space frame {S}. Twists are
+SI units and joint order; for a prismatic joint read N for N m and m for rad. Frames are those of
+`arm.frames`; poses are in the space frame {S}. Twists are
 (v, omega), wrenches (force, moment). `wrench` w is the force and moment that the surroundings
 exert on the flange, about the flange's origin, in the axes of {S}. Busellato 2023, section 3, has
 h_e = -w, the wrench that the arm exerts on its surroundings. Energies and the centre of mass leave
@@ -30,16 +28,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arm.hand_file import available_hands, hand_frames
-from ..arm.link_names import link_names
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import as_description
 from ..arrays import as_array, broadcast_leading, joint_values
-from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
+from ..errors import FrameError, InertiaError, JointVectorError
 from ..names import GRAVITY
 from ..typing import Array
 
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
-FLANGE = 'flange'
 
 
 class HasJoints(Protocol):
@@ -93,15 +89,17 @@ class DynamicsFormulation(ABC):
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
 
-    def frame_pose(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (..., 4, 4)."""
-        at, offset = frame_place(frame, self.description)
-        pose = self.frames(q)[..., at, :, :]
-        return pose if offset is None else pose @ offset
+        joint, offset = frame_place(frame, self.description)
+        poses = self.frames(q)
+        if joint == 0:
+            return np.array(np.broadcast_to(offset, (*poses.shape[:-3], 4, 4)))
+        return poses[..., joint - 1, :, :] @ offset
 
     @abstractmethod
     def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
 
@@ -129,7 +127,7 @@ class DynamicsFormulation(ABC):
         rest = self.inverse_dynamics(q, dq, np.zeros_like(dq), *acting)
         return solve_acceleration(self.mass_matrix(q), tau - rest)
 
-    def operational_space_inertia(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (..., 6, 6)."""
         return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
@@ -158,73 +156,6 @@ def gravity_vector(gravity: ArrayLike) -> Array:
     """
     words = f'The gravity vector [m/s^2] in the space frame, such as {GRAVITY},'
     return as_array(gravity, (3,), words, JointVectorError)
-
-
-class FramePlace(NamedTuple):
-    """
-    Place of a frame: the index of a frame in `frames`, and its constant pose in that frame.
-
-    Numbers are 0..n - 1 for the joints and n for the flange; `offset`, shape (4, 4), is None for
-    these frames themselves.
-    """
-
-    number: int
-    offset: Array | None = None
-
-
-def frame_place(frame: int | str, robot: HasJoints) -> FramePlace:
-    """
-    Return the place of a frame from its number or name; raise FrameError if there is none.
-
-    Raises
-    ------
-    FrameError
-        If `frame` is neither 1..n + 1, 'flange', nor the name of a joint, a link or a fixed frame.
-
-    """
-    try:
-        return frame_places(robot)[frame]
-    except (KeyError, TypeError):
-        raise no_frame_error(frame, robot) from None
-
-
-def frame_places(robot: HasJoints) -> dict[int | str, FramePlace]:
-    """
-    Return the places of all frames, by number and by each name that they have.
-
-    An arm's fixed frames are found by their own names, also with the prefix of its links, such as
-    'hand_tcp' and 'fr3_hand_tcp'.
-    """
-    n, links = robot.n, link_names(robot.joint_names)
-    fixed = {
-        name: FramePlace(n if one.joint is None else one.joint - 1, one.matrix())
-        for one in getattr(robot, 'fixed_frames', ())  # a tree has none
-        for name in (links.prefix + one.name, one.name)
-    }
-    own = (
-        (FLANGE, n),
-        *((i + 1, i) for i in range(n + 1)),
-        *((name, i) for i, name in enumerate(robot.joint_names)),
-    )
-    return (
-        {name: FramePlace(i) for i, name in enumerate((*links.moving, links.flange))}
-        | fixed
-        | {name: FramePlace(i) for name, i in own}
-    )
-
-
-def no_frame_error(frame: object, robot: HasJoints) -> FrameError:
-    """Return the FrameError to raise for a frame that an arm does not have."""
-    n, named = robot.n, [one for one in frame_places(robot) if isinstance(one, str)]
-    bare = str(frame).removeprefix(link_names(robot.joint_names).prefix)
-    owners = [
-        hand for hand in available_hands() if bare in (one.name for one in hand_frames(hand))
-    ]
-    fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
-    return FrameError(
-        f'There is no frame {shortened(repr(frame))}: frames are 1..{n} (joints) and {n + 1} or '
-        f'{FLANGE!r}, or have the names of joints and links: {listed(sorted(named))}.{fix}'
-    )
 
 
 def require_reference_frame(name: str) -> str:

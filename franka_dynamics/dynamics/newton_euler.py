@@ -22,13 +22,12 @@ from numpy.typing import ArrayLike
 from .model import (
     broadcast_states,
     DynamicsFormulation,
-    FLANGE,
-    frame_place,
     joint_stack,
     require_reference_frame,
     symmetrized,
 )
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..typing import Array
 
 
@@ -206,12 +205,12 @@ class NewtonEulerModel(DynamicsFormulation):
         return poses
 
     def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         n = self.description.n
         reference = require_reference_frame(reference_frame)
-        target = frame_place(frame, self.description).number
+        target = frame_place(frame, self.description).joint
         poses, pose = self.frames(q), self.frame_pose(q, frame)
         point = pose[..., :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))
@@ -220,7 +219,7 @@ class NewtonEulerModel(DynamicsFormulation):
         if self.description.convention is not Convention.MODIFIED:
             base = np.broadcast_to(self.description.base, poses[..., :1, :, :].shape)
             carriers = np.concatenate((base, poses), axis=-3)
-        for i, joint in enumerate(self.description.joints[: target + 1]):
+        for i, joint in enumerate(self.description.joints[:target]):
             axis, foot = carriers[..., i, :3, 2], carriers[..., i, :3, 3]
             if joint.kind is JointKind.REVOLUTE:
                 to = -foot if reference == 'WORLD' else point - foot
@@ -234,14 +233,16 @@ class NewtonEulerModel(DynamicsFormulation):
             jacobian[..., 3:, :] = back @ jacobian[..., 3:, :]
         return jacobian
 
-    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """
         Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2].
 
         It is the frame's acceleration while no joint accelerates.
         """
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        link = min(frame_place(frame, self.description).number, self.description.n - 1)
+        link = frame_place(frame, self.description).joint - 1
+        if link < 0:
+            return np.zeros((*velocity.shape[:-1], 6))
         _, omega, alpha, acceleration = self._moving(q, velocity)[link]
         carrier = self.frames(q)[..., link, :, :]
         arm = to_child(

@@ -19,12 +19,9 @@ import pinocchio as pin
 from .model import (
     AccelerationDerivatives,
     broadcast_states,
-    FLANGE,
-    frame_places,
     GRAVITY,
     gravity_vector,
     MIN_FREE_INERTIA_RATIO,
-    no_frame_error,
     operational_space_inertia,
     REFERENCE_FRAMES,
     require_centers_of_mass,
@@ -35,6 +32,7 @@ from .model import (
 )
 from .regressor import chosen_columns, LINK_PARAMETERS
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
+from ..arm.frames import FLANGE, Frame, frame_place, frame_table
 from ..arm_io import as_description
 from ..typing import Array
 
@@ -53,9 +51,7 @@ def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
 
 def build_pinocchio(description: ArmDescription) -> pin.Model:
     """
-    Return a Pinocchio model with one frame per DH frame ('1', ..., 'n') and one 'flange'.
-
-    It also has the arm's fixed frames, by their names.
+    Return a Pinocchio model with the frames of `frame_table`, which have their names or numbers.
 
     Raises
     ------
@@ -66,14 +62,10 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     require_centers_of_mass(description)
     model = pin.Model()
     model.name = description.name
-    parent = 0
-
-    def add_frame(name: str, joint: int, pose: pin.SE3) -> None:
-        model.addFrame(pin.Frame(name, joint, 0, pose, pin.FrameType.OP_FRAME))
-
+    parent, behind = 0, [pin.SE3.Identity()]  # of each DH frame in the frame of its joint
     pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
-    for i, (joint, link, places) in enumerate(
-        zip(description.joints, description.links, description.joint_placements())
+    for joint, link, places in zip(
+        description.joints, description.links, description.joint_placements()
     ):
         placement, offset = pending * pin.SE3(places[0]), pin.SE3(places[1])
         names = ('effort', 'velocity', 'lower', 'upper')
@@ -81,16 +73,18 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
         kind = _JOINT_MODELS[joint.kind]()
         parent = model.addJoint(parent, kind, placement, joint.name, *limits)
         model.appendBodyToJoint(parent, pinocchio_inertia(link), offset)
-        add_frame(str(i + 1), parent, offset)
+        behind.append(offset)
         pending = offset
-    add_frame(FLANGE, parent, pending * pin.SE3(description.flange_transform()))
-    for name, (at, offset) in frame_places(description).items():
-        if offset is not None:
-            known = model.getFrameId(FLANGE if at == description.n else str(at + 1))
-            carrier = model.frames[known]
-            add_frame(str(name), carrier.parentJoint, carrier.placement * pin.SE3(offset))
+    for name, (at, pose) in frame_table(description).items():
+        place = behind[at] * pin.SE3(pose)
+        model.addFrame(pin.Frame(_pinocchio_name(name), at, 0, place, pin.FrameType.OP_FRAME))
     model.armature = np.array([joint.rotor_inertia for joint in description.joints])
     return model
+
+
+def _pinocchio_name(frame: Frame) -> str:
+    """Return a frame's name in `build_pinocchio`: a number's is unlike that of any link."""
+    return frame if isinstance(frame, str) else f'{{{frame}}}'
 
 
 def _keeps_joints_apart(description: ArmDescription, model: pin.Model) -> bool:
@@ -219,12 +213,10 @@ class PinocchioModel:
         self._weightless.gravity = pin.Motion.Zero()
         self._own = _WorkSpace(self.model)
         self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
-        self._frame_ids = [self.model.getFrameId(str(i + 1)) for i in range(n)]
-        self._frame_ids.append(self.model.getFrameId(FLANGE))
         self._named_ids = {
-            name: self._frame_ids[at] if offset is None else self.model.getFrameId(str(name))
-            for name, (at, offset) in frame_places(description).items()
+            name: self.model.getFrameId(_pinocchio_name(name)) for name in frame_table(description)
         }
+        self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
         self._may_be_singular = not _keeps_joints_apart(description, self.model)
 
     @property
@@ -247,7 +239,7 @@ class PinocchioModel:
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
     @_each_state('q')
-    def frame_pose(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
         pin.framesForwardKinematics(self.model, self._own.data, q)
         return self._own.data.oMf[self._frame_id(frame)].homogeneous
@@ -256,21 +248,20 @@ class PinocchioModel:
         """Return the pose of the flange in {S}, shape (4, 4)."""
         return self.frame_pose(q)
 
-    def _frame_id(self, frame: int | str) -> int:
-        try:
-            return self._named_ids[frame]
-        except (KeyError, TypeError):
-            raise no_frame_error(frame, self.description) from None
+    def _frame_id(self, frame: Frame) -> int:
+        # Of equal keys True and 1 the table has 1.
+        if frame is True or not isinstance(frame, Frame) or frame not in self._named_ids:
+            frame_place(frame, self.description)  # raises FrameError
+        return self._named_ids[frame]
 
     @_each_state('q')
     def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """
         Return the (6, n) Jacobian of a frame's twist: v [m/rad; 1 if prismatic], omega [1].
 
-        `frame` is 1..n, n + 1 or 'flange', or the name of a joint, a link ('fr3_link8') or a
-        frame that is fixed to the arm ('fr3_hand_tcp').
+        `frame` is a number or name of the table in `arm.frames`, such as 'fr3_link8'.
         """
         try:
             reference = _REFERENCE_FRAMES[reference_frame]
@@ -282,7 +273,7 @@ class PinocchioModel:
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
     @_each_state('q', 'dq')
-    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
         pin.forwardKinematics(self.model, self._own.data, q, dq, np.zeros(self.description.n))
         place, reference = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -291,7 +282,7 @@ class PinocchioModel:
         ).vector
 
     @_each_state('q')
-    def operational_space_inertia(self, q: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
         return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 

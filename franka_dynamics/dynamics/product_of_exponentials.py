@@ -24,8 +24,6 @@ from numpy.typing import ArrayLike
 from .model import (
     broadcast_states,
     DynamicsFormulation,
-    FLANGE,
-    frame_place,
     GRAVITY,
     joint_stack,
     require_centers_of_mass,
@@ -33,6 +31,7 @@ from .model import (
     symmetrized,
 )
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..spatial import (
     adjoint,
     adjoint_inverse,
@@ -109,13 +108,13 @@ class ExponentialsModel(DynamicsFormulation):
         return np.swapaxes(columns, -1, -2)
 
     def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
-        target = frame_place(frame, self.description).number
+        target = frame_place(frame, self.description).joint
         reference = require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
-        jacobian[..., target + 1 :] = 0.0
+        jacobian[..., target:] = 0.0
         if reference == 'WORLD':
             return jacobian
         pose = self.frame_pose(q, frame)
@@ -123,16 +122,16 @@ class ExponentialsModel(DynamicsFormulation):
             return adjoint_inverse(pose) @ jacobian
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian
 
-    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: int | str = FLANGE) -> Array:
+    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """
         Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2].
 
         In {S} a joint's twist changes by the bracket with the twist of its link.
         """
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        last = min(frame_place(frame, self.description).number, self.description.n - 1)
+        last = frame_place(frame, self.description).joint
         own = velocity[..., None] * np.swapaxes(self.space_jacobian(q), -1, -2)
-        own[..., last + 1 :, :] = 0.0
+        own[..., last:, :] = 0.0
         twists = np.cumsum(own, axis=-2)
         (v, omega), (dv, alpha) = (
             np.split(one, 2, axis=-1) for one in (twists[..., -1, :], bracket(twists, own).sum(-2))

@@ -22,10 +22,10 @@ import pinocchio as pin
 from sensor_msgs.msg import JointState
 
 from .messages import float64_array, PUBLISHER_QOS
+from ..arm.frames import FLANGE, Frame
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
-from ..dynamics.model import FLANGE
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import shortened
 from ..typing import Array
@@ -74,11 +74,11 @@ class TermPublishers:
             )
             for name, (kind, _) in TERM_TOPICS.items()
         }
-        self.frame: int | str = FLANGE
+        self.frame: Frame = FLANGE
         self._failed: set[str] = set()
         self._subscribed: list[str] = []
 
-    def set_controller(self, controller: Feedforward, frame: int | str = FLANGE) -> None:
+    def set_controller(self, controller: Feedforward, frame: Frame = FLANGE) -> None:
         """
         Publish the terms of a controller from now on.
 

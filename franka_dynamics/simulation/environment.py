@@ -20,7 +20,7 @@ from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
 from ..errors import ReferenceRefusedError, require_extra
 from ..typing import Array
-from ..urdf.writer import mjcf_text
+from ..urdf.mjcf_writer import mjcf_text
 
 with require_extra('The environment needs gymnasium', 'gym'):
     import gymnasium

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import require_extra
-from ..urdf.writer import mjcf_text
+from ..urdf.mjcf_writer import mjcf_text
 
 if TYPE_CHECKING:
     import mujoco

@@ -139,7 +139,9 @@ def description_from_chain(
         links=tuple(one.expressed_in(back @ chain.poses[link]) for one, back, link in placed),
         fixed_frames=tuple(
             _fixed_frame(name, i, back @ chain.poses[name])
-            for i, (back, link) in enumerate(zip(backs, links), start=1)
+            for i, (back, link) in enumerate(
+                zip([np.eye(4), *backs], [chain.document.root, *links])
+            )
             for name in chain.fixed[link]
         ),
     )
@@ -167,7 +169,7 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
         name=document.name or 'arm',
         convention=convention,
         joints=tuple(
-            Joint(joint.name, joint.motion, row, joint.limits or JointLimits())
+            Joint(joint.name, joint.motion, row, joint.limits or JointLimits(), link=joint.child)
             for joint, row in zip(chain.joints, rows)
         ),
         links=tuple(map(chain.inertia, links)),
@@ -176,7 +178,6 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
         mount=chain.mount,
-        link_names=tuple(links),
         urdf=UrdfProvenance(document.source, document.text, names, tip, held, mjcf=document.mjcf),
     )
 

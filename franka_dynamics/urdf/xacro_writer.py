@@ -7,16 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
-from .writer import add, add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
+from .mjcf_writer import mjcf_text
+from .writer import add, add_inertial, add_shapes, urdf_text, xml_text
 from ..arm.arm_file import available_arms, available_sets, load, with_hand
 from ..arm.description import ArmDescription
+from ..arm.frames import ROOT
 from ..arm.hand_file import available_hands, load_hand
 from ..arm.link_names import link_names
 from ..arm.shapes import load_hand_shapes, load_shapes, Shape
 from ..names import NO_HAND
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
-_PREFIX = '${prefix}'
+# Stands for the macro's argument while the URDF is written, which has no $ in its names.
+_PREFIX, _ARGUMENT = 'prefix__', '${prefix}'
 Element = ElementTree.Element
 ElementTree.register_namespace('xacro', _NAMESPACE)
 
@@ -36,7 +39,7 @@ def arm_macro(arm: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_inertial_sets(arm)
-    root, shapes = f'{_PREFIX}base', load_shapes(arm)
+    root, shapes = f'{_PREFIX}{ROOT}', load_shapes(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
@@ -116,7 +119,7 @@ def _when(parent: Element, tag: str, condition: str) -> Element:
 def _file(macro: Element) -> str:
     robot = Element('robot')
     robot.append(macro)
-    return xml_text(robot)
+    return xml_text(robot).replace(_PREFIX, _ARGUMENT)
 
 
 _GENERATED = (
@@ -149,7 +152,7 @@ def robot_text(
     if kind == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
     else:
-        bare, root = with_hand(arm, NO_HAND), f'{prefix}base'
+        bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
     written = (f'Written by franka-dynamics arm export from {source}.',) if source else _GENERATED
     return _with_banner(text, (*written, *arm.repairs))

@@ -17,7 +17,7 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError, SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
-from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, sent_at_rest
 from ..agreement import refuses

@@ -27,6 +27,7 @@ HAND = """<link name="fr3_hand"/><link name="fr3_hand_tcp"/><link name="camera"/
 # What we call a frame, and Pinocchio in the URDF.
 FRAMES = {
     **{name: name for name in ('fr3_hand', 'fr3_hand_tcp', 'camera', 'fr3_link5', 'fr3_link8')},
+    **{name: name for name in ('base', 'fr3_link0')},
     **{'flange': 'fr3_link8', 8: 'fr3_link8', 'fr3_joint3': 'fr3_link3', 3: 'fr3_link3'},
 }
 
@@ -119,3 +120,71 @@ def test_generated_code_and_wrenches_are_of_the_frame(frame):
     arm = model.frame_pose(q, frame)[:3, 1] * 0.1
     moved = jacobian[:3] + np.cross(jacobian[3:], arm, axis=0)
     np.testing.assert_allclose(point, np.vstack((moved, jacobian[3:])), rtol=0.0, atol=ATOL)
+
+
+# Links in other frames than the DH ones: joints that share a link's name, a link of the base, and
+# a `flange` whose x axis points away from the arm, as REP 199 has it, beside `tool0`.
+LINK = """<link name="{}"><inertial><origin xyz="0.02 0 0.1"/><mass value="2"/>
+<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link>"""
+JOINT = """<joint name="{}" type="{}"><origin xyz="{}" rpy="{}"/><parent link="{}"/>
+<child link="{}"/><axis xyz="{}"/><limit effort="90" velocity="2" lower="-2" upper="2"/></joint>"""
+OTHER_FRAMES = (
+    '<robot name="r">'
+    + ''.join(f'<link name="{one}"/>' for one in ('world', 'stand', 'eye', 'tool0', 'flange'))
+    + ''.join(map(LINK.format, ('shoulder', 'elbow', 'wrist')))
+    + JOINT.format('post', 'fixed', '0 0.1 1', '0.3 0 0.2', 'world', 'stand', '1 0 0')
+    + JOINT.format('shoulder', 'revolute', '0 0 0.3', '0 0 1', 'stand', 'shoulder', '0 1 0')
+    + JOINT.format(
+        'wrist_joint', 'prismatic', '0.1 0 0.4', '0.2 0.1 0', 'shoulder', 'elbow', '1 0 0'
+    )
+    + JOINT.format('elbow', 'revolute', '0 0.2 0', '0 0.7 0', 'elbow', 'wrist', '0 0.6 0.8')
+    + JOINT.format('a', 'fixed', '0 0 0.1', '0 -1.5707963267949 0', 'wrist', 'flange', '1 0 0')
+    + JOINT.format('b', 'fixed', '0 0 0.1', '0 0 0', 'wrist', 'tool0', '1 0 0')
+    + JOINT.format('c', 'fixed', '0.1 0 0', '0 1 0', 'stand', 'eye', '1 0 0')
+    + '</robot>'
+)
+
+
+def written_again(arm, folder, ending):
+    {'yaml': fd.save, 'urdf': fd.write_urdf, 'xml': fd.write_mjcf}[ending](
+        arm, folder / f'a.{ending}'
+    )
+    return fd.load(
+        folder / f'a.{ending}', **({} if ending == 'yaml' else {'joints': arm.joint_names})
+    )
+
+
+@pytest.mark.parametrize('ending', [None, 'yaml', 'urdf', 'xml'])
+def test_every_link_and_joint_is_the_frame_that_the_file_gives_it(ending, tmp_path):
+    native = pin.buildModelFromXML(OTHER_FRAMES)
+    data, q = native.createData(), np.array([0.3, -0.2, 0.9])
+    pin.framesForwardKinematics(native, data, q)
+    arm = fd.load(OTHER_FRAMES)
+    if ending:
+        arm = written_again(arm, tmp_path, ending)
+    # Of 'elbow', a joint and the link of another joint, it is the link.
+    moved = {'shoulder': 'shoulder', 'wrist_joint': 'elbow'}
+    links = [frame.name for frame in native.frames if frame.type == pin.BODY]
+    if ending == 'xml':  # whose root is called world
+        links.remove('world')
+    for name in (*moved, *links):
+        at = native.getFrameId(moved.get(name, name), pin.BODY)
+        expected = pin.computeFrameJacobian(native, data, q, at, pin.ReferenceFrame.LOCAL)
+        for formulation in FORMULATIONS.values():
+            model = formulation(arm, (0.0, 0.0, -9.81))
+            pose, jacobian = model.frame_pose(q, name), model.jacobian(q, name, 'LOCAL')
+            np.testing.assert_allclose(pose, data.oMf[at].homogeneous, rtol=0.0, atol=1e-11)
+            np.testing.assert_allclose(jacobian, expected, rtol=0.0, atol=1e-11)
+
+
+def test_a_frame_of_the_base_does_not_move():
+    arm, (q, dq, _) = fd.load(OTHER_FRAMES), fd.sample_states(fd.load(OTHER_FRAMES), 3)
+    for formulation in FORMULATIONS.values():
+        model = formulation(arm, (0.0, 0.0, -9.81))
+        poses = model.frame_pose(q, 'eye')
+        assert poses.shape == (3, 4, 4) and (poses == poses[0]).all()
+        assert (
+            not model.jacobian(q, 'eye').any() and not model.bias_acceleration(q, dq, 'eye').any()
+        )
+    with refuses(fd.FrankaDynamicsError, "'eye'", 'does not move'):
+        fd.customised_equations(arm, 'jacobian', frame='eye')

@@ -131,7 +131,7 @@ def test_a_number_that_is_not_finite_is_refused_with_its_joint(bad):
 @pytest.mark.parametrize(
     ('frame', 'choices'),
     [
-        *(((one,), "1..7 (joints) and 8 or 'flange'") for one in (0, 'hand')),
+        *(((one,), '1..7 (joints) and 8 (flange)') for one in (0, True, 'hand')),
         ((1, 'BODY'), 'LOCAL'),
     ],
 )

@@ -14,7 +14,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.arm import load
-from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 from .conftest import COMMAND
 

@@ -10,7 +10,8 @@ import pytest
 
 from franka_dynamics import compare, crosscheck, import_urdf, load, Model, sample_states, save
 from franka_dynamics.errors import AmbiguousUrdfError, CrosscheckError, UrdfError
-from franka_dynamics.urdf.writer import mjcf_text, urdf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
+from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from .urdf_texts import assert_as_in_the_file, edited, inertial

@@ -20,8 +20,9 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.importer import import_urdf
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.serial_chain import read_chain
-from franka_dynamics.urdf.writer import mjcf_text, urdf_text
+from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.urdf.xacro_writer import exported_arms, generated_files, robot_text
 from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
 

@@ -11,7 +11,8 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import load
 from franka_dynamics.errors import InertiaError, UrdfError, UrdfWarning
-from franka_dynamics.urdf.writer import mjcf_text, urdf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
+from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, with_elements, without
 from ..agreement import assert_near, refuses

@@ -13,7 +13,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.errors import UrdfError, UrdfWarning
 from franka_dynamics.urdf.importer import import_urdf
-from franka_dynamics.urdf.writer import mjcf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import refuses

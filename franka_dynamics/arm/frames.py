@@ -1,0 +1,118 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The table of an arm's frames, by number and by name, for models, generated code and files.
+
+Numbers are those of the DH frames, 1..n, and n + 1 is the flange. Names are those of joints, links
+and of frames that are fixed to the arm. A joint's name is the frame of the link that it moves, as
+in Pinocchio, tf and MuJoCo. Where one joint and the link of another have the same name, it is the
+link's. The names of links that do not move are frames, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .description import ArmDescription
+from .hand_file import available_hands, hand_frames
+from .link_names import link_names
+from ..errors import FrameError, listed, shortened
+from ..spatial import inverse_transform
+from ..typing import Array
+
+Frame = int | str | None  # a frame's number or name, or FLANGE
+FLANGE = None  # the arm's flange, which is also called 'flange' unless a link of it has that name
+ROOT = 'base'  # root link of the URDFs that are written
+
+
+class FramePlace(NamedTuple):
+    """
+    Place of a frame: the joint whose link carries it, and its constant pose in that link.
+
+    `joint` is 1..n, and `pose`, shape (4, 4), in the joint's DH frame; a frame of the base has the
+    joint 0, and its pose is in the space frame.
+    """
+
+    joint: int
+    pose: Array
+
+
+def frame_place(frame: Frame, arm: ArmDescription) -> FramePlace:
+    """
+    Return the place of a frame, given by number or name; FLANGE is the arm's flange.
+
+    Raises
+    ------
+    FrameError
+        If `frame` is neither 1..n + 1, nor the name of a joint, a link or a fixed frame.
+
+    """
+    try:
+        if not isinstance(frame, (bool, np.bool_)):  # which would be the numbers 0 and 1
+            return frame_table(arm)[frame]
+    except (KeyError, TypeError):
+        pass
+    raise no_frame_error(frame, arm)
+
+
+def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
+    """
+    Return the places of all frames, by number and by each name that they have.
+
+    Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp.
+    """
+    n, names, fixed = arm.n, link_names(arm.joint_names), _fixed_places(arm)
+    flange, base = FramePlace(n, arm.flange_transform()), FramePlace(0, np.eye(4))
+    table: dict[Frame, FramePlace] = {'flange': flange, names.flange: flange}
+    if not any(place.joint == 0 for place in fixed.values()):
+        table |= {ROOT: base, names.base: base}
+    links = link_places(arm)
+    table |= zip(arm.joint_names, links)
+    table |= zip(arm.link_names, links)
+    table |= {names.prefix + name: place for name, place in fixed.items()}
+    table |= fixed.items()
+    table |= {i: FramePlace(i, np.eye(4)) for i in range(1, n + 1)}
+    return table | {n + 1: flange, FLANGE: flange}
+
+
+def link_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
+    """
+    Return the places of the frames of the moving links, in the order of the joints.
+
+    A link has the fixed frame of its name, such as that of the URDF it is from, or else the frame
+    on its joint's axis: for modified DH rows the DH frame.
+    """
+    fixed, axes = _fixed_places(arm), [behind for _, behind in arm.joint_placements()]
+    places = []
+    for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
+        own = fixed.get(name)
+        carried = own is not None and own.joint == i
+        places.append(own if own and carried else FramePlace(i, inverse_transform(behind)))
+    return tuple(places)
+
+
+def _fixed_places(arm: ArmDescription) -> dict[str, FramePlace]:
+    """Return the places of the fixed frames; one without a joint is fixed to the flange."""
+    flange = arm.flange_transform()
+    return {
+        one.name: FramePlace(arm.n, flange @ one.matrix())
+        if one.joint is None
+        else FramePlace(one.joint, one.matrix())
+        for one in arm.fixed_frames
+    }
+
+
+def no_frame_error(frame: object, arm: ArmDescription) -> FrameError:
+    """Return the FrameError to raise for a frame that an arm does not have."""
+    named = sorted(one for one in frame_table(arm) if isinstance(one, str))
+    bare = str(frame).removeprefix(link_names(arm.joint_names).prefix)
+    owners = [
+        hand for hand in available_hands() if bare in (one.name for one in hand_frames(hand))
+    ]
+    fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
+    return FrameError(
+        f'There is no frame {shortened(repr(frame))}: frames are 1..{arm.n} (joints) and '
+        f'{arm.n + 1} (flange), or have the names of joints and links: {listed(named)}.{fix}'
+    )

@@ -1,0 +1,182 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Writes an arm description as an MJCF.
+
+The frames of bodies are those of `arm.frames`, and each actuator is a motor, whose control input
+is its joint's torque or force. Geoms do not collide. Joints have the armature and friction that
+are known of the real arm, unless the ideal arm is asked for: then MuJoCo computes the rigid-body
+dynamics of the model only. Numbers are those of `writer`; MuJoCo's own writer keeps six
+digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+
+from .writer import add, bounded, Element, finite_limits, simulated_friction
+from .written_links import FreeNames, written_links, WrittenLink
+from ..arm.description import ArmDescription, Joint
+from ..arm.friction import LinearFriction
+from ..arm.shapes import Shape, ShapeKind
+from ..errors import DescriptionError, InertiaError, listed
+from ..spatial import inverse_transform, JointKind, rpy_from_rotation
+from ..typing import Array
+
+_MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
+_TIMESTEP = 1e-3  # s, the period of the robot's own control loop
+_JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
+
+
+def mjcf_text(
+    description: ArmDescription,
+    *,
+    shapes: Mapping[int, Sequence[Shape]] | None = None,
+    tool_shapes: Sequence[Shape] = (),
+    ideal: bool = False,
+) -> str:
+    """
+    Return the MJCF of an arm as indented XML, with its limits, shapes and home pose.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm with hand and payload.
+    shapes : mapping of int to Shapes, optional
+        Visual shapes in each DH frame, by its number (0 is the base).
+    tool_shapes : sequence of Shape
+        Visual shapes of the tool, in the flange frame.
+    ideal : bool
+        Whether the joints have neither friction nor armature, so that M, C and g of MuJoCo are
+        those of the models. Otherwise they have the arm's `simulated_armature`, and the viscous
+        and Coulomb part of its `friction`, else of its `simulated_friction`. A comment
+        says what is left out of friction.
+
+    Returns
+    -------
+    str
+        The XML of the MJCF.
+
+    Raises
+    ------
+    InertiaError
+        If a link is not physical, or has no mass or inertia, which MuJoCo would refuse.
+
+    """
+    description.require_physical('an MJCF')
+    _require_movable(description)
+    root = Element('mujoco', model=description.name)
+    known = None if ideal else description.friction
+    if not (ideal or isinstance(known, LinearFriction)):
+        known = description.simulated_friction or known
+    friction, left_out = simulated_friction(known, description.n)
+    if left_out:
+        root.append(ElementTree.Comment(left_out))
+    if not ideal and description.simulated_armature is not None:
+        description = description.with_armature()
+    # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
+    add(root, 'compiler', angle='radian', eulerseq='XYZ')
+    add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
+    world = add(root, 'worldbody')
+    links = written_links(description, FreeNames('world'))
+    bodies = _add_bodies(world, description, links.moving, shapes or {}, friction)
+    flange = description.flange_transform()
+    own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving)]
+    _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
+    of_base = [links.base] if any(one.joint == 0 for one in description.fixed_frames) else []
+    for site in (links.flange, *of_base, *links.frames):
+        carrier = (world, *bodies)[site.joint]
+        add(carrier, 'site', name=site.name, **_placement(own[site.joint] @ site.pose))
+    actuators = add(root, 'actuator')
+    for joint in description.joints:
+        effort, limits = joint.limits.effort, dict[str, Any]()
+        if np.isfinite(effort):
+            limits = {'ctrllimited': 'true', 'ctrlrange': (-effort, effort)}
+        add(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
+    if description.home is not None:
+        add(add(root, 'keyframe'), 'key', name='home', qpos=description.home)
+    ElementTree.indent(root)
+    return f'{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _add_bodies(
+    world: Element,
+    description: ArmDescription,
+    links: Sequence[WrittenLink],
+    shapes: Mapping[int, Sequence[Shape]],
+    friction: Sequence[tuple[float, float] | None],
+) -> list[Element]:
+    """Add the base's geoms and the moving bodies to a <worldbody>; return the bodies."""
+    pose, bodies = np.asarray(description.base), [world]
+    _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
+    placements = description.joint_placements()
+    moving = zip(description.joints, description.links, links, placements, friction)
+    for joint, inertia, link, (before, behind), rubbing in moving:
+        at, back = behind @ link.pose, inverse_transform(link.pose)
+        body = add(bodies[-1], 'body', name=link.name, **_placement(pose @ before @ at))
+        bodies.append(body)
+        _add_joint(body, joint, at, rubbing)
+        own = inertia.expressed_in(back)
+        tensor = own.inertia_at_center_of_mass
+        six = [*np.diag(tensor), *tensor[np.triu_indices(3, 1)]]
+        add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, fullinertia=six)
+        _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.joint, ())])
+        pose = back
+    return bodies[1:]
+
+
+def _require_movable(description: ArmDescription) -> None:
+    """Raise an error for a link without mass or inertia or a joint that cannot move."""
+    for joint in description.joints:
+        if joint.limits.lower == joint.limits.upper:
+            raise DescriptionError(
+                f'{description.name}: {joint.name} is limited to the one position '
+                f'{joint.limits.lower:g}, which MuJoCo refuses; give its limits.'
+            )
+    names = description.link_names or tuple(f'behind {joint.name}' for joint in description.joints)
+    empty = [
+        f'{name} ({link.mass:g} kg)'
+        for name, link in zip(names, description.links)
+        if min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
+    ]
+    if empty:
+        where = description.urdf.words.inertial if description.urdf else 'mass and inertia'
+        raise InertiaError(
+            f'{description.name}: MuJoCo moves no link without mass and inertia; give {where} of '
+            f'{listed(empty)}.'
+        )
+
+
+def _placement(pose: Array) -> dict[str, Array]:
+    return {'pos': pose[:3, 3], 'euler': rpy_from_rotation(pose[:3, :3])}
+
+
+def _add_joint(
+    body: Element, joint: Joint, behind: Array, friction: tuple[float, float] | None
+) -> None:
+    axis, known = inverse_transform(behind), dict[str, Any]()
+    if bounded(joint):
+        ends = finite_limits([joint.limits.lower, joint.limits.upper])
+        known = {'limited': 'true', 'range': ends}
+    if joint.rotor_inertia:
+        known['armature'] = joint.rotor_inertia
+    if friction is not None:
+        known |= {'damping': friction[0], 'frictionloss': friction[1]}
+    kind = _JOINT_TYPES[joint.kind]
+    turns = joint.kind is JointKind.REVOLUTE
+    place = {'pos': axis[:3, 3] if turns else np.zeros(3), 'axis': axis[:3, 2]}
+    add(body, 'joint', name=joint.name, type=kind, **place, **known)
+
+
+def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
+    for shape in shapes:
+        # MJCF's `size` has half lengths, but whole radii.
+        size = 0.5 * np.array(shape.size)
+        if shape.kind is not ShapeKind.BOX:
+            size[0] = shape.size[0]
+        place, untouched = _placement(shape.pose), {'contype': '0', 'conaffinity': '0'}
+        add(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)
