@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes output files so that each appears complete or not at all."""
+"""Reads text of any common encoding, and writes files that appear complete or not at all."""
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 import errno
@@ -17,6 +18,13 @@ from .errors import OutputError
 # What the system says of a full disk or quota, too large a file, or a broken disk. The OSError
 # does not say which file could not be written.
 WRITE_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def read_text(path: Path) -> str:
+    """Return a file's text, which is UTF-8, or UTF-16 if a byte order mark says so."""
+    data = path.read_bytes()
+    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Windows' PowerShell writes files
+    return data.decode('utf-16' if data.startswith(marks) else 'utf-8-sig')
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import decode, FieldError, length_rule, read_typed, Vector
 from ..arrays import as_array
 from ..errors import DescriptionError, InertiaError, unreadable_file_message
+from ..files import read_text
 from ..names import parse_float
 from ..typing import Array
 
@@ -209,7 +210,7 @@ def read_desk_file(path: Path) -> LinkInertia:
 
     """
     try:
-        text = path.read_text(encoding='utf-8')
+        text = read_text(path)
         content = json.loads(text, object_pairs_hook=_unique)
         known = {'mass', 'centerOfMass', 'inertia'}
         taken = {key: value for key, value in dict(content).items() if key in known}

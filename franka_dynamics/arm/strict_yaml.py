@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from ..errors import DescriptionError, unreadable_file_message
+from ..files import read_text
 
 _INTEGER = re.compile(r'[-+]?[0-9]{1,300}\Z')  # the largest float has 309 digits
 _FLOAT = re.compile(
@@ -90,7 +91,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
     """
     try:
-        loader = _StrictLoader(path.read_text(encoding='utf-8'))
+        loader = _StrictLoader(read_text(path))
         loader.name = str(path)
         content = loader.get_single_data()
     except OSError as error:
@@ -111,7 +112,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 def line_of(path: Path, keys: Sequence[str | int]) -> int:
     """Return the line number of the entry under nested `keys` in a YAML file, or its parent's."""
-    node: Any = yaml.compose(path.read_text(encoding='utf-8'), _StrictLoader)
+    node: Any = yaml.compose(read_text(path), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):
             inner = next((value for name, value in node.value if name.value == key), None)

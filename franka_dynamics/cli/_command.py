@@ -45,7 +45,8 @@ class Command(click.Command):
             return super().invoke(ctx)
         except ImportError as error:
             missing = (error.name or '').partition('.')[0]
-            if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
+            ends = ('_msgs', '_srvs', '_interfaces')
+            if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(ends)):
                 raise
             raise MissingDependencyError(
                 f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'

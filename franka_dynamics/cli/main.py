@@ -33,6 +33,7 @@ from ..errors import FrankaDynamicsError, UrdfWarning
 PROGRAM_NAME = 'franka-dynamics'
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 EXIT_INVALID_INPUT = FrankaDynamicsError.status
+EXIT_OS_ERROR = 1
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
 EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
@@ -197,6 +198,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
         return shell_complete(command, {}, PROGRAM_NAME, _COMPLETION_VARIABLE, instruction)
+    if sys.stdout is None:  # files opened later would take its place
+        return _report('standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT)
     try:
         status = _run(words)
         sys.stdout.flush()
@@ -212,10 +215,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report(f'{error}', error.status)
     except KeyboardInterrupt:
         return _report('interrupted', EXIT_INTERRUPTED)
-    except BrokenPipeError:
+    except OSError as error:
         # What is still to be written goes nowhere, or Python would fail to write it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
+        if isinstance(error, BrokenPipeError):
+            return EXIT_BROKEN_PIPE
+        return _report(f'{error.filename or "standard output"}: {error.strerror}.', EXIT_OS_ERROR)
 
 
 def _run(words: list[str]) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingDependencyError, RecordingError, require_extra
+from ..files import read_text
 from ..typing import Array
 
 _MAX_LISTED_NAMES = 24  # largest number of names listed in a message
@@ -253,7 +254,7 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a text file; add a remark if its last row breaks off."""
     pandas = import_library('pandas', file)
-    text = file.read_text(encoding='utf-8-sig')
+    text = read_text(file)
     lines = [line.strip(' ') for line in text.splitlines() if line.strip()]
     content = [line for line in lines if not line.lstrip().startswith(('#', '%'))]
     unquoted = re.sub('"[^"]*"', '', content[0] if content else '')

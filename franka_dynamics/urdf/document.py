@@ -28,6 +28,7 @@ from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia, tensor_from_six, TENSOR_ORDER
 from ..arm.urdf_provenance import MJCF, URDF, Words
 from ..errors import DescriptionError, listed, unreadable_file_message, UrdfError
+from ..files import read_text
 from ..names import parse_float
 from ..spatial import exp6, joint_twist, JointKind, pose_from_xyz_rpy
 from ..typing import Array
@@ -210,7 +211,7 @@ def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
         if xacro:
             names = listed([*xacro])
             raise UrdfError(f'{path} is no xacro file and has no arguments; leave {names} out.')
-        text = path.read_text(encoding='utf-8')
+        text = read_text(path)
         return urdf_of_mjcf(text, str(path), path) if is_mjcf_text(text) else text
     except OSError as error:
         raise UrdfError(unreadable_file_message(path, error)) from error

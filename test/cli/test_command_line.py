@@ -3,15 +3,21 @@
 """The command as a process: help, exit statuses, Ctrl-C, and a reader or a disk that is gone."""
 
 import os
+from pathlib import Path
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
+import franka_dynamics as fd
 from franka_dynamics.cli.main import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_INVALID_INPUT, main
 
 from ..commands import commands
-from ..processes import printed, PYTHONPATH, run_python, start_python
+from ..processes import printed, PYTHONPATH, ROOT, run_python, start_python
 
 PROCESS = ('-m', 'franka_dynamics')
+ENVIRONMENT = {**os.environ, 'PYTHONPATH': PYTHONPATH}
 
 
 def test_help_and_completion_import_nothing_that_computes():
@@ -41,6 +47,26 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
     assert process.returncode == EXIT_BROKEN_PIPE
 
 
+@pytest.mark.parametrize('words', ['--help', 'arm show fr3', 'arm show --arm rpr --json'])
+def test_an_output_that_takes_nothing_is_named_in_one_line(words):
+    for redirection, status in (('>/dev/full', 1), ('>&-', EXIT_INVALID_INPUT)):
+        command = ['sh', '-c', f'exec "$@" {redirection}', 'sh', sys.executable, *PROCESS]
+        done = subprocess.run(
+            [*command, *words.split()], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+        )
+        assert (done.returncode, done.stderr.count('\n')) == (status, 1), done.stderr
+        assert 'standard output' in done.stderr
+
+
+@pytest.mark.parametrize('encoding', ['utf-16-le', 'utf-16-be', 'utf-8'])
+@pytest.mark.parametrize('name', ['config/arms/fr3.yaml', 'urdf/fr3.urdf'])
+def test_a_file_that_another_system_wrote_is_read(encoding, name, tmp_path):
+    path = tmp_path / Path(name).name
+    path.write_bytes(('\ufeff' + (ROOT / name).read_text('utf-8')).encode(encoding))
+    ours, theirs = (fd.Model(fd.load(f'{one}')) for one in (ROOT / name, path))
+    assert np.array_equal(ours.gravity(np.ones(7)), theirs.gravity(np.ones(7)))
+
+
 def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
     # Given a library that the command line imports, during whose import Ctrl-C comes.
     (tmp_path / 'rich').mkdir()
@@ -63,7 +89,10 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
     commands = [*names[:6], 'node play fer']
     _, output, errors = run_python(
         '-c',
-        'import sys; sys.modules["rclpy"] = None\n'
+        'import pkgutil, sys\n'
+        'ends = ("_msgs", "_srvs", "_interfaces")\n'
+        'names = [one.name for one in pkgutil.iter_modules() if one.name.endswith(ends)]\n'
+        'sys.modules.update(dict.fromkeys(["rclpy", *names]))\n'
         'from franka_dynamics.cli.main import main\n'
         f'print(*[main(words.split()) for words in {commands!r}])',
     )
