@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 import os
 from pathlib import Path
-import shlex
 import sys
 import time
 from typing import Any
@@ -130,17 +129,3 @@ def print_or_write(text: str, path: Path | None) -> None:
     else:
         write_text(path, text)
         print(f'written: {path}')
-
-
-def this_command() -> str:
-    """Return the shell words that started this program: its path, or this Python with -m."""
-    started = Path(sys.argv[0])
-    if started.name == '__main__.py' or not started.exists():
-        return f'{shlex.quote(sys.executable)} -m franka_dynamics'
-    return shlex.quote(str(started))
-
-
-def suggest(*commands: str) -> None:
-    """Print `franka-dynamics` commands that users can copy, one per line."""
-    for command in commands:
-        say(f'  {this_command()} {command}')

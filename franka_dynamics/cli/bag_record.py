@@ -14,15 +14,13 @@ import numpy as np
 from rich.text import Text
 
 from ._command import is_given
-from ._console import make_console, say, say_each, suggest
-from ._next_command import next_command
+from ._console import make_console, say, say_each
 from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
-from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..ros.node_client import NodeClient
 from ..ros.recording_session import Progress, record
 
@@ -166,8 +164,5 @@ def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None)
     say_each(warnings, 'warning')
     say_each((*prepared.remarks, *progress.problems), 'note')
     quality = 'doubtful' if warnings else 'usable'
-    say(f'{quality}: {len(prepared)} samples at {prepared.options.rate:g} Hz. Next:')
-    # `bag replay` has no --repair: it uses the inertial sets as published.
-    topic = None if progress.topic == DEFAULT_JOINT_STATE_TOPIC else progress.topic
-    suggest(next_command('bag replay', bag, arm=choice, topic=topic))
+    say(f'{quality}: {len(prepared)} samples at {prepared.options.rate:g} Hz')
     return True

@@ -5,12 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ._command import forbid_with, require_with
-from ._console import ProgressBar, say, say_each, show, suggest, write_json
-from ._next_command import next_command
+from ._console import ProgressBar, say, say_each, show, write_json
 from ._options import ArmChoice, BagReader, ReplayFiles
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
@@ -61,12 +59,6 @@ def run(
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
-    if result.verdict is not None:
-        # The arm starts from the hand that fits best, and from one set.
-        one_set = sets[0] if len(sets) == 1 else None
-        chosen = replace(arm, hand=best.arm.hand, inertial_set=one_set)
-        say('An arm file from this recording:')
-        suggest(next_command('identify arm', bag, '--output', 'arm.yaml', arm=chosen))
     return 0
 
 

@@ -10,8 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ._command import is_given
-from ._console import ProgressBar, say, say_each, show, suggest
-from ._next_command import next_command
+from ._console import ProgressBar, say, say_each, show
 from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_franka
@@ -80,7 +79,6 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     else:
         say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
-    _say_next(arm, folder, folder / _PLANT_BAG if second.rows else exact_bag)
     return 0 if report.passed and second.passed else 1
 
 
@@ -96,14 +94,3 @@ def _second_part(
     write_recording(recording, folder / _PLANT_BAG)
     plot_inexact_model(errors, folder / 'inexact_model.png')
     return inexact_model_report(errors)
-
-
-def _say_next(arm: ArmChoice, folder: Path, bag: Path) -> None:
-    say('now try', style='bold')
-    suggest(
-        next_command('sim', arm=arm),
-        next_command('bag replay', bag, arm=arm),
-        next_command('identify arm', bag, '--anyway', '--output', folder / 'arm.yaml', arm=arm),
-        next_command('arm check', arm=arm),
-        'doctor',
-    )

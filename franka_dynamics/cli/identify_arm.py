@@ -9,8 +9,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ._console import ProgressBar, say, say_each, show, suggest, write_json
-from ._next_command import next_command
+from ._console import ProgressBar, say, say_each, show, write_json
 from ._options import ArmChoice, BagReader, IdentifyFiles, require_not_existing
 from .bag_replay import with_sets_and_hands
 from ..arm import ArmDescription, available_sets
@@ -73,7 +72,7 @@ def run(
     if refused:
         say(refused, style='red')
         return 1
-    _say_what_next(files.output, len(result.recordings.names))
+    _say_where(files.output, len(result.recordings.names))
     return 0
 
 
@@ -113,17 +112,13 @@ def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[s
             yield name, one.motion(scale)
 
 
-def _say_what_next(output: Path | None, count: int) -> None:
-    """Print where the arm file is, learnt from `count` bags, and what to do with it."""
+def _say_where(output: Path | None, count: int) -> None:
+    """Print where the arm file is, which `count` bags determined."""
     if output is None:
         say('no arm file was written: name one with --output')
         return
     what = f'all {count} bags' if count > 1 else 'all of the bag'
-    say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what}). Next:')
-    written = ArmChoice(f'{output}')
-    suggest(next_command('arm check', arm=written))
-    if not written.load().inconsistencies():  # otherwise a URDF is refused
-        suggest(next_command('arm export', '--output', 'arm.urdf', arm=written))
+    say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})')
 
 
 def _refusal(result: Identification, anyway: bool, require: float | None) -> str:

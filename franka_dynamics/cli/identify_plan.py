@@ -10,8 +10,7 @@ import shlex
 
 import numpy as np
 
-from ._console import ProgressBar, say, show, suggest
-from ._next_command import next_command
+from ._console import ProgressBar, say, show
 from ._options import ArmChoice, BagReader
 from ..errors import IdentificationError
 from ..files import write_text
@@ -60,10 +59,9 @@ def run(
     say(report.identifiable_sentence(excitation, times, period, len(given)))
     missing = _say_missing(problem, excitation)
     write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))
-    say(f'trajectory: {output}; play it with')
-    suggest(next_command('node play', output, topic=None))
     say(
-        'or, where ROS 2 is installed, with\n  ros2 topic pub --once /feedforward/reference '
+        f'trajectory: {output}; play it with `franka-dynamics node play`, or with\n'
+        '  ros2 topic pub --once /feedforward/reference '
         f'trajectory_msgs/msg/JointTrajectory "$(cat {shlex.quote(str(output))})"'
     )
     return 1 if missing else 0

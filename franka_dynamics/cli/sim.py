@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 import math
 import os
 from pathlib import Path
@@ -13,8 +14,7 @@ import time
 from typing import Any
 
 from ._command import forbid_with
-from ._console import say, suggest
-from ._next_command import next_command
+from ._console import say
 from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..arm import ArmDescription
@@ -24,7 +24,6 @@ from ..control.default_gains import low_gains
 from ..demo.controller_comparison import draw_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
-from ..ros.messages import shipped_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.topic_listener import TopicListener
 
@@ -61,6 +60,9 @@ def run(
     """
     if realistic:
         forbid_with('--realistic', 'ideal')
+    view = not no_view and find_spec('viser') is not None
+    if not (view or no_view):
+        say("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
     description = arm.load()
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
@@ -86,7 +88,7 @@ def run(
                 )
                 where = f'{_DISCOVERY_RANGE}={os.environ[_DISCOVERY_RANGE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
-                return _hold(arm, description, nodes, keep_running, duration, not no_view)
+                return _hold(description, nodes, keep_running, duration, view)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if keep_running():
@@ -111,7 +113,6 @@ def _require_alone() -> None:
 
 
 def _hold(
-    choice: ArmChoice,
     arm: ArmDescription,
     nodes: NodeGroup,
     keep_running: Callable[[], bool],
@@ -148,7 +149,7 @@ def _hold(
                 raise SimError(
                     f'The arm was not held within {duration:g} s; give --duration more time.'
                 )
-        _say_held(choice)
+        say('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if view:
             from ..ros.live_view import watch
             from ..view.window import Window
@@ -159,17 +160,6 @@ def _hold(
         while go_on(_POLL_PERIOD_S):
             pass
     return int(fault)
-
-
-def _say_held(choice: ArmChoice) -> None:
-    """Print what can be done meanwhile."""
-    say('The arm is held. Meanwhile, in another terminal:')
-    suggest('node monitor', 'node set scale 0.5')
-    motion = choice.arm
-    if shipped_excitation(motion) is None:
-        motion = 'excitation.yaml'
-        suggest(next_command('identify plan', '--output', motion, arm=choice))
-    suggest(next_command('node play', motion, '--record', 'recording'))
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
