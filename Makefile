@@ -33,7 +33,11 @@ BIN := $(CLEAN) $(VENV)/bin
 # of pip's time, or with PIP_ONLY=1 by pip. uv's list of all that it installed is left out.
 INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip-version-check \
 	--progress-bar off,$(1)/bin/uv pip install --python $(1)/bin/python)
-BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
+define BRIEF
+$(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d' || { echo 'What uv prints above says why. Where a proxy \
+re-signs TLS, uv needs its certificate: export SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt; \
+make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
+endef
 .SHELLFLAGS := -o pipefail -c
 
 .PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament late-listeners receivers recordings rosdoc2 soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean

@@ -14,8 +14,10 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from ..errors import MissingDependencyError
+from ..resources import share_directory
 from ..ros import ROS_INSTALL_HINT
 
 _XACRO_ARGUMENT = re.compile(r'[A-Za-z_]\w*:=')
@@ -116,6 +118,22 @@ class CommaList(click.ParamType):
         if self.count not in (None, len(parts)):
             self.fail(f'{value!r} has {len(parts)} of {self.count} values with commas', param, ctx)
         return tuple(parts)
+
+
+class ShippedOrPath(click.Path):
+    """Option type of a path or the name of a file shipped in a `folder` of config/."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return files, which the shell finds, and the shipped names that begin so."""
+        shipped = (share_directory() / 'config' / self.folder).glob(f'{incomplete}*.yaml')
+        names = [CompletionItem(path.stem) for path in sorted(shipped)]
+        return super().shell_complete(ctx, param, incomplete) + names
 
 
 class OutputPath(click.Path):

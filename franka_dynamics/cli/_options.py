@@ -15,7 +15,17 @@ from typing import Any, TYPE_CHECKING
 
 import click
 
-from ._command import Assignment, CommaList, flag, is_given, Number, option, OutputPath, STDOUT
+from ._command import (
+    Assignment,
+    CommaList,
+    flag,
+    is_given,
+    Number,
+    option,
+    OutputPath,
+    ShippedOrPath,
+    STDOUT,
+)
 from ..errors import OutputError, RecordingError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
@@ -241,7 +251,8 @@ class ArmChoice:
         return {name: value for name, value in given.items() if value}
 
 
-_ARM = option('--arm', 'a shipped arm, an arm file, a URDF or xacro', click.Path(), default='fr3')
+ARM = ShippedOrPath('arms')
+_ARM = option('--arm', 'a shipped arm, an arm file, a URDF or xacro', ARM, default='fr3')
 _PAYLOAD = option(
     '--payload',
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
@@ -269,7 +280,7 @@ arm_options = options_as(
     option(
         '--hand',
         "shipped, a file, Desk's .json, none",
-        click.Path(),
+        ShippedOrPath('hands'),
         default=AS_LISTED,
         show_default="the arm's own; of sim and demo franka_hand",
     ),

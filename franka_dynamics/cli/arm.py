@@ -21,7 +21,7 @@ def arm() -> None:
 
 
 @arm.command()
-@click.argument('positional', type=click.Path(), required=False, metavar='[ARM]')
+@click.argument('positional', type=shared.ARM, required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
 @flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
 @option('--dq', 'joint velocities of --dynamics (default: zero)', CommaList('DQ1,...', Number()))
@@ -45,7 +45,7 @@ def show(**options: Any) -> int:
 
 
 @arm.command()
-@click.argument('others', type=click.Path(), nargs=-1, metavar='[OTHER]...')
+@click.argument('others', type=shared.ARM, nargs=-1, metavar='[OTHER]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
 @option('--seed', 'seed of the random states', click.IntRange(0), default=0)
 @shared.gravity_option

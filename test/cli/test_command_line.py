@@ -100,3 +100,16 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
     assert statuses == [str(EXIT_INVALID_INPUT)] * len(names), errors
     said = [line.partition(' needs ROS 2')[0] for line in errors.splitlines()]
     assert said == [f'franka-dynamics: franka-dynamics {name}' for name in names]
+
+
+def test_completion_offers_the_shipped_arms_and_hands(capsys, monkeypatch):
+    for words, offered in (
+        ('arm show --arm fr3v', ['fr3v2', 'fr3v2_1']),
+        ('sim --hand ro', ['robotiq_arg85']),
+    ):
+        monkeypatch.setenv('_FRANKA_DYNAMICS_COMPLETE', 'bash_complete')
+        monkeypatch.setenv('COMP_WORDS', f'franka-dynamics {words}')
+        monkeypatch.setenv('COMP_CWORD', str(len(words.split())))
+        assert main([]) == 0
+        said = capsys.readouterr().out.split()
+        assert [one.removeprefix('plain,') for one in said if one.startswith('plain,')] == offered
