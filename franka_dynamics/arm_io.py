@@ -37,6 +37,7 @@ def load_arm(
     payload: LinkInertia | ArrayLike | None = None,
     joints: Sequence[str] | None = None,
     held: Mapping[str, float] | None = None,
+    tip: str | None = None,
     xacro: Mapping[str, object] | None = None,
 ) -> ArmDescription:
     """
@@ -73,6 +74,9 @@ def load_arm(
         Positions [rad or m] of other joints in a URDF: of those on which the arm stands (a lift),
         and of those that it carries (a gripper's opening), by default zero or the limit nearest
         to it.
+    tip : str, optional
+        The link of a URDF that is the flange, on which hand and payload are. Default: a link with
+        one of the names in use, or else the last one that moves; `notes` say so.
     xacro : mapping of str to object, optional
         Arguments of a xacro file, which has its own defaults.
 
@@ -106,25 +110,28 @@ def load_arm(
         # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
         from .urdf.importer import import_urdf
 
-        imported = import_urdf(arm, joint_names=joints, held=held, prefix=prefix, xacro=xacro)
+        imported = import_urdf(
+            arm, joint_names=joints, held=held, tip=tip, prefix=prefix, xacro=xacro
+        )
         description = with_hand(imported, hand)
-        notes = description.torque_notes
-        if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
-            notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
-        for sentence in notes:
-            warnings.warn(sentence, UrdfWarning, stacklevel=2)
-    elif joints or held or xacro:
+    elif joints or held or tip or xacro:
         raise DescriptionError(
-            f'{arm} is no URDF or MJCF: its joints cannot be chosen, and it has no arguments; '
-            'leave joints, held and xacro out.'
+            f'{arm} is no URDF or MJCF: joints and flange cannot be chosen, and it has no '
+            'arguments; leave joints, held, tip and xacro out.'
         )
     else:
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
-    if payload is None:
-        return description
-    body = as_payload(payload)
-    description.require_within_rated_load(body.mass)
-    return replace(description.with_payload(body), carried=description.carried + body.mass)
+    if payload is not None:
+        body = as_payload(payload)
+        description.require_within_rated_load(body.mass)
+        carried = description.carried + body.mass
+        description = replace(description.with_payload(body), carried=carried)
+    notes = description.torque_notes
+    if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
+        notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
+    for sentence in notes:
+        warnings.warn(sentence, UrdfWarning, stacklevel=2)
+    return description
 
 
 def as_description(arm: ArmDescription | str | Path) -> ArmDescription:

@@ -367,7 +367,10 @@ class ArmDescription(ArmFields):
         carried = payload.expressed_in(self.flange_transform())
         urdf = self.urdf and replace(self.urdf, payload=self.urdf.payload + payload)
         links = (*self.links[:-1], self.links[-1] + carried)
-        return replace(self, links=links, urdf=urdf)
+        notes = self.torque_notes
+        if self.urdf:  # with a payload a doubtful flange changes torques
+            notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
+        return replace(self, links=links, urdf=urdf, torque_notes=notes)
 
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""

@@ -54,8 +54,9 @@ class UrdfProvenance:
     The URDF from which an arm was read, with the names of its joints and flange link there.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
-    there, from base to tip; `tip` is the link that is the flange. `held` are the other joints that
-    the arm carries or stands on, with their positions [rad or m]. `payload` is the inertia of
+    there, from base to tip; `tip` is the link that is the flange, `flange_notes` say what is
+    doubtful about it. `held` are the other joints that the arm carries or stands on, with their
+    positions [rad or m]. `payload` is the inertia of
     what was put on the flange since then, about its origin and in its frame. `mjcf` is the path or
     the text of the MJCF that the URDF was made from, empty if there is none.
     """
@@ -65,6 +66,7 @@ class UrdfProvenance:
     joint_names: tuple[str, ...]
     tip: str
     held: tuple[tuple[str, float], ...] = ()
+    flange_notes: tuple[str, ...] = ()
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     mjcf: str = ''
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .flange import find_flange
 from .serial_chain import SerialChain
 from ..arm.bodies import FixedFrame
 from ..arm.denavit_hartenberg import Convention, DHRow
@@ -150,18 +151,15 @@ def description_from_chain(
 def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None) -> ArmDescription:
     """Return the arm of a chain, but its links' inertias in the frames of the URDF's links."""
     document, links = chain.document, [joint.child for joint in chain.joints]
-    tip = tip or chain.flange or links[-1]
-    if tip not in chain.tools:
-        raise document.error(
-            f'the {document.words.link} {tip!r} is not fixed to {links[-1]!r}; links that are: '
-            f'{", ".join(chain.tools)}.'
-        )
+    tool = find_flange(chain, tip)
     placed = zip(chain.joints, (chain.poses[link] for link in links))
     lines = [
         JointAxis(pose[:3, :3] @ joint.axis, pose[:3, 3], joint.motion is JointKind.PRISMATIC)
         for joint, pose in placed
     ]
-    base, (*rows, flange) = dh_rows_from_axes(lines, chain.mount, chain.poses[tip], convention)
+    base, (*rows, flange) = dh_rows_from_axes(
+        lines, chain.mount, chain.poses[tool.name], convention
+    )
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
     names = tuple(joint.name for joint in chain.joints)
     held = tuple(chain.held.items())
@@ -178,7 +176,15 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
         mount=chain.mount,
-        urdf=UrdfProvenance(document.source, document.text, names, tip, held, mjcf=document.mjcf),
+        urdf=UrdfProvenance(
+            document.source,
+            document.text,
+            names,
+            tool.name,
+            held,
+            flange_notes=tool.notes,
+            mjcf=document.mjcf,
+        ),
     )
 
 

@@ -60,8 +60,8 @@ def import_urdf(
         one; joints that the arm carries are held at zero, or at their limit nearest to it, if not
         given.
     tip : str, optional
-        The link that is the flange; default: a link after the last joint whose name ends in
-        link<n + 1> for n joints, flange or tool0, or else the last moving link.
+        The link that is the flange; default: that of `find_flange`, by its name, or else the last
+        moving link, as a note says.
     prefix : str
         Only joints with this prefix are used.
     convention : Convention
@@ -129,7 +129,8 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
         for joint in chain.joints
         if joint.limits is None
     ]
-    notes = [*torque_notes, *notes, *chain.notes]
+    assert arm.urdf is not None
+    notes = [*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes]
     return replace(arm, joints=joints, notes=tuple(notes), torque_notes=torque_notes)
 
 

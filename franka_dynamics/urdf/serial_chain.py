@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .document import parse_urdf, UrdfDocument, UrdfJoint
-from .mjcf import BETWEEN_JOINTS
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import listed
@@ -63,15 +62,6 @@ class SerialChain:
     def mount(self) -> Array:
         """Pose of the parent link of joint 1 in the root link, shape (4, 4)."""
         return self.poses[self.joints[0].parent]
-
-    @property
-    def flange(self) -> str | None:
-        """Name of the link in `tools` that is the flange by its name's ending, or None."""
-        endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
-        named = (name for one in endings for name in self.tools if name.endswith(one))
-        # Not a link that stands between the last joint of an MJCF and its body.
-        body = next((name for name in self.tools if BETWEEN_JOINTS not in name), None)
-        return next(named, body if BETWEEN_JOINTS in self.tools[0] else None)
 
     @property
     def massless(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from ..arm import ArmDescription, Joint
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import listed, UrdfError, UrdfMismatchError
+from ..urdf.flange import find_flange
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -243,12 +244,7 @@ def _geometry_notes(found: Comparison, chain: SerialChain) -> list[str]:
     if found.geometry:
         name = found.first.name
         notes.append(f'its geometry is that of {name} within rounding; its own is used.')
-    if chain.flange is None:
-        notes.append(
-            f'no {chain.document.words.link} of it has the name of a flange: that of '
-            f'{chain.joints[-1].child} is taken. A payload counts from there.'
-        )
-    return notes
+    return [*notes, *find_flange(chain).notes]
 
 
 def _require_masses(chain: SerialChain) -> None:

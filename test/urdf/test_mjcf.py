@@ -178,7 +178,7 @@ def test_an_mjcf_on_a_topic_is_checked_as_a_urdf_is():
     site = '<site name="fr3_link8" pos="0 0 0.107" euler="0 0 0" />'
     assert text.count(site) == 1
     notes = checked_arm_from_urdf(text.replace(site, ''), fd.load('fr3'))[1].notes
-    assert 'no body of it has the name of a flange' in ' '.join(notes)
+    assert 'no body has the name of a flange' in ' '.join(notes)
     with refuses(UrdfError, 'fr3_hand', 'inertial or geom'):
         checked_arm_from_urdf(text.replace(site, f'{site}<body name="fr3_hand"/>'), fd.load('fr3'))
 
