@@ -22,7 +22,6 @@ EXTRAS = {
     'logs': ['h5py>=3.8', 'pandas>=2.0', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
     'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
-    'gym': ['gymnasium>=1.0', 'mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
     'view': ['matplotlib', 'pin>=3.8', 'viser>=1.0.27', 'rosbags>=0.11', 'scipy'],
     'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'cvxpy>=1.5', 'clarabel>=0.9'],

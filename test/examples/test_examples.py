@@ -125,6 +125,24 @@ def test_computed_torque_brings_an_arm_beside_it_there(rpr_tracking, desired):
     assert rms[0] < 2e-4 and rms[0] < 0.05 * rms[1]
 
 
+@pytest.mark.filterwarnings('ignore:.*symmetric and normalized')  # actions are joint positions
+def test_the_environment_is_gymnasiums_and_survives_the_corners_of_its_box(gymnasium):
+    checker = pytest.importorskip('gymnasium.utils.env_checker')
+    checker.check_env(gymnasium.Reach())
+    environment, rng, refused = gymnasium.Reach('fer'), np.random.default_rng(1), 0
+    first, _ = environment.reset(seed=0)
+    for _ in range(30):
+        corner = np.where(rng.random(7) < 0.5, *environment.limits())
+        observed, reward, terminated, stopped, info = environment.step(corner)
+        assert np.isfinite(observed).all() and reward < 0.0
+        refused += 'refused' in info
+        if terminated or stopped:
+            break
+    assert refused  # without that, nothing was tried
+    again, _ = environment.reset(seed=0)
+    np.testing.assert_array_equal(first, again)
+
+
 @pytest.fixture(scope='module')
 def released(release_by_pull):
     return release_by_pull.run(4.0)
