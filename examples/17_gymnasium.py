@@ -29,13 +29,13 @@ class Reach(gymnasium.Env):
         self.model, self.arm = fd.Model(arm), fd.load(arm)
         low, high = self.arm.limit('lower'), self.arm.limit('upper')
         self.action_space = spaces.Box(low, high, dtype=np.float64)
-        self.observation_space = spaces.Box(-np.inf, np.inf, (2 * self.arm.n + 6,))
+        self.observation_space = spaces.Box(-100.0, 100.0, (2 * self.arm.n + 6,))
 
     def reset(self, *, seed=None, options=None):
         """Put the arm at its home pose and draw a goal."""
         super().reset(seed=seed)
         self.plant, self.target = (
-            ArmSimulation(self.arm, SimulationSettings()),
+            ArmSimulation(self.arm, SimulationSettings(brake_release_after=0.0)),
             self.arm.home_position,
         )
         self.controller = fd.Feedforward(self.arm, 'mujoco', soft_gains=50.0)
