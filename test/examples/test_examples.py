@@ -128,10 +128,10 @@ def test_computed_torque_brings_an_arm_beside_it_there(rpr_tracking, desired):
 @pytest.mark.filterwarnings('ignore:.*symmetric and normalized')  # actions are joint positions
 def test_the_environment_is_gymnasiums_and_survives_the_corners_of_its_box(gymnasium):
     checker = pytest.importorskip('gymnasium.utils.env_checker')
-    checker.check_env(gymnasium.Reach())
-    environment, rng, refused = gymnasium.Reach('fer'), np.random.default_rng(1), 0
+    checker.check_env(gymnasium.Reach(), skip_render_check=True)
+    environment, rng, refused = gymnasium.Reach(), np.random.default_rng(1), 0
     first, _ = environment.reset(seed=0)
-    for _ in range(30):
+    for _ in range(60):
         corner = np.where(rng.random(7) < 0.5, *environment.limits())
         observed, reward, terminated, stopped, info = environment.step(corner)
         assert np.isfinite(observed).all() and reward < 0.0
