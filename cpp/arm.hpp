@@ -54,13 +54,13 @@ constexpr double kRatedLoad = @RATED_LOAD@;
 constexpr bool kBaseRotated = @BASE_ROTATED@, kBaseInclined = @BASE_INCLINED@;
 
 // Rows of kFrictionCoefficients: amplitude, slope, offset, value at rest (sigmoid), or viscous,
-// Coulomb, offset and Maxwell-slip coefficients (linear). kFrictionLeft holds each
-// coefficient's uncertainty: that part of the friction torque is not commanded.
+// Coulomb, offset and Maxwell-slip coefficients (linear). kFrictionCovariance is that of each
+// joint's coefficients.
 enum class FrictionKind {none, sigmoid, linear};
 constexpr FrictionKind kFriction = FrictionKind::@FRICTION@;
 constexpr std::size_t kElements = @ELEMENTS@;
 constexpr std::array<std::array<double, kJoints>, @FRICTION_ROWS@> kFrictionCoefficients{{@COEFFICIENTS@}};
-constexpr std::array<std::array<double, kJoints>, @FRICTION_ROWS@> kFrictionLeft{{@FRICTION_LEFT@}};
+constexpr double kFrictionCovariance[kJoints][@FRICTION_ROWS@][@FRICTION_ROWS@] = {@FRICTION_COVARIANCE@};
 // Reach of the Maxwell-slip elements [rad], and one unused number: the array may not be empty.
 constexpr std::array<double, kElements + 1> kReach{@REACH@};
 constexpr double kFrictionWidth = @WIDTH@;  // [rad/s]

@@ -10,12 +10,12 @@
 namespace @NAME@
 {
 
-/// What the receiver of the torques adds to them: gravity torque, so that only what its model
-/// lacks is commanded; friction torque, so that none may be commanded.
+/// Whether the receiver of the torques adds gravity torque, so that only what its model lacks is
+/// commanded.
 struct Target
 {
   const char * name;
-  bool adds_gravity, adds_friction;
+  bool adds_gravity;
 };
 
 @CONSTANTS@

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joint friction torque by the arm file's model, and the part of it that is commanded: the
-// friction torque at the reference velocity less its uncertainty, and none at rest.
+// friction torque at the reference velocity less its uncertainty, and at rest the offset alone.
 #ifndef @GUARD@_FRICTION_HPP
 #define @GUARD@_FRICTION_HPP
 
@@ -55,8 +55,9 @@ public:
     followed_ = true;
   }
 
-  /// Compute the friction torque tau to command [N m] at a reference velocity dq [rad/s].
-  void feedforward(const Vector & dq, Vector & tau) const noexcept
+  /// Compute the friction torque tau to command [N m] at a reference velocity dq [rad/s]. A joint
+  /// that a gain kp holds gets its offset at rest, too.
+  void feedforward(const Vector & dq, const Vector & kp, Vector & tau) const noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double along = (dq[i] > 0.0) - (dq[i] < 0.0);
@@ -64,6 +65,9 @@ public:
       const double speed =
         std::min(std::max((std::abs(dq[i]) - kMinFrictionSpeedRadS) / kRange, 0.0), 1.0);
       tau[i] = along * speed * std::max(least(i, dq[i], along), 0.0);
+      if constexpr (kFriction == FrictionKind::linear) {
+        tau[i] += (kp[i] > 0.0 ? 1.0 : speed) * kFrictionCoefficients[kOffset][i];
+      }
     }
   }
 
@@ -87,7 +91,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t kSliding = 3;  // viscous, Coulomb, offset
+  static constexpr std::size_t kSliding = 3, kOffset = 2;  // viscous, Coulomb, offset
   using Terms = std::array<double, kSliding>;
   using States = std::array<Vector, kElements>;
 
@@ -108,24 +112,20 @@ private:
     if constexpr (kFriction == FrictionKind::sigmoid) {
       return along * sigmoid(i, dq);
     } else if constexpr (kFriction == FrictionKind::linear) {
-      const Terms x = terms(i, dq);
-      double sum = 0.0;
-      for (std::size_t k = 0; k < kSliding; ++k) {
-        sum += along * kFrictionCoefficients[k][i] * x[k] - kFrictionLeft[k][i] * std::abs(x[k]);
-      }
-      // The torque is concave in an element's state, so the least torque is at one of the extremes.
+      const Terms sliding = terms(i, dq);
+      std::array<double, kSliding + kElements> x{sliding[0], sliding[1], 0.0};
       for (std::size_t e = 0; e < kElements; ++e) {
-        const std::size_t k = kSliding + e;
-        double lower = 0.0;
-        for (std::size_t side = 0; side < bounds_.size(); ++side) {
-          const double z = bounds_[side][e][i];
-          const double part =
-            along * kFrictionCoefficients[k][i] * z - kFrictionLeft[k][i] * std::abs(z);
-          lower = side == 0 ? part : std::min(lower, part);
-        }
-        sum += lower;
+        const bool forward = along * kFrictionCoefficients[kSliding + e][i] >= 0.0;
+        x[kSliding + e] = bounds_[forward ? 0 : 1][e][i];
       }
-      return sum;
+      double sum = 0.0, square = 0.0;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        sum += along * kFrictionCoefficients[k][i] * x[k];
+        for (std::size_t l = 0; l < x.size(); ++l) {
+          square += x[k] * kFrictionCovariance[i][k][l] * x[l];
+        }
+      }
+      return sum - kFrictionMarginStdCount * std::sqrt(std::max(square, 0.0));
     } else {
       return 0.0;
     }

@@ -138,10 +138,6 @@ inline const char * refuse(const Settings & s) noexcept
   if (s.friction && kFriction == FrictionKind::none) {
     return "terms.friction is on, but the arm file had no friction model";
   }
-  if (s.friction && s.target.adds_friction) {
-    return "terms.friction is on, but the target compensates friction by itself; friction "
-           "compensated twice can set the arm in motion";
-  }
   return refuse_payload(s);
 }
 

@@ -279,7 +279,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/theory/friction.md': [
             ('a gap of more than {} ms', (1e3 * MAX_GAP_S,)),
-            ('reduced by {} `deviations`', (terms.FRICTION_MARGIN_STD_COUNT,)),
+            ('reduced by {} standard deviations', (terms.FRICTION_MARGIN_STD_COUNT,)),
             (
                 'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',
                 (terms.MIN_FRICTION_SPEED_RAD_S, terms.MAX_REST_SPEED_RAD_S),

@@ -7,10 +7,8 @@ The controller compensates gravity, gravity and payload, or gravity, payload and
 in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that was
 identified from a real FER is pulled by its flange along a line, to and fro, and then let go. The
 controller has no stiffness, and its reference follows the measured motion. In the case with
-friction the controller adds the friction torque at the reference velocity: none below 0.005 rad/s,
-and each coefficient reduced by two standard deviations. Run `python examples/03_hand_guiding.py`;
-it prints a table and writes `hand_guiding.png`. A real arm under FCI compensates gravity and part
-of its friction itself, so the node commands no friction.
+friction the controller adds the friction torque at the reference velocity: none below 0.005 rad/s.
+Run `python examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`.
 """
 
 from contextlib import suppress

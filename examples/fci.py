@@ -4,8 +4,8 @@
 Feedforward torques for an FR3 over the Franka Control Interface (FCI), without ROS.
 
 Every millisecond libfranka's own bindings read a state, and `Feedforward` answers with M(q) ddq_d
-+ C(q, dq) dq plus a joint PD torque. The robot compensates gravity and part of its friction
-itself. One joint moves out and back, then the arm is stopped:
++ C(q, dq) dq plus a joint PD torque. The robot compensates gravity and its motors'
+friction itself. One joint moves out and back, then the arm is stopped:
 
     franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is the model right?
     python examples/fci.py 172.16.0.2 --hand none

@@ -127,6 +127,12 @@ def with_link(arm, joint, link):
     return replace(arm, links=(*arm.links[:joint], link, *arm.links[joint + 1 :]))
 
 
+def random_covariance(seed, n, size, deviation=0.05):
+    """Return n covariances (size, size) of correlated numbers of some standard deviation."""
+    roots = np.random.default_rng(seed).normal(size=(n, size, size))
+    return (deviation**2 / size) * roots @ np.swapaxes(roots, 1, 2)
+
+
 def slip_states(q, reach, start):
     """Return the states of Maxwell-slip elements along positions (N, n) from a state (k, n)."""
     states = [np.array(start, dtype=float)]

@@ -59,6 +59,8 @@ class SigmoidFriction(ComparedByValue):
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_TANH_WIDTH_RAD_S = 0.01
+OFFSET = 2  # the place of the offset among the coefficients
+_COVARIANCE_ROUNDING = 1e-6  # relative to the largest entry
 
 
 def sliding_terms(dq: Array, width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
@@ -74,7 +76,7 @@ class LinearFriction(ComparedByValue):
     offset: Array
     slip: Array
     width: float
-    deviations: Array | None
+    covariance: Array | None
 
     @cached_property
     def coefficients(self) -> Array:
@@ -102,17 +104,43 @@ class LinearFriction(ComparedByValue):
         """Return the friction torque (..., n) [N m] at dq [rad/s] and slip states (..., k, n)."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
 
+    def deviation(self, terms: Array) -> Array | float:
+        """
+        Return the standard deviation (..., n) [N m] of the torque of terms, (..., 3 + k, n).
+
+        It is that of the sum: errors of the coefficients partly cancel. 0 if it is not known.
+        """
+        if self.covariance is None:
+            return 0.0
+        columns = np.swapaxes(terms, -1, -2)[..., None]
+        squares = (columns * (self.covariance @ columns)).sum(axis=(-2, -1))
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
     def _check(self, elements: int) -> None:
         """Check the parameters of a model with slip elements and freeze the arrays."""
         n = np.size(self.viscous)
         _freeze(self, ('viscous', 'coulomb', 'offset'), n)
         _freeze(self, ('slip',), elements, n)
-        _freeze(self, ('deviations',), 3 + elements, n, least=0.0)
+        if self.covariance is not None:
+            shape, what = (n, 3 + elements, 3 + elements), 'a friction model (joints first)'
+            freeze(self, FrictionError, what, covariance=shape)
+            self._check_covariance()
         if not 0.0 < self.width < np.inf:
             raise FrictionError(
                 f'The width of the Coulomb friction is {self.width}; it must be positive and '
                 'finite [rad/s].'
             )
+
+    def _check_covariance(self) -> None:
+        """Raise FrictionError unless each joint's covariance is one up to rounding."""
+        for joint, own in enumerate(np.asarray(self.covariance), 1):
+            rounding = _COVARIANCE_ROUNDING * np.abs(own).max()
+            uneven = np.abs(own - own.T).max() > rounding
+            if uneven or np.linalg.eigvalsh(own)[0] < -rounding:
+                raise FrictionError(
+                    f'The covariance of a friction model at joint {joint} must be symmetric and '
+                    f'positive semidefinite; got {abbreviated(own)}.'
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,15 +150,15 @@ class ViscousCoulombFriction(LinearFriction):
 
     Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m]. tanh(dq
     / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero
-    velocity cannot be commanded. `deviations`, shape (3, n), are the standard deviations of f_v,
-    f_c and f_o, if known.
+    velocity cannot be commanded. `covariance`, shape (n, 3, 3), is that of each joint's f_v, f_c
+    and f_o, if known.
     """
 
     viscous: Array
     coulomb: Array
     offset: Array
     width: float = 0.02
-    deviations: Array | None = None
+    covariance: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays; there are no slip elements."""
@@ -163,13 +191,13 @@ class MaxwellSlipFriction(LinearFriction):
         Displacement from z = 0 at which an element begins to slip [rad].
     width : float
         Width of the tanh of the Coulomb term [rad/s].
-    deviations : ndarray, shape (3 + k, n), optional
-        Standard deviations in the order of `coefficients`, if known.
+    covariance : ndarray, shape (n, 3 + k, 3 + k), optional
+        Covariance of each joint's coefficients in the order of `coefficients`, if known.
 
     Raises
     ------
     FrictionError
-        If shapes do not agree, a width or reach is not positive, a deviation is negative, or two
+        If shapes do not agree, a width or reach is not positive, a covariance is none, or two
         reaches are equal.
 
     """
@@ -180,7 +208,7 @@ class MaxwellSlipFriction(LinearFriction):
     slip: Array
     reach: Array
     width: float = 0.01
-    deviations: Array | None = None
+    covariance: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
@@ -252,7 +280,12 @@ def friction_of_reversed_joint(model: FrictionModel | None, joint: int) -> Frict
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]
-        return replace(model, offset=offset)
+        if isinstance(model, SigmoidFriction) or model.covariance is None:
+            return replace(model, offset=offset)
+        covariance = np.array(model.covariance)
+        covariance[joint, OFFSET] *= -1.0
+        covariance[joint, :, OFFSET] *= -1.0
+        return replace(model, offset=offset, covariance=covariance)
     return model
 
 

@@ -30,6 +30,7 @@ ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
 # on FER and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/guard_misconfiguration.py,
 # judged on draws 14 and 15.
 MAX_DELAY_TO_STABLE_DELAY_RATIO = 2.0
+_TYPICAL_SPEED_RAD_S = 0.5  # at which a sentence states friction
 RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
 
 
@@ -104,12 +105,26 @@ class ControlLaw:
         unstable = self.instability_reason(period / ratio, age / ratio)
         return unstable and self.instability_reason(period, age)
 
+    def unused_friction(self) -> str:
+        """Return what terms.friction would bring where it is off though it can be on, else ''."""
+        model, kp = self.description.friction, self.kp
+        if model is None or self.settings.terms.friction:
+            return ''
+        torque = np.abs(model.torque(np.full(len(kp), _TYPICAL_SPEED_RAD_S)))
+        errors = 1e3 * torque[kp > 0.0] / kp[kp > 0.0]
+        left = f', and kp makes up for by errors of {errors.max():.2g} mrad' if errors.size else ''
+        return (
+            f'The joints have a friction of {torque.min():.2g} to {torque.max():.2g} N m at '
+            f'{_TYPICAL_SPEED_RAD_S:g} rad/s, which nobody commands{left}; terms.friction (true) '
+            'commands it.'
+        )
+
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """
         Return the desired torque at a joint state, (n,) [N m].
 
-        It is the sum of `feedforward` and the PD torque. Without a reference, friction and inertia
-        torque are zero, and the PD torque only damps.
+        It is the sum of `feedforward` and the PD torque. Without a reference, friction (with its
+        offset) and inertia torque are zero, and the PD torque only damps.
         """
         if reference is None:
             return self.feedforward(state, self._zero) - self.kd * state.dq

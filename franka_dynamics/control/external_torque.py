@@ -28,8 +28,8 @@ def friction_in_measured_effort(
     Return the friction model to subtract from measured efforts; None: subtract no friction.
 
     `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
-    friction, those of a simulator without joint friction do not: `auto` means included if the
-    receiver compensates joint friction, else excluded. If the arm file has no friction model,
+    friction, those of a simulator without joint friction do not: `auto` means included under
+    target fci, else excluded. If the arm file has no friction model,
     `auto` gives None, and `included` raises SettingsError.
     """
     included = effort_friction == 'included'
@@ -38,7 +38,7 @@ def friction_in_measured_effort(
             f'effort_friction is included, but {description.file or description.name} has no '
             'friction model; add one to the arm file (identify writes it) or choose auto.'
         )
-    included |= effort_friction == 'auto' and profile.receiver_adds_friction
+    included |= effort_friction == 'auto' and profile.efforts_contain_friction
     return description.friction if included else None
 
 

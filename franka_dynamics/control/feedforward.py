@@ -128,6 +128,8 @@ class Feedforward:
         )
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.ending = NO_ENDING
+        if rubs := self.asked.unused_friction():
+            _LOG.info('%s', rubs)
         self.reset()
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]

@@ -26,8 +26,8 @@ class ReceiverProfile:
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
-    commanded. With `receiver_adds_friction`, the receiver compensates joint friction, and
-    terms.friction is refused. `rotor_inertia` is a lower bound of the reflected rotor inertia that
+    commanded. `efforts_contain_friction`: the measured torques do, those of sensors between the
+    drives and the links. `rotor_inertia` is a lower bound of the reflected rotor inertia that
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
     (MuJoCo Menagerie, franka_fr3).
@@ -35,7 +35,7 @@ class ReceiverProfile:
 
     name: str
     receiver_adds_gravity: bool
-    receiver_adds_friction: bool
+    efforts_contain_friction: bool
     rotor_inertia: float = 0.0
 
 
@@ -195,11 +195,6 @@ class Settings:
                 f'terms.friction is on, but {name} has no friction model; add one to the arm file '
                 '(identify writes it; a simulator may have that of simulated_friction), or switch '
                 'it off.'
-            )
-        if self.terms.friction and self.profile.receiver_adds_friction:
-            raise SettingsError(
-                f'terms.friction is on, but the target {self.target} compensates friction '
-                'itself; adding it twice can drive the arm by itself. Switch it off.'
             )
 
     def _require_gravity(self, description: ArmDescription) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .settings import Settings
 from .trajectory import ReferencePoint
-from ..arm import ArmDescription
-from ..arm.friction import LinearFriction, slip_state_bounds
+from ..arm import ArmDescription, FrictionModel
+from ..arm.friction import LinearFriction, OFFSET, slip_state_bounds
 from ..arm.friction_state import FrictionState
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
@@ -21,7 +22,7 @@ MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders
 # Reference speed below which no friction is commanded, so that noise in a reference at rest causes
 # no torque; above MAX_REST_SPEED_RAD_S the full friction is.
 MIN_FRICTION_SPEED_RAD_S = 0.005
-# Number of standard deviations by which each friction coefficient is reduced.
+# Number of its standard deviations by which the friction torque is reduced.
 FRICTION_MARGIN_STD_COUNT = 2.0
 
 
@@ -29,41 +30,50 @@ class FrictionFeedforward(FrictionState):
     """
     Computes the friction torque to command for a reference velocity.
 
-    The torque has the direction of the reference velocity, and is zero at rest. The torque should
-    not exceed the arm's friction, because too much torque may cause a limit cycle, too little
-    torque only a tracking error. Therefore the coefficients of a LinearFriction are reduced by two
-    standard deviations (if the arm file states standard deviations), and Maxwell-slip elements of
-    uncertain state count with their least torque along the reference velocity, which is negative
-    if an element may push the joint along. In `torque` the Maxwell-slip elements follow the
-    measured position, in `torque_along` the positions of the motion.
+    But for the offset, the torque has the direction of the reference velocity, and is zero at
+    rest. It should not exceed the arm's friction, because too much torque may cause a limit cycle,
+    too little torque only a tracking error. Therefore that of a LinearFriction is reduced by two
+    standard deviations of the sum of its terms (if the arm file states their covariance), and
+    Maxwell-slip elements of uncertain state count with their least torque along the reference
+    velocity, which is negative if an element may push the joint along. In `torque` the
+    Maxwell-slip elements follow the measured position, in `torque_along` the positions of the
+    motion.
+
+    The offset is the same in both directions: it is commanded at rest, too, where gains hold the
+    joint (`held`, (n,) or one for all), and else with the reference velocity.
     """
+
+    def __init__(self, model: FrictionModel | None, held: ArrayLike = True) -> None:
+        super().__init__(model)
+        self._held = held
 
     def torque(self, dq: Array) -> Array:
         """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
-        return self._least(dq, self.slip_state_bounds)
+        return self._least(dq, self.slip_state_bounds, self._held)
 
     def torque_along(self, q: Array, dq: Array) -> Array:
-        """Return the friction torque to command at N points of a motion, shape (N, n) [N m]."""
-        return self._least(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())))
+        """
+        Return the friction torque to command at N points of a motion, shape (N, n) [N m].
 
-    def _least(self, dq: Array, bounds: Array) -> Array:
+        A trajectory controller, which holds the arm, gets it.
+        """
+        return self._least(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())), True)
+
+    def _least(self, dq: Array, bounds: Array, held: ArrayLike) -> Array:
         """Return the least friction torque along dq, (..., n), from the slip states' bounds."""
         model = self.model
         if model is None:
             return 0.0 * dq
-        along = np.sign(dq)
-        if isinstance(model, LinearFriction):
-            # A friction term less the uncertainty of its coefficient is concave in the slip state,
-            # so the minimum over slip states is at one of the bounds.
-            sure, deviations = along[..., None, :] * model.coefficients, model.deviations
-            unsure = 0.0 if deviations is None else FRICTION_MARGIN_STD_COUNT * deviations
-            terms = (model.terms(dq, bound) for bound in bounds)
-            least = np.minimum(*(sure * x - unsure * np.abs(x) for x in terms)).sum(axis=-2)
-        else:
-            least = along * super().torque(dq)
-        above = np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
+        along, above = np.sign(dq), np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
         speed = np.clip(above / (MAX_REST_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
-        return np.asarray(along * speed * np.maximum(least, 0.0))
+        if not isinstance(model, LinearFriction):
+            return np.asarray(along * speed * np.maximum(along * super().torque(dq), 0.0))
+        sure = along[..., None, :] * model.coefficients
+        terms = np.where(sure >= 0.0, *(model.terms(dq, bound) for bound in bounds))
+        terms[..., OFFSET, :] = 0.0
+        margin = FRICTION_MARGIN_STD_COUNT * model.deviation(terms)
+        least = np.maximum((sure * terms).sum(axis=-2) - margin, 0.0)
+        return np.asarray(along * speed * least + np.where(held, 1.0, speed) * model.offset)
 
 
 class StateTerms(NamedTuple):
@@ -113,7 +123,7 @@ class TermModel:
         self.adds_gravity = self.profile.receiver_adds_gravity
         self.receiver = PinocchioModel(known, assumed) if self.adds_gravity and not same else None
         friction = description.friction if settings.terms.friction else None
-        self.friction = FrictionFeedforward(friction)
+        self.friction = FrictionFeedforward(friction, settings.gains(description.n)[0] > 0.0)
 
     def at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None

@@ -33,7 +33,7 @@ _CONSTANTS = {
     'MAX_SPEED_INCREASE_RATIO MIN_BRAKING_TIME_S '
     'MAX_HELD_ARM_ENERGY_J MAX_BRAKING_TIME_S',
     reference: 'MAX_START_DISTANCE_RAD',
-    terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S',
+    terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT',
     unseen_arm: 'UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
     friction_state: 'MAX_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
@@ -69,8 +69,7 @@ def _targets() -> Iterator[str]:
     names = []
     for profile in settings.RECEIVER_PROFILES.values():
         names.append('k' + ''.join(word.capitalize() for word in profile.name.split('_')))
-        adds = (profile.receiver_adds_gravity, profile.receiver_adds_friction)
-        values = ', '.join(map(json.dumps, (profile.name, *adds)))
+        values = ', '.join(map(json.dumps, (profile.name, profile.receiver_adds_gravity)))
         yield f'constexpr Target {names[-1]}{{{values}}};'
     yield f'constexpr Target kTargets[] = {{{", ".join(names)}}};'
 

@@ -23,7 +23,6 @@ from ..codegen.equations import (
     run_time_parameter_values,
 )
 from ..control.settings import MIN_ROTATION_RAD
-from ..control.terms import FRICTION_MARGIN_STD_COUNT
 from ..errors import DescriptionError, FrictionError
 from ..parameter_schema import ParameterSpec, specs
 from ..resources import share_directory
@@ -188,31 +187,31 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
     """Return the numbers of the arm's friction model as texts for the template arm.hpp."""
     model, n = description.friction, description.n
     kind, rows, reach = 'none', np.zeros((4, n)), np.zeros(0)
-    deviations, width = None, 1.0
+    covariance, width = None, 1.0
     if isinstance(model, SigmoidFriction):
         kind = 'sigmoid'
         rows = np.stack([model.amplitude, model.slope, model.offset, model.at_rest])
     elif isinstance(model, LinearFriction):
-        kind, width, deviations = 'linear', model.width, model.deviations
+        kind, width, covariance = 'linear', model.width, model.covariance
         rows, reach = model.coefficients, getattr(model, 'reach', reach)
     elif model is not None:
         raise FrictionError(
             f'A friction model of type {type(model).__name__} cannot be generated as code.'
         )
-    left = np.zeros_like(rows) if deviations is None else FRICTION_MARGIN_STD_COUNT * deviations
+    covariance = np.zeros((n, len(rows), len(rows))) if covariance is None else covariance
     return {
         'FRICTION': kind,
         'FRICTION_ROWS': str(len(rows)),
         'ELEMENTS': str(len(reach)),
         'COEFFICIENTS': _rows(rows),
-        'FRICTION_LEFT': _rows(left),
+        'FRICTION_COVARIANCE': ','.join(f'{{{_rows(one, 1)}}}' for one in covariance),
         'REACH': _listed([*reach, 1.0]),
         'WIDTH': _number(width),
     }
 
 
-def _rows(values: Array) -> str:
-    return ','.join(f'\n  {{{{{_listed(row)}}}}}' for row in values)
+def _rows(values: Array, braces: int = 2) -> str:
+    return ','.join(f'\n  {"{" * braces}{_listed(row)}{"}" * braces}' for row in values)
 
 
 def _wrapped(values: Iterable[float]) -> str:

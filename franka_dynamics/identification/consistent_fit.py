@@ -132,12 +132,16 @@ def fit_consistent(
 
 
 def arm_from_fit(
-    start: ArmDescription, prior: Prior, fitted: tuple[Array, Array]
+    start: ArmDescription, prior: Prior, fitted: tuple[Array, Array], covariance: Array
 ) -> ArmDescription:
-    """Return the starting set with the parameters that `fit_consistent` found."""
+    """
+    Return the starting set with the parameters that `fit_consistent` found.
+
+    `covariance` (p, p) is that of base and friction parameters.
+    """
     vector, friction = fitted
-    deviations = np.zeros(len(friction))
-    model = prior.model.friction.model(friction, deviations)
+    own = covariance[len(prior.model.base) :, len(prior.model.base) :]
+    model = prior.model.friction.model(friction, own)
     return replace(with_parameter_vector(start, vector), friction=model)
 
 

@@ -21,7 +21,7 @@ from .solve import (
     equations,
     estimate,
     fit_friction,
-    posterior_std,
+    posterior_covariance,
     rms_residuals,
     std_ratios,
 )
@@ -124,10 +124,10 @@ def test_on_left_out(
     )
 
 
-def with_deviations(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
-    """Return the parameters of the fit to all recordings, with standard deviations."""
+def with_covariance(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
+    """Return the parameters of the fit to all recordings, with the covariance."""
     base, theta, *_ = whole.thetas
-    spread, precision = posterior_std(
+    spread, precision = posterior_covariance(
         sums, prior, problem.options.regularization, whole.noise, base
     )
     opened = std_ratios(sums, prior, rms_residuals(sums, base))

@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .consistent_fit import arm_from_fit, PhysicalLinks
-from .fit import fit, Parts, Problem, test_on_left_out, with_deviations
+from .fit import fit, Parts, Problem, test_on_left_out, with_covariance
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -122,11 +122,11 @@ def identify(
     *fits, whole = _counted(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits * (len(parts.fitted) // len(fits)))
     prior, *sets = priors
-    result = with_deviations(problem, prior, parts.every, whole)
+    result = with_covariance(problem, prior, parts.every, whole)
     return Identification(
         problem.start,
         problem.options,
-        arm_from_fit(problem.start, prior, whole.consistent),
+        arm_from_fit(problem.start, prior, whole.consistent, result.covariance),
         result,
         errors,
         Improvement.of(errors[1], errors[2:]),

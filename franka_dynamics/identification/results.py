@@ -113,9 +113,9 @@ class Estimate:
     """
     The parameters fitted to all recordings.
 
-    `theta` (p,) are the identified arm's base parameters, then its friction parameters. `base` and
-    `std` (p,) are base parameters and friction without constraints, and their
-    standard deviations; `std_ratios` (p,) are standard deviations relative to the
+    `theta` (p,) are the identified arm's base parameters, then its friction parameters. `base`
+    (p,) and `covariance` (p, p) are base parameters and friction without constraints, and their
+    covariance; `std_ratios` (p,) are standard deviations relative to the
     prior's (`solve.std_ratios`). `precision` are the largest errors of the starting
     set that agree with the samples.
     """
@@ -124,9 +124,14 @@ class Estimate:
     prior: Prior
     theta: Array
     base: Array
-    std: Array
+    covariance: Array
     std_ratios: Array
     precision: StartingSetPrecision
+
+    @property
+    def std(self) -> Array:
+        """The standard deviations of `base`, (p,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
 @dataclass(frozen=True)

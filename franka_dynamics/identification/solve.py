@@ -115,13 +115,13 @@ def square_root(products: Array, columns: list[int], units: Array) -> tuple[Arra
     return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
 
 
-def posterior_std(
+def posterior_covariance(
     sums: GramSums, prior: Prior, precision: float, noise: Array, theta: Array
 ) -> tuple[Array, StartingSetPrecision]:
     """
-    Return standard deviations of `theta`, (p,), and the estimated precision of the starting set.
+    Return the covariance of `theta`, (p, p), and the estimated precision of the starting set.
 
-    The samples' noise is each joint's own residual. The deviations include errors of the starting
+    The samples' noise is each joint's own residual. The covariance includes errors of the starting
     set as large as the samples show (`prior`). `noise` is the one with which `theta` was fitted.
     """
     own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
@@ -134,7 +134,7 @@ def posterior_std(
     spread = sums.weighted(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
     spread[:b, :b] += prior_error_covariance(prior, precision, supported)
-    return np.sqrt(np.diag(inverse @ spread @ inverse)), supported
+    return np.asarray(inverse @ spread @ inverse), supported
 
 
 def std_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:

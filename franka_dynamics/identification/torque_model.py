@@ -126,26 +126,24 @@ class FrictionTerms:
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.names])
 
     def model(
-        self, values: ArrayLike, deviations: ArrayLike
+        self, values: ArrayLike, covariance: Array
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
         Return the friction model, for an arm's description, that has the given parameters.
 
-        `values` and `std` (n terms,) are the parameters in the order of `names`
-        and their standard deviations. Slip elements whose amplitude is zero at all joints are left
-        out.
+        `values` (n terms,) are the parameters in the order of `names`, `covariance` (n terms, n
+        terms) theirs, of which each joint's own block is kept. Slip elements whose amplitude is
+        zero at all joints are left out.
         """
         table = np.asarray(values, dtype=float).reshape(self.n, -1).T
-        spread = np.asarray(deviations, dtype=float).reshape(self.n, -1).T
+        used = [k for k, amplitude in enumerate(table) if k < 3 or amplitude.any()]
+        starts = range(0, len(covariance), self.term_count)
+        own = np.array([covariance[np.ix_(k, k)] for k in (np.add(used, one) for one in starts)])
+        (viscous, coulomb, offset), slip = table[:3], table[used[3:]]
         if not self.reaches:
-            viscous, coulomb, offset = table
-            return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
-        used = [k for k, amplitude in enumerate(table[3:]) if amplitude.any()]
-        reach = np.array([self.reaches[k] for k in used])
-        spread = np.vstack([spread[:3], spread[3:][used]])
-        viscous, coulomb, offset = table[:3]
-        slip = table[3:][used]
-        return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.width, spread)
+            return ViscousCoulombFriction(viscous, coulomb, offset, self.width, own)
+        reach = np.array([self.reaches[k - 3] for k in used[3:]])
+        return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.width, own)
 
 
 @dataclass(frozen=True, eq=False)

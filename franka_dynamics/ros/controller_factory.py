@@ -123,6 +123,8 @@ def make_controller(
     )
     controller.stop('not activated')
     terms = controller.asked.terms
+    if rubs := controller.asked.unused_friction():
+        node.get_logger().info(rubs)
     if is_base_tilted(description):
         node.get_logger().warning(_who_compensates_the_mount(controller))
     report = crosscheck(terms.loaded, gravity=terms.space_gravity)

@@ -85,12 +85,12 @@ def inertia_parameters(place: str, link: LinkInertia, *, about_origin: bool) -> 
 
 
 def friction_parameters(arm: ArmDescription) -> list[Parameter]:
-    """Return the friction model's coefficients as Parameters, without `deviations` and `reach`."""
+    """Return the friction model's coefficients as Parameters, without `covariance` and `reach`."""
     friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
         # Models whose slip elements differ in reach are compared as a whole
         # (`friction_structure`).
-        if not part.init or part.name in ('deviations', 'reach'):
+        if not part.init or part.name in ('covariance', 'reach'):
             continue
         values = np.asarray(getattr(friction, part.name))
         for at in np.ndindex(values.shape):

@@ -30,7 +30,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
 from ..agreement import refuses
-from ..arms import with_joint
+from ..arms import random_covariance, with_joint
 
 VALID = yaml.safe_load("""
 name: toy
@@ -242,7 +242,7 @@ FRICTIONS_AND_LIMITS = [
     (SigmoidFriction(*random(1, 0.1, 9.0, 3, N)), JointLimits(lower=-1.25)),
     (
         ViscousCoulombFriction(
-            *random(2, -1.0, 1.0, 3, N), width=0.0375, deviations=random(3, 0.0, 0.1, 3, N)
+            *random(2, -1.0, 1.0, 3, N), width=0.0375, covariance=random_covariance(3, N, 3)
         ),
         JointLimits(upper=0.1),
     ),
@@ -252,7 +252,7 @@ FRICTIONS_AND_LIMITS = [
             reach=[0.004, 1.0 / 3.0],
             slip=random(5, -1.0, 1.0, 2, N),
             width=0.0125,
-            deviations=random(6, 0.0, 0.1, 5, N),
+            covariance=random_covariance(6, N, 5),
         ),
         JointLimits(-1.0 / 3.0, 2.0 / 3.0, 1e-5, 1e5, 7.0, 0.3, 1000.0, 0.46, 17.0),
     ),

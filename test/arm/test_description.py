@@ -20,7 +20,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 
 from ..agreement import assert_near
-from ..arms import random_arm, with_joint, with_link
+from ..arms import random_arm, random_covariance, with_joint, with_link
 
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
@@ -108,7 +108,9 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
     np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
 
 
-RUBBING = ViscousCoulombFriction(*np.linspace(0.1, 0.7, 21).reshape(3, 7))
+RUBBING = ViscousCoulombFriction(
+    *np.linspace(0.1, 0.7, 21).reshape(3, 7), covariance=random_covariance(0, 7, 3)
+)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,10 @@ def test_a_reversed_joint_rubs_the_other_way_and_has_its_home_there(name, fricti
     np.testing.assert_allclose(found, sign * friction.torque(dq), rtol=0.0, atol=1e-14)
     np.testing.assert_array_equal(turned.home, sign * arm.home)
     assert (turned.limit('lower')[3], turned.limit('upper')[3]) == (0.0698, 3.0718)
+    if friction is RUBBING:  # the sum is as uncertain as before
+        parts = getattr(turned, name)
+        there, here = parts.deviation(parts.terms(sign * dq)), RUBBING.deviation(RUBBING.terms(dq))
+        np.testing.assert_allclose(there, here, rtol=1e-12)
 
 
 @pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])

@@ -250,8 +250,9 @@ CALLS = {
         (lambda: replace(MODEL, reach=[0.004, -0.3]), 'reach ', 'must be positive'),
         (lambda: replace(MODEL, reach=[0.3, 0.3]), 'have the same reach'),
         (lambda: replace(MODEL, slip=[[0.3, np.nan], [0, 0]]), 'slip ', 'must be finite'),
-        (lambda: replace(MODEL, deviations=-np.ones((5, 2))), 'deviations ', 'not negative'),
-        (lambda: friction_of_ones(deviations=-np.ones((3, 1))), 'deviations ', 'not negative'),
+        (lambda: replace(MODEL, covariance=[np.eye(4)] * 2), 'covariance ', '(2, 5, 5)'),
+        (lambda: friction_of_ones(covariance=-np.ones((1, 3, 3))), 'joint 1', 'semidefinite'),
+        (lambda: friction_of_ones(covariance=[np.tri(3)]), 'joint 1', 'symmetric'),
     ],
     JointVectorError: [
         (lambda dq=dq: FER.friction.torque(dq), 'expected (..., 7)')

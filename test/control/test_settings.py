@@ -58,7 +58,6 @@ def test_default_settings_are_valid_and_safe(arm):
         ({'mount_tilt_compensated_by': 'me'}, r"by is 'me'; the choices are '', 'robot', 'node'"),
         ({'payload_known_to_robot': 1}, r'payload_known_to_robot must be True or False; got 1'),
         ({'terms': Terms(friction=1)}, r'terms.friction must be True or False; got 1'),
-        ({'terms': Terms(friction=True)}, r'the target fci compensates friction itself'),
     ],
 )
 def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentence):
@@ -114,7 +113,7 @@ def test_an_array_too_long_is_not_written_out_before_it_is_shortened(name):
 
 def test_friction_is_refused_for_an_arm_without_friction_model():
     with pytest.raises(SettingsError, match=r'fr3\.yaml has no friction model'):
-        Settings(target='mujoco', terms=Terms(friction=True)).validate(FR3)
+        Settings(terms=Terms(friction=True)).validate(FR3)
 
 
 def test_a_payload_is_read_as_set_load_in_the_flange_frame():

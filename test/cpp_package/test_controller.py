@@ -170,7 +170,6 @@ def test_it_starts_with_the_packages_parameter_files(library, name):
         ({}, None),
         *(({'target': name}, None) for name in RECEIVER_PROFILES),
         ({'target': 'moon'}, "'moon'"),
-        ({'terms__friction': True}, 'terms.friction'),  # fci adds it
         ({'kp': [1.0, 2.0]}, 'kp'),
         ({'kp': [30.0], 'reference': 'torque'}, 'kp'),
         ({'payload': [1.0]}, 'payload'),

@@ -38,6 +38,7 @@ from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, compiled, compiled_program, needs_compiler, packed, PAYLOAD, Receiver
 from ..agreement import refuses
+from ..arms import random_covariance
 from ..urdf.urdf_texts import edited
 
 pytestmark = needs_compiler
@@ -50,11 +51,11 @@ def identified(name, model):
     """Return an arm with a random friction, as identification writes it."""
     rng = np.random.default_rng(7)
     rows = rng.uniform(0.1, 0.6, (3 if model is ViscousCoulombFriction else 5, 7))
-    deviations = rng.uniform(0.0, 0.05, rows.shape)
+    covariance = random_covariance(rng, 7, len(rows), 0.05)
     if model is ViscousCoulombFriction:
-        friction = model(*rows, deviations=deviations)
+        friction = model(*rows, covariance=covariance)
     else:
-        friction = model(*rows[:3], rows[3:], (0.004, 0.3), deviations=deviations)
+        friction = model(*rows[:3], rows[3:], (0.004, 0.3), covariance=covariance)
     return replace(load(name), friction=friction)
 
 
@@ -312,7 +313,7 @@ MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
                 ({'payload': (5.0, *[0.0] * 9)}, b'more than the rated load'),
                 ({'payload': (1.0, 60.0, *[0.0] * 8)}, b'are these millimetres'),
                 ({'kp': (1000.0,)}, b'25 and 3 times the joint'),
-                ({'terms': Terms(friction=True)}, b'terms.friction is on'),
+                ({'terms': Terms(friction=True)}, None),
                 ({'payload': PAYLOAD}, None),
             )
         ),
@@ -363,16 +364,17 @@ def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbin
     # Gaps just below and above the longest allowed one, and steps back in time.
     steps = rng.choice([1e-3, 0.049, 0.051, -1e-3, 0.0], count, p=[0.96, 0.01, 0.01, 0.01, 0.01])
     times = steps.cumsum()
-    model, expected = FrictionFeedforward(arm.friction), []
+    kp = np.array([0.0, 1.0, *np.zeros(arm.n - 2)])
+    model, expected = FrictionFeedforward(arm.friction, kp > 0.0), []
     for stamp, position, velocity in zip(times.tolist(), q, dq):
         model.update(stamp, position)
         expected.append(model.torque(velocity))
     found, steady, never = np.full((3, *q.shape), np.nan)
-    library.friction(count, times, q, dq, found, steady)
+    library.friction(count, kp, times, q, dq, found, steady)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(steady, arm.friction.torque(dq), rtol=0.0, atol=ATOL)
     if isinstance(arm.friction, MaxwellSlipFriction):
-        library.friction(count, 1e-3 * np.arange(count), q, dq, never, steady)
+        library.friction(count, kp, 1e-3 * np.arange(count), q, dq, never, steady)
         assert np.abs(never - found).max() > 0.1  # the gaps matter
 
 

@@ -50,7 +50,8 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 def consistent(equations, prior, precision, start):
     links = PhysicalLinks.about(prior, start)
-    return arm_from_fit(start, prior, fit_consistent(equations, prior, links, precision))
+    fitted, size = fit_consistent(equations, prior, links, precision), len(prior.center)
+    return arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 
 
 @pytest.mark.parametrize('rotor_inertia', [0.0, 0.05])

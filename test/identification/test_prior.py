@@ -20,7 +20,7 @@ from franka_dynamics.identification.prior import (
 from franka_dynamics.identification.solve import (
     equations,
     estimate,
-    posterior_std,
+    posterior_covariance,
     SAMPLES_PER_INDEPENDENT_SAMPLE,
 )
 from franka_dynamics.identification.torque_model import TorqueModel
@@ -111,7 +111,8 @@ def drawn(samples, arm, rng):
 def scores(sums, truth, prior, precision):
     """Return errors over standard deviations: of the prior as it is, and as stated, (2, b)."""
     theta = estimate(sums, prior, precision, NOISE)
-    stated, _ = posterior_std(sums, prior, precision, NOISE, theta)
+    covariance, _ = posterior_covariance(sums, prior, precision, NOISE, theta)
+    stated = np.sqrt(np.diag(covariance))
     triangle, _ = equations(sums, prior, NOISE)
     rows, _ = prior.least_squares_rows(precision)
     claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + rows.T @ rows)))

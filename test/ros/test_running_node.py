@@ -111,7 +111,6 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
     ('values', 'reason'),
     [
         ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
-        ({'target': 'fci', 'terms.friction': True}, 'target'),
         ({'robot_type': 'fr3'}, 'read-only'),
         ({'kp': [250.0] * 7}, 'swing'),
         ({'terms.no_such': 1.0}, 'terms.no_such: no such parameter'),
