@@ -119,7 +119,9 @@ ROWS = [
 def test_each_row_of_the_table_happens_as_it_says(before, event, scene, after, caplog):
     caplog.set_level(logging.INFO)
     scene(Script())
-    states = ['silent', *(one.getMessage().split(':')[0] for one in caplog.records)]
+    logged = [one.getMessage() for one in caplog.records]
+    # The other sentence is that of a new core about the arm's friction.
+    states = ['silent', *(one.split(':')[0] for one in logged if 'terms.friction' not in one)]
     changes = set(itertools.pairwise(states))  # each is logged
     assert TRANSITIONS[before, event] is after and (before.value, after.value) in changes
     assert changes <= {(one.value, later.value) for (one, _), later in TRANSITIONS.items()}
