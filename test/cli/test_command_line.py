@@ -113,3 +113,19 @@ def test_completion_offers_the_shipped_arms_and_hands(capsys, monkeypatch):
         assert main([]) == 0
         said = capsys.readouterr().out.split()
         assert [one.removeprefix('plain,') for one in said if one.startswith('plain,')] == offered
+
+
+def test_ctrl_c_in_a_destructor_interrupts_all_the_same(tmp_path):
+    # Given a library that the command line imports, in one of whose destructors Ctrl-C comes.
+    (tmp_path / 'rich').mkdir()
+    (tmp_path / 'rich/__init__.py').write_text(
+        'import os, signal, time\n'
+        'class Dying:\n'
+        '    def __del__(self):\n'
+        '        os.kill(os.getpid(), signal.SIGINT)\n'
+        '        time.sleep(5.0)\n'
+        'Dying()\n'
+        'time.sleep(5.0)\n'
+    )
+    status, _, errors = run_python(*PROCESS, 'arm', 'show', PYTHONPATH=f'{tmp_path}:{PYTHONPATH}')
+    assert (status, errors) == (EXIT_INTERRUPTED, 'franka-dynamics: interrupted\n')
