@@ -21,10 +21,10 @@ from ..arm.hand_file import is_file_name
 from ..arm_io import load_arm
 from ..errors import DescriptionError, FrankaDynamicsError, listed, NoLinksError, UrdfWarning
 from ..report import crosscheck as report
-from ..urdf.document import parse_urdf, read_document
 from ..urdf.importer import arms_with_joints
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
+from ..urdf.reading import parse_urdf, read_document
 from ..urdf.writer import urdf_text
 from ..validation.compare_files import compare, read_pair
 from ..validation.crosscheck import compare_formulations

@@ -15,7 +15,6 @@ from ..arm import ArmDescription, load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text
 from ..names import Convention
-from ..urdf.document import read_urdf
 from ..urdf.importer import import_urdf
 from ..validation.pinocchio_urdf_model import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
@@ -41,14 +40,14 @@ def run(
     """
     require_not_existing(output, force)
     arm = import_urdf(
-        read_urdf(Path(urdf), dict(xacro)),
-        source=urdf,
+        Path(urdf),
         name=name,
         joint_names=joints,
         held=dict(hold),
         tip=tip,
         prefix=arm_prefix,
         convention=Convention(convention),
+        xacro=dict(xacro),
     )
     assert arm.urdf is not None
     say_each(arm.notes, 'note')

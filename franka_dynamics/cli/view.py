@@ -13,7 +13,7 @@ from ._signals import catch_end_signals
 from ..arm.arm_file import is_robot_model
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import prepare
-from ..urdf.document import parse_urdf, read_urdf
+from ..urdf.reading import parse_urdf, read_urdf
 from ..view.meshes import MeshesError, urdf_meshes
 from ..view.window import play, Playback, Window
 
@@ -42,7 +42,7 @@ def run(
     file, meshes = urdf or (arm.arm if is_robot_model(arm.arm) else None), None
     if file is not None:
         text = read_urdf(Path(file), dict(arm.xacro) if urdf is None else None)
-        parse_urdf(text, file)  # names the file, as the reader of meshes does not
+        parse_urdf(text, file, Path(file))  # names the file, as the reader of meshes does not
         try:
             meshes = urdf_meshes(text, description.joint_names)
         except MeshesError as error:

@@ -37,7 +37,7 @@ from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_base_tilted
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
-from ..urdf.document import read_urdf
+from ..urdf.reading import read_urdf
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 
@@ -75,7 +75,7 @@ def resolve_model(
         name, text = source, read_urdf(Path(source).expanduser())
     hand = values['hand']
     description, verdict = checked_arm_from_urdf(
-        text,
+        text if source == ROBOT_DESCRIPTION else Path(source).expanduser(),
         reference,
         source=name,
         joint_names=list(values['joint_names']) or None,

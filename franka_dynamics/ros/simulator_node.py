@@ -35,7 +35,6 @@ from ..simulation.arm_simulation import ArmSimulation, SensorReading, Simulation
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 from ..typing import Array
-from ..urdf.document import read_urdf
 from ..validation.urdf_check import checked_arm_from_urdf
 
 _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
@@ -213,8 +212,8 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
     arm, file = load_arm(values), values['model_source']
     if file == ARM_DESCRIPTION:
         return arm
-    text = read_urdf(Path(file).expanduser())
-    return checked_arm_from_urdf(text, arm, source=file, accept_unknown_inertials=True)[0]
+    path = Path(file).expanduser()
+    return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
 
 
 def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:

@@ -154,7 +154,11 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
     tool = find_flange(chain, tip)
     placed = zip(chain.joints, (chain.poses[link] for link in links))
     lines = [
-        JointAxis(pose[:3, :3] @ joint.axis, pose[:3, 3], joint.motion is JointKind.PRISMATIC)
+        JointAxis(
+            pose[:3, :3] @ joint.axis,
+            pose[:3, :3] @ joint.point + pose[:3, 3],
+            joint.motion is JointKind.PRISMATIC,
+        )
         for joint, pose in placed
     ]
     base, (*rows, flange) = dh_rows_from_axes(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .mjcf import BETWEEN_JOINTS
+from .document import BETWEEN_JOINTS
 from .serial_chain import SerialChain
 from ..errors import listed
 from ..spatial import inverse_transform, JointKind

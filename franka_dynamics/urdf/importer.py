@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from .dh_recovery import description_from_chain
-from .document import read_document, UrdfDocument
+from .document import UrdfDocument
 from .joint_choice import choose_joints
 from .plausibility import find_implausible_values
+from .reading import read_document
 from .serial_chain import read_chain, require_moving, SerialChain
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention

@@ -34,7 +34,8 @@ def choose_joints(
     Raises
     ------
     AmbiguousUrdfError
-        If there is no such joint, or the joints branch; its `choices` are the chains.
+        If there is no such joint, or the joints branch; its `choices` are the joints that all
+        chains share, if there are any, and the chains.
     UrdfError
         If a joint inside the chain mimics another one.
 
@@ -45,9 +46,12 @@ def choose_joints(
         (arm,) = chains
         carried = [one for one in gripper if arm[-1] in document.moving_joints_to(one)]
         return arm, tuple(carried)
-    words = [f'--joints {",".join(chain)}' for chain in chains[:_MAX_LISTED_CHAINS]]
-    if len(chains) > len(words):
-        words.append(f'{len(chains) - len(words)} more')
+    # What all chains share is the arm if they part in its hand.
+    shared = [name for name, *others in zip(*chains) if {*others} <= {name}]
+    choices = [tuple(shared), *chains] if shared else chains
+    words = [f'--joints {",".join(chain)}' for chain in choices[:_MAX_LISTED_CHAINS]]
+    if len(choices) > len(words):
+        words.append(f'{len(choices) - len(words)} more')
     beginning = f' with the prefix {prefix!r}' if prefix else ''
     if not any(joint.moves for joint in document.joints.values()):
         problem = 'has no joint that moves, and so no arm.'
@@ -60,11 +64,12 @@ def choose_joints(
     else:
         problem = (
             f'has {len(chains)} chains of moving joints{beginning}; name the joints of one, from '
-            'base to tip (joints=[...], or on the command line one of these), or a prefix '
+            'base to tip (joints=[...], or on the command line one of these'
+            f'{", the first of which they share" if shared else ""}), or a prefix '
             '(prefix=, --arm-prefix), or hold the other joints (held={...}, --hold JOINT=POSITION)'
             f': {"; ".join(words)}.'
         )
-    raise AmbiguousUrdfError(f'{document.source}: {problem}', tuple(chains))
+    raise AmbiguousUrdfError(f'{document.source}: {problem}', tuple(choices))
 
 
 def find_chains(
@@ -109,7 +114,8 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     A gripper's joint carries only joints of a gripper, and a word such as 'finger' is in its name
     or, if it carries none, in its link's; or it is one of two prismatic joints side by side; or a
     joint side by side with it mimics it, and none that it carries does; or it mimics a gripper's
-    joint. A joint named after a gripper and a rotation (gripper_roll) is the wrist.
+    joint; or it is part of a loop that is closed between two bodies. A joint named after a gripper
+    and a rotation (gripper_roll) is the wrist.
     """
     moving = {name: joint for name, joint in document.joints.items() if joint.moves}
     carrier = {name: ([None, *document.moving_joints_to(name)])[-2] for name in moving}
@@ -123,6 +129,8 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
 
     def is_gripper(name: str) -> bool:
         joint, below = moving[name], carried.get(name, ())
+        if any(name in loop for loop in document.loops):
+            return True
         words = _words(name)
         if joint.kind == 'prismatic' or not below:
             link = _words(joint.child)

@@ -1,33 +1,32 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads an MJCF: MuJoCo compiles it, and the compiled tree is written as a URDF's.
+Reads an MJCF: MuJoCo compiles it, and links, joints and inertias are those of its model.
 
-The arm's files meet in that text: chains, plausibility and comparisons know URDFs alone. A link of
-the tree is a body, a site (without mass), or what stands between two joints of one body.
+A link is a body, a site (without mass), or what stands between two joints of one body.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
 
+from .document import BETWEEN_JOINTS, GEOMS, UrdfDocument, UrdfInertial, UrdfJoint
+from .mjcf_notes import left_out, MjcfNotes
+from .written_links import FreeNames
+from ..arm.description import JointLimits
 from ..errors import listed, require_extra, UrdfError
-from ..spatial import exp6, inverse_transform, joint_twist, JointKind, rpy_from_rotation
+from ..spatial import exp6, joint_twist, JointKind
 from ..typing import Array
 
-# The element of the URDF that holds what URDFs cannot say: the MJCF's path or text as `original`,
-# notes, joints with their attributes `armature`, `damping`, `frictionloss` and `home`, and bodies
-# with the attribute of <inertial> that states their `tensor`, or GEOMS.
-MJCF_TAG = 'mjcf'
-GEOMS = 'geoms'
-# In the name of a link that is no body of the MJCF, but stands between a joint and its body.
-BETWEEN_JOINTS = '@'
-_UNKNOWN_LIMIT = 1e9  # which `parse_urdf` reads as none
+# Names of what has none in the MJCF, with its number there.
+UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
+_CUBE = 0.01 * np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 def is_mjcf_text(text: str) -> bool:
@@ -38,175 +37,232 @@ def is_mjcf_text(text: str) -> bool:
         return False
 
 
-def urdf_of_mjcf(text: str, source: str, path: Path | None = None) -> str:
+def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
     """
-    Return the text of a URDF with the links, joints and inertias of an MJCF.
+    Return the links and joints of an MJCF, as MuJoCo compiles it.
 
-    Of a file also give the `path`, from which MuJoCo finds what the MJCF includes. Geoms are left
-    out, and so are meshes, unless inertias have to be computed from them.
+    Of a file also give the `path`, from which MuJoCo finds what the MJCF includes. Files of meshes
+    and pictures may be missing, unless inertias have to be computed from them.
 
     Raises
     ------
     MissingDependencyError
         If MuJoCo is not installed.
     UrdfError
-        If MuJoCo cannot read the MJCF; the message has MuJoCo's reason.
+        If MuJoCo cannot read the MJCF, with MuJoCo's reason, or a mesh that an inertia is computed
+        from is missing.
 
-    """
-    model, tensors = compiled(text, source, path)
-    robot = ElementTree.Element(
-        'robot', name=model.names[: model.names.index(b'\0')].decode() or 'arm'
-    )
-    extra = _add(robot, MJCF_TAG, original=str(path or text))
-    notes = _Tree(model, robot, extra).add_all()
-    for name, stated in tensors.items():
-        _add(extra, 'body', name=name, tensor=stated)
-    if inferred := [name for name, stated in tensors.items() if stated == GEOMS]:
-        notes.append(f'{listed(inferred)}: the inertia is computed from the geoms of the body.')
-    for note in notes:
-        _add(extra, 'note', text=note)
-    return ElementTree.tostring(robot, encoding='unicode')
-
-
-def compiled(text: str, source: str, path: Path | None = None) -> tuple[Any, dict[str, str]]:
-    """
-    Return MuJoCo's compiled model of an MJCF, and what states each moving body's inertia tensor.
-
-    Arguments and errors are those of `urdf_of_mjcf`.
     """
     with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
         import mujoco
-
-    def read() -> Any:
-        spec = mujoco.MjSpec.from_file(str(path)) if path else mujoco.MjSpec.from_string(text)
-        for kind, parts in (('body', spec.bodies), ('joint', spec.joints)):
-            for number, one in enumerate(parts):
-                one.name = one.name or f'{kind}{number}'
-        return spec
-
     try:
-        spec = read()
-        tensors = _delete_what_has_no_mass(mujoco, spec)
-        try:
-            return spec.compile(), tensors
-        except ValueError:  # something else refers to what was deleted
-            return read().compile(), tensors
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # of attributes that MuJoCo will not have for long
+            spec, model = _compiled(mujoco, text, source, path)
     except (ValueError, OSError) as error:
         reason = ' '.join(str(error).split())
         raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
+    tree = _Tree(mujoco, model)
+    tensors = _tensors(spec, tree.bodies, spec.compiler.inertiafromgeom)
+    notes = left_out(mujoco, spec, model, tree.bodies, tree.joints)
+    inferred = [name for name, by in tensors.items() if by == GEOMS and tree.moves(name)]
+    if inferred:
+        what = 'the inertia is computed from the geoms of the body.'
+        notes.others.append(f'{listed(inferred)}: {what}')
+    return tree.document(text, source, str(path or text), tensors, notes)
 
 
-def _delete_what_has_no_mass(mujoco: Any, spec: Any) -> dict[str, str]:
-    """
-    Delete geoms that no inertia is computed from, and what needs files, which may be missing.
+def _compiled(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
+    """Return MuJoCo's description of an MJCF, and the compiled model."""
 
-    Returns what states the tensor of each moving body: an attribute of <inertial>, or GEOMS, which
-    are kept.
-    """
-    kind = mujoco.mjtInertiaFromGeom
-    always = spec.compiler.inertiafromgeom == kind.mjINERTIAFROMGEOM_TRUE
-    moving, tensors = dict[str, bool](), dict[str, str]()
-    for body in spec.bodies:
-        above = body.parent
-        moving[body.name] = bool(list(body.joints)) or bool(above and moving[above.name])
-        stated, geoms = body.explicitinertial and not always, list(body.geoms)
-        if moving[body.name] and (stated or geoms):
-            full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
-            tensors[body.name] = full if stated else GEOMS
-            geoms = geoms if stated else []
-        for geom in geoms if not always else []:
-            spec.delete(geom)
-    for one in (*spec.geoms, *spec.sites, *spec.tendons):
-        one.material = ''
-    used = {geom.meshname for geom in spec.geoms}
-    meshes = (mesh for mesh in spec.meshes if mesh.name not in used)
-    seen = (*spec.skins, *spec.materials, *spec.textures, *spec.hfields, *meshes)
-    for one in (*spec.sensors, *spec.pairs, *spec.excludes, *seen):
+    def read() -> Any:
+        return mujoco.MjSpec.from_file(str(path)) if path else mujoco.MjSpec.from_string(text)
+
+    spec = read()
+    try:
+        return spec, spec.compile()
+    except ValueError as error:
+        if 'opening file' not in str(error):
+            raise
+    models = []
+    for size in (1.0, 2.0):  # an inertia that depends on a missing mesh depends on its size
+        missing = _replace_files(mujoco, spec := read(), path, size)
+        models.append(spec.compile())
+    first, second = models
+    of_mesh = [
+        first.body(k).name
+        for k in range(first.nbody)
+        if first.body_mass[k] != second.body_mass[k]
+        or (first.body_inertia[k] != second.body_inertia[k]).any()
+    ]
+    if of_mesh:
+        raise UrdfError(
+            f'{source}: masses or inertias of {listed(of_mesh)} are computed from meshes that are '
+            f'missing ({listed(missing)}); put them where the MJCF has them.'
+        )
+    return spec, second
+
+
+def _replace_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
+    """Replace meshes whose files are missing by cubes, and delete pictures; return their files."""
+    missing = []
+    for mesh in spec.meshes:
+        folder = (path or Path()).parent / spec.compiler.meshdir
+        if mesh.file and not (path and (folder / mesh.file).is_file()):
+            missing.append(mesh.file)
+            mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE).ravel()
+    fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
+    for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
+        if hasattr(one, 'material'):
+            one.material = ''
+    for one in (*fields, *spec.skins, *spec.materials, *spec.textures, *spec.hfields):
         spec.delete(one)
-    return tensors
+    return missing
+
+
+def _tensors(spec: Any, names: Sequence[str], inference: Any) -> dict[str, str]:
+    """Return what states the tensor of each body: an attribute of <inertial>, or GEOMS."""
+    stated = {}
+    for body in spec.bodies:
+        full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
+        by_geoms = int(inference) == 1 or not body.explicitinertial  # 1: always from geoms
+        if 0 < body.id < len(names) and (list(body.geoms) or not by_geoms):
+            stated[names[body.id]] = GEOMS if by_geoms else full
+    return stated
 
 
 class _Tree:
-    """Writes a compiled model's bodies, joints and sites into the element of a URDF."""
+    """Links and joints of a compiled model."""
 
-    def __init__(self, model: Any, robot: ElementTree.Element, extra: ElementTree.Element) -> None:
-        import mujoco
-
-        self._mujoco, self._model, self._robot, self._extra = mujoco, model, robot, extra
-        self._bodies = [model.body(k).name for k in range(model.nbody)]
-        self._joints = {model.joint(k).name for k in range(model.njnt)}
-
-    def add_all(self) -> list[str]:
-        """Add all links and joints; return notes on what a chain of joints leaves out."""
-        model = self._model
-        self._link(self._bodies[0])
+    def __init__(self, mujoco: Any, model: Any) -> None:
+        self._mujoco, self._model = mujoco, model
+        self.bodies = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
+        self.joints = [model.joint(k).name or f'{UNNAMED_JOINT}{k}' for k in range(model.njnt)]
+        self._links, self._found = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
+        self._free_link, self._free_joint = FreeNames(*self.bodies), FreeNames(*self.joints)
+        self._links[self.bodies[0]] = self._inertial(0)
         for body in range(1, model.nbody):
-            self._body(body)
-        known = set(self._bodies)
+            self._add_body(body)
         for site in map(model.site, range(model.nsite)):
-            name = f'{site.name}_site' if site.name in known else site.name
-            if name:
-                self._link(name)
-                parent = self._bodies[int(site.bodyid[0])]
-                self._fixed(parent, name, _pose(site.pos, site.quat))
-        bent = getattr(model, 'dof_dampingpoly', np.zeros(0))  # of MuJoCo 4
-        counts = {
-            'equality constraint': model.neq,
-            'tendon': model.ntendon,
-            'joint spring': int(np.count_nonzero(model.jnt_stiffness)),
-            'nonlinear damping term': int(np.count_nonzero(bent)),
-        }
-        return [
-            f'left out of the MJCF: {n} {what}{"s"[: n > 1]}.' for what, n in counts.items() if n
-        ]
+            if site.name:
+                taken = site.name in self.bodies
+                name = self._free_link(f'{site.name}_site' if taken else site.name)
+                self._links[name] = UrdfInertial.none()
+                self._fix(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
 
-    def _body(self, body: int) -> None:
-        model, name = self._model, self._bodies[body]
-        parent = self._bodies[int(model.body_parentid[body])]
+    def moves(self, body: str) -> bool:
+        """Return whether a joint moves a body."""
+        model, k = self._model, self.bodies.index(body)
+        while k and not model.body_jntnum[k]:
+            k = int(model.body_parentid[k])
+        return k > 0
+
+    def document(
+        self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: MjcfNotes
+    ) -> UrdfDocument:
+        """Return the document of the tree."""
+        model = self._model
+        name = model.names[: model.names.index(b'\0')].decode() or 'arm'
+        return UrdfDocument(
+            name=name,
+            source=source,
+            text=text,
+            links=self._links,
+            joints=self._found,
+            order=tuple(self._links),
+            notes=tuple(notes.others),
+            torque_notes=tuple(notes.of_torque),
+            simulated={self.joints[k]: self._simulated(k) for k in range(model.njnt)},
+            mjcf=mjcf,
+            tensors=tensors,
+            loops=self._loops(),
+        )
+
+    def _add_body(self, body: int) -> None:
+        """Add a body, moved by its joints one after another, each about an axis fixed to it."""
+        model, name = self._model, self.bodies[body]
+        parent = self.bodies[int(model.body_parentid[body])]
         pose = _pose(model.body_pos[body], model.body_quat[body])
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-        anchor = np.eye(4)
-        for joint in range(first, first + count):
-            anchor = _pose(model.jnt_pos[joint])
-            last = joint == first + count - 1 and not model.jnt_pos[joint].any()
-            child = name if last else f'{name}{BETWEEN_JOINTS}{joint - first + 1}'
-            if not last:
-                self._link(child)
-            self._moving(joint, parent, child, pose @ anchor)
-            parent, pose = child, inverse_transform(anchor)
-        self._link(name, body)
-        if parent != name:
-            self._fixed(parent, name, pose)
+        for k in range(first, first + count):
+            last = k == first + count - 1
+            child = name if last else self._free_link(f'{name}{BETWEEN_JOINTS}{k - first + 1}')
+            self._links[child] = self._inertial(body) if last else UrdfInertial.none()
+            self._move(k, parent, child, pose)
+            parent, pose = child, np.eye(4)
+        if not count:
+            self._links[name] = self._inertial(body)
+            self._fix(parent, name, pose)
 
-    def _moving(self, joint: int, parent: str, child: str, pose: Array) -> None:
-        """Add a moving joint; MuJoCo's zero is where the joint has its `ref`."""
-        model, kinds = self._model, self._mujoco.mjtJoint
-        name = model.joint(joint).name
-        slides = model.jnt_type[joint] == kinds.mjJNT_SLIDE
-        if not slides and model.jnt_type[joint] != kinds.mjJNT_HINGE:
-            self._joint(name, 'floating', parent, child, pose)
+    def _inertial(self, body: int) -> UrdfInertial:
+        model = self._model
+        pose = _pose(model.body_ipos[body], model.body_iquat[body])
+        return UrdfInertial(float(model.body_mass[body]), np.diag(model.body_inertia[body]), pose)
+
+    def _fix(self, parent: str, child: str, pose: Array) -> None:
+        name = self._free_joint(f'{child}_fixed')
+        self._found[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
+
+    def _move(self, k: int, parent: str, child: str, pose: Array) -> None:
+        """Add a moving joint; the body stands as the MJCF has it where the joint has its `ref`."""
+        model, name, kinds = self._model, self.joints[k], self._mujoco.mjtJoint
+        slides = model.jnt_type[k] == kinds.mjJNT_SLIDE
+        axis, point = np.array(model.jnt_axis[k]), np.array(model.jnt_pos[k])
+        if not slides and model.jnt_type[k] != kinds.mjJNT_HINGE:
+            self._found[name] = UrdfJoint(name, 'floating', parent, child, pose, axis)
             return
-        at, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        axis, reference = model.jnt_axis[joint], float(model.qpos0[at])
         motion = JointKind.PRISMATIC if slides else JointKind.REVOLUTE
-        twist = joint_twist(axis, np.zeros(3), motion)
-        limited = bool(model.jnt_limited[joint])
+        reference = float(model.qpos0[model.jnt_qposadr[k]])
+        origin = pose @ exp6(joint_twist(axis, point, motion), -reference)
+        limited = bool(model.jnt_limited[k])
         kind = 'prismatic' if slides else 'revolute' if limited else 'continuous'
-        element = self._joint(name, kind, parent, child, pose @ exp6(twist, -reference))
-        _add(element, 'axis', xyz=axis)
-        low, high = model.jnt_range[joint] if limited else (-_UNKNOWN_LIMIT, _UNKNOWN_LIMIT)
-        bounds = {} if kind == 'continuous' else {'lower': low, 'upper': high}
-        effort = min(filter(None, [_UNKNOWN_LIMIT, *self._efforts(joint)]))
-        _add(element, 'limit', effort=effort, velocity=_UNKNOWN_LIMIT, **bounds)
-        values = {
-            'armature': model.dof_armature[dof],
-            'damping': np.ravel(model.dof_damping[dof])[0],
-            'frictionloss': model.dof_frictionloss[dof],
-        }
-        for k in range(model.nkey):
-            if model.key(k).name == 'home':
-                values['home'] = model.key_qpos[k][at]
-        _add(self._extra, 'joint', name=name, **values)
+        low, high = model.jnt_range[k].tolist() if limited else (-np.inf, np.inf)
+        effort = min(filter(None, [np.inf, *self._efforts(k)]))
+        limits = JointLimits(lower=low, upper=high, effort=effort)
+        self._found[name] = UrdfJoint(
+            name, kind, parent, child, origin, axis, limits, point=point, **self._law(k)
+        )
+
+    def _law(self, k: int) -> dict[str, Any]:
+        """Return which joint a joint follows by an equality constraint, and how."""
+        model, kinds = self._model, self._mujoco.mjtEq
+        for e in range(model.neq):
+            joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]
+            if not joints or model.eq_obj1id[e] != k or model.eq_obj2id[e] < 0:
+                continue
+            at, other = (model.qpos0[model.jnt_qposadr[one]] for one in (k, model.eq_obj2id[e]))
+            offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
+            return {
+                'mimics': self.joints[model.eq_obj2id[e]],
+                'multiplier': float(slope),
+                'offset': float(at + offset - slope * other),
+            }
+        return {}
+
+    def _loops(self) -> tuple[frozenset[str], ...]:
+        """Return the joints of each loop that a <connect> or <weld> between two bodies closes."""
+        model, kinds = self._model, self._mujoco.mjtEq
+        closed = (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD))
+        found = []
+        for e in range(model.neq):
+            if int(model.eq_type[e]) in closed and model.eq_active0[e]:
+                ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
+                if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
+                    ends = [int(model.site_bodyid[one]) for one in ends]
+                first, second = ({*self._joints_to(one)} for one in ends)
+                # One that holds an arm to the world, or to what floats, closes no linkage.
+                floats = any(not self._found[one].moves for one in first ^ second)
+                if first - second and second - first and not floats:
+                    found.append(frozenset(first ^ second))
+        return tuple(found)
+
+    def _joints_to(self, body: int) -> Iterator[str]:
+        """Yield the names of the joints that move a body."""
+        model = self._model
+        while body > 0:
+            first = int(model.body_jntadr[body])
+            yield from self.joints[first : first + int(model.body_jntnum[body])]
+            body = int(model.body_parentid[body])
 
     def _efforts(self, joint: int) -> Iterator[float]:
         """Yield the limits of a joint's torque, by its own range and by those of its motors."""
@@ -225,33 +281,22 @@ class _Tree:
                 gain = abs(float(model.actuator_gainprm[k][0]))
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
-    def _link(self, name: str, body: int | None = None) -> None:
-        link, model = _add(self._robot, 'link', name=name), self._model
-        if body is None or not (model.body_mass[body] or model.body_inertia[body].any()):
-            return
-        inertial = _add(link, 'inertial')
-        _origin(inertial, _pose(model.body_ipos[body], model.body_iquat[body]))
-        _add(inertial, 'mass', value=model.body_mass[body])
-        moments = dict(zip(('ixx', 'iyy', 'izz'), model.body_inertia[body]))
-        _add(inertial, 'inertia', **moments, ixy=0.0, ixz=0.0, iyz=0.0)
-
-    def _fixed(self, parent: str, child: str, pose: Array) -> None:
-        name = f'{child}_fixed'
-        while name in self._joints:  # which the MJCF has
-            name += '_'
-        self._joint(name, 'fixed', parent, child, pose)
-
-    def _joint(
-        self, name: str, kind: str, parent: str, child: str, pose: Array
-    ) -> ElementTree.Element:
-        joint = _add(self._robot, 'joint', name=name, type=kind)
-        _origin(joint, pose)
-        _add(joint, 'parent', link=parent)
-        _add(joint, 'child', link=child)
-        return joint
+    def _simulated(self, k: int) -> dict[str, float]:
+        """Return what simulations have of a joint, and its home position if there is one."""
+        model = self._model
+        at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
+        values = {
+            'armature': float(model.dof_armature[dof]),
+            'damping': float(np.ravel(model.dof_damping[dof])[0]),
+            'frictionloss': float(model.dof_frictionloss[dof]),
+        }
+        for key in range(model.nkey):
+            if model.key(key).name == 'home':
+                values['home'] = float(model.key_qpos[key][at])
+        return values
 
 
-def _pose(position: Array, quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> Array:
+def _pose(position: Array, quaternion: Sequence[float]) -> Array:
     """Return a pose from a position and a unit quaternion w, x, y, z, shape (4, 4)."""
     w, x, y, z = map(float, quaternion)
     pose = np.eye(4)
@@ -259,17 +304,3 @@ def _pose(position: Array, quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -
     turn = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     pose[:3, :3] = np.eye(3) + 2.0 * (w * turn + turn @ turn)
     return pose
-
-
-def _origin(element: ElementTree.Element, pose: Array) -> None:
-    rpy = rpy_from_rotation(pose[:3, :3])
-    _add(element, 'origin', xyz=pose[:3, 3], rpy=rpy)
-
-
-def _add(parent: ElementTree.Element, tag: str, **values: Any) -> ElementTree.Element:
-    """Add an element to a parent and return it; numbers keep all their digits."""
-    texts = {
-        key: value if isinstance(value, str) else ' '.join(map(repr, np.ravel(value).tolist()))
-        for key, value in values.items()
-    }
-    return ElementTree.SubElement(parent, tag, texts)

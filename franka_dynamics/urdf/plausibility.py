@@ -27,7 +27,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import UrdfDocument, Words
-from .pinocchio_reading import pinocchio_model, without_material_and_dynamics
+from .pinocchio_reading import pinocchio_tree, without_material_and_dynamics
 from ..arm.inertia import LinkInertia
 from ..typing import Array
 
@@ -114,12 +114,12 @@ def find_implausible_values(
 
     Meshes are read only if the URDF's `file` is given and scipy is installed.
     """
-    model = pinocchio_model(document.text, document.source)
+    model = pinocchio_tree(document)
     file = file if find_spec('scipy') else None
     try:
-        shapes, meshed, unread = _shapes(model, document.text, file)
+        shapes, meshed, unread = _shapes(model, document, file)
     except ValueError:  # a mesh is no mesh
-        shapes, meshed, unread = _shapes(model, document.text, None)
+        shapes, meshed, unread = _shapes(model, document, None)
     bodies: list[_Body] = []
     found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
@@ -202,16 +202,18 @@ def _unlike_others(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[Implau
 
 
 def _shapes(
-    model: pin.Model, text: str, file: Path | None
+    model: pin.Model, document: UrdfDocument, file: Path | None
 ) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
     """
     Return each link's shapes as points (K, 3) in the frame of its joint.
 
     Also returns the names of links with meshes, and the meshes of links that were not read. A box,
-    sphere or cylinder is given as the corners of the box around it.
+    sphere or cylinder is given as the corners of the box around it. Of an MJCF there are none.
     """
-    robot = without_material_and_dynamics(text)
     meshed, unread = set[str](), dict[str, list[str]]()
+    if document.mjcf:
+        return {}, meshed, unread
+    robot = without_material_and_dynamics(document.text)
     for link in robot.findall('link'):
         for element in list(link):
             if (mesh := element.find('geometry/mesh')) is None:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .document import parse_urdf, UrdfDocument, UrdfJoint
+from .document import UrdfDocument, UrdfJoint
+from .reading import parse_urdf
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import listed
@@ -121,7 +122,8 @@ def read_chain(
         link: tuple(name for name in document.links if carrier[name] == link)
         for link in (root, *(joint.child for joint in arm))
     }
-    notes, torque_notes = list(document.notes), _mount_note(document, arm[0].parent, poses)
+    notes, torque_notes = list(document.notes), list(document.torque_notes)
+    torque_notes += _mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
             f'{name} at {position:g}{" (taken for a gripper)" if name in gripper else ""}'
@@ -181,6 +183,11 @@ def _require_chain(
             raise document.error(
                 f'joint {name!r} {what}; a joint of the arm must be {document.words.moving}, and '
                 'move on its own.'
+            )
+        if any(name in loop for loop in document.loops):
+            raise document.error(
+                f'joint {name!r} is part of a loop that <connect> or <weld> closes; an arm with a '
+                'loop is not supported.'
             )
         arm.append(joint)
     path = document.moving_joints_to(names[-1])

@@ -18,8 +18,8 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .document import UNLIMITED_JOINT_LIMIT
 from .serial_chain import read_chain
+from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from .written_links import FreeNames, written_links
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import Friction, LinearFriction

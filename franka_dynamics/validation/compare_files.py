@@ -18,8 +18,8 @@ from ..arm.arm_file import is_robot_model
 from ..arm_io import as_description, load_arm
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, UnknownArmError
-from ..urdf.document import read_document
 from ..urdf.importer import detect_arm
+from ..urdf.reading import read_document
 from ..urdf.serial_chain import read_chain
 
 

@@ -3,14 +3,16 @@
 """
 Dynamics by MuJoCo of an MJCF, to check an arm imported from it.
 
-Shared with the import are the names of the arm's joints and flange, the positions of held joints,
-and MuJoCo's compiled model; neither the tree, chain and DH rows made of it, nor their equations.
+MuJoCo compiles the file as it is, here again. Shared with the import are the names of the arm's
+joints and flange and the positions of held joints, but no code.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +20,8 @@ from numpy.typing import ArrayLike
 from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import JointStates
+from ..errors import UrdfError
 from ..typing import Array
-from ..urdf.mjcf import compiled, is_mjcf_text
 
 # What MuJoCo adds to the dynamics of rigid bodies, as its model names it.
 _LEFT_OUT = (
@@ -50,8 +52,7 @@ def mjcf_terms(
 
     urdf = description.urdf
     assert urdf is not None
-    path = None if is_mjcf_text(urdf.mjcf) else Path(urdf.mjcf)
-    model, _ = compiled(urdf.mjcf, urdf.source, path)
+    model = _compiled(mujoco, urdf.mjcf, urdf.source)
     for name in _LEFT_OUT:
         if hasattr(model, name):  # MuJoCo 3 has no polynomials
             getattr(model, name)[:] = 0.0
@@ -59,11 +60,12 @@ def mjcf_terms(
     model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     data = mujoco.MjData(model)
     mujoco.mj_setConst(model, data)  # M of bodies that only slide is kept, with its armature
+    names = [model.joint(k).name or f'unnamed_joint{k}' for k in range(model.njnt)]
     for name, position in urdf.held:
-        data.joint(name).qpos[0] = position
-    joints = [model.joint(name).id for name in urdf.joint_names]
+        data.qpos[model.jnt_qposadr[names.index(name)]] = position
+    joints = [names.index(name) for name in urdf.joint_names]
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    bodies = {model.body(k).name for k in range(model.nbody)}
+    bodies = [model.body(k).name or f'unnamed_body{k}' for k in range(model.nbody)]
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
         data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
@@ -76,8 +78,10 @@ def mjcf_terms(
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, gravity_vector(gravity))
-        by_body = urdf.tip in bodies
-        tip = data.body(urdf.tip) if by_body else data.site(urdf.tip.removesuffix('_site'))
+        if urdf.tip in bodies:
+            tip = data.body(bodies.index(urdf.tip))
+        else:
+            tip = data.site(urdf.tip.rstrip('_').removesuffix('_site'))
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
         found.append(
@@ -85,3 +89,29 @@ def mjcf_terms(
         )
     M, coriolis, g, poses = map(np.array, zip(*found))
     return M, coriolis, g, poses
+
+
+def _compiled(mujoco: Any, mjcf: str, source: str) -> Any:
+    """Return MuJoCo's model of an MJCF, by path or text, without geoms that lack their file."""
+    model, spec = mujoco.MjModel, mujoco.MjSpec
+    text = mjcf.lstrip().startswith('<')
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            return model.from_xml_string(mjcf) if text else model.from_xml_path(mjcf)
+    except ValueError as error:
+        if 'opening file' not in str(error):
+            raise UrdfError(f'{source}: MuJoCo cannot read it: {error}') from error
+    found = spec.from_string(mjcf) if text else spec.from_file(mjcf)
+    folder = Path('' if text else mjcf).parent / found.compiler.meshdir
+    absent = {mesh.name for mesh in found.meshes if text or not (folder / mesh.file).is_file()}
+    for geom in found.geoms:
+        geom.material = ''
+        if geom.meshname in absent or geom.hfieldname:
+            found.delete(geom)
+    for one in (*found.sites, *found.tendons):
+        one.material = ''
+    meshes = [mesh for mesh in found.meshes if mesh.name in absent]
+    for one in (*found.skins, *found.materials, *found.textures, *found.hfields, *meshes):
+        found.delete(one)
+    return found.compile()

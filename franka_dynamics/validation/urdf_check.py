@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from numpy.typing import ArrayLike
 
@@ -20,10 +21,12 @@ from .comparison import are_close, compare_descriptions, Comparison
 from .published import nearest_set, NearestSet, published_sets
 from .torque_effect import Difference, TorqueProbe
 from ..arm import ArmDescription, Joint
+from ..arm.arm_file import is_urdf_text
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import listed, UrdfError, UrdfMismatchError
 from ..urdf.flange import find_flange
+from ..urdf.reading import parse_urdf, read_document
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -84,7 +87,7 @@ _ROUNDED = 1e-5
 
 
 def checked_arm_from_urdf(
-    xml: str,
+    xml: str | Path,
     reference: ArmDescription,
     *,
     source: str = 'robot_description',
@@ -99,8 +102,8 @@ def checked_arm_from_urdf(
 
     Parameters
     ----------
-    xml : str
-        The URDF's text.
+    xml : str or Path
+        The text of the URDF or MJCF, or its path.
     reference : ArmDescription
         The described arm, its joint names prefixed as the URDF's are. The URDF's inertials are
         compared with all published sets. Of each joint limit the tighter of the reference's and
@@ -136,7 +139,8 @@ def checked_arm_from_urdf(
         If geometry or inertials differ; its `verdict` has all findings.
 
     """
-    chain = read_chain(xml, joint_names or reference.joint_names, source, held=held)
+    document = read_document(xml, source) if isinstance(xml, Path) else parse_urdf(xml, source)
+    chain = read_chain(document, joint_names or reference.joint_names, held=held)
     _require_masses(chain)
     arm = arm_of_chain(chain, reference)
     reference = reference_on_mount_of(reference, arm)
@@ -176,7 +180,8 @@ def node_notes(
     assert arm.urdf is not None
     if reference.urdf is not None:
         return [*arm.torque_notes, *arm.notes]
-    text, names, source = arm.urdf.text, arm.joint_names, arm.source
+    mjcf, names, source = arm.urdf.mjcf, arm.joint_names, arm.source
+    text = arm.urdf.text if not mjcf or is_urdf_text(mjcf) else Path(mjcf)
     try:
         verdict = checked_arm_from_urdf(
             text, reference, source=source, joint_names=names, gravity=gravity

@@ -10,8 +10,8 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.urdf.document import parse_urdf, read_urdf
 from franka_dynamics.urdf.plausibility import find_implausible_values
+from franka_dynamics.urdf.reading import parse_urdf, read_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, with_elements, without

@@ -119,10 +119,10 @@ LIFT = robot(chain('torso_lift', 'j1', 'j2', kinds={'torso_lift': 'prismatic'}),
 @pytest.mark.parametrize(
     ('text', 'choices'),
     [
-        (SAWYER, {('j0', 'j1', 'j2'), ('j0', 'head_pan')}),
+        (SAWYER, {('j0',), ('j0', 'j1', 'j2'), ('j0', 'head_pan')}),
         (LIFT, {('torso_lift', 'j1', 'j2'), ('head',)}),
         (robot(chain('a', 'b'), chain('c', 'd', parent='b_link'), chain('e', parent='b_link')),
-         {('a', 'b', 'c', 'd'), ('a', 'b', 'e')}),
+         {('a', 'b'), ('a', 'b', 'c', 'd'), ('a', 'b', 'e')}),
     ],
     ids=['head on joint 1', 'lift and head', 'ends at a branch'],
 )  # fmt: skip

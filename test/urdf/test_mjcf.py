@@ -11,7 +11,7 @@ import pinocchio as pin
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.errors import UrdfError, UrdfWarning
+from franka_dynamics.errors import AmbiguousUrdfError, UrdfError, UrdfWarning
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
@@ -141,7 +141,11 @@ def test_inertias_from_geoms_and_unnamed_bodies_are_said():
         ('0.002 0.01 0.01', '2e-7 2e-7 2e-7', ("body 'fore', inertial diaginertia",)),
         ('pos="0.15', 'pos="15', ("body 'fore', inertial pos", "'elbow', actuatorfrcrange")),
         ('name="base"', 'name="base" euler="0 90 0"', ('the MJCF mounts', 'root world')),
-        (ARM, GEOMS, ("body 'upper', mass of its geoms", "'body2' at its joint 1: neither the")),
+        (
+            ARM,
+            GEOMS,
+            ("body 'upper', mass of its geoms", "'unnamed_body2' at its joint 1: neither the"),
+        ),
         (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial mass", 'branch of the MJCF')),
     ],
 )
@@ -210,18 +214,137 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
         fd.load(ARM.format(joints=PLAIN))
 
 
+OPTION = '<mujoco model="two_link">', '<mujoco model="two_link"><option {}/>'
+ELBOW, UPPER = ('name="elbow"', 'name="elbow" {}'), ('name="upper"', 'name="upper" {}')
+
+
 @pytest.mark.parametrize(
-    ('attribute', 'said'), [('stiffness="3"', 'spring'), ('damping="0.1 2"', 'nonlinear damping')]
-)
-def test_springs_and_nonlinear_damping_are_said_and_are_in_no_model(attribute, said):
-    text = ARM.format(joints=PLAIN).replace('name="elbow"', f'name="elbow" {attribute}', 1)
+    ('where', 'words', 'said'),
+    [
+        (OPTION, 'gravity="0 0 -1.62"', 'gravity (0, 0, -1.62)'),
+        (OPTION, 'density="1000"', 'density'),
+        (('<default>', '<option><flag {}/></option><default>'), 'gravity="disable"',
+         'gravity (0, 0, 0)'),
+        (UPPER, 'gravcomp="1"', 'upper: MuJoCo compensates gravity'),
+        (ELBOW, 'armature="0.7"', 'elbow: armature'),
+        (ELBOW, 'damping="0.7"', 'elbow: damping'),
+        (ELBOW, 'frictionloss="0.7"', 'elbow: frictionloss'),
+        (ELBOW, 'stiffness="3"', 'elbow: the joint spring'),
+        (ELBOW, 'damping="0 2"', 'elbow: nonlinear damping'),
+        (('<actuator>', '<tendon><fixed><joint joint="elbow" {}/></fixed></tendon><actuator>'),
+         'coef="1"', '1 tendon'),
+        (('<actuator>', '<equality><joint joint1="elbow" {}/></equality><actuator>'),
+         'polycoef="0.1"', '1 equality constraint'),
+    ],
+)  # fmt: skip
+def test_each_word_that_is_in_no_model_is_said_once(where, words, said):
+    bare = re.sub('<default>.*</default>', '<default></default>', ARM)
+    old, new = where
+    text = bare.format(joints=PLAIN).replace(old, new.format(words), 1)
+    assert words in text
+    known = fd.load(bare.format(joints=PLAIN))
     try:
         arm = fd.load(text)
     except UrdfError:
         assert int(mujoco.__version__[0]) < 4  # which has one coefficient of damping
         return
-    assert said in ' '.join(arm.notes)
+    notes = [one for one in arm.notes if one not in known.notes]
+    assert len(notes) == 1 and said in notes[0]
+    assert (notes[0] in arm.torque_notes) == ('gravity' in said)
     assert fd.crosscheck(arm, count=5).passed
+    q = fd.sample_states(arm, 3).q
+    np.testing.assert_array_equal(fd.Model(arm).gravity(q), fd.Model(known).gravity(q))
+
+
+COMPILED = """<mujoco><compiler angle="radian" {}/><worldbody>
+<body name="base" pos="0 0 1"><geom type="box" size=".1 .1 .1" mass="6"/>
+ <body name="b" pos="0 0 .1"><joint name="j" axis="0 1 0"/>
+  <geom type="capsule" size=".05 .2" pos="0 0 .2" mass="3"/>
+  <body name="c" pos="0 0 .4"><joint name="k" axis="0 1 0"/>
+   <inertial pos="0 0 .1" mass="1" diaginertia=".01 .01 {}"/>
+   <geom type="sphere" size=".1" mass="2"/></body></body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ('words', 'izz', 'said'),
+    [
+        ('settotalmass="20"', '.001', 'settotalmass'),
+        ('boundmass="1.5"', '.001', 'from 1 to 1.5 kg'),
+        ('boundinertia="0.002"', '.001', 'boundinertia'),
+        ('balanceinertia="true"', '.05', 'balanceinertia'),
+        ('inertiafromgeom="true"', '.001', 'geoms'),
+        ('inertiafromgeom="true" settotalmass="20"', '.001', 'scaled to 20 kg'),
+    ],
+)
+@pytest.mark.filterwarnings('ignore')
+def test_masses_and_tensors_are_those_of_mujocos_compiler(words, izz, said):
+    text = COMPILED.format(words, izz)
+    arm, model = fd.load(text), mujoco.MjModel.from_xml_string(text)
+    assert said in ' '.join(arm.notes)
+    assert [link.mass for link in arm.links] == model.body_mass[2:].tolist()
+    for q, dq, ddq in zip(*fd.sample_states(arm, 3)):
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
+        model.opt.disableflags = mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        mujoco.mj_inverse(model, data)
+        tau = fd.Model(arm).inverse_dynamics(q, dq, ddq)
+        np.testing.assert_allclose(tau, data.qfrc_inverse, rtol=0.0, atol=RTOL * np.abs(tau).max())
+
+
+def test_a_mesh_may_be_missing_unless_an_inertia_is_computed_from_it():
+    text = ARM.format(joints=PLAIN)
+    inertial = re.search('<inertial pos="0.1 .*/>', text)[0]
+    with refuses(UrdfError, 'upper', 'missing.stl'):
+        fd.load(text.replace(inertial, ''))
+    # A mesh of the base counts in the total mass.
+    mesh = '<geom type="mesh" mesh="missing"/>'
+    text = text.replace(mesh, '').replace('<body name="base">', f'<body name="base">{mesh}')
+    with refuses(UrdfError, 'fore', 'missing.stl'):
+        fd.load(text.replace('angle="degree"', 'angle="degree" settotalmass="5"'))
+
+
+FINGERS = """<body name="f1" pos="0.3 0 0"><joint name="f1"/>{ball}
+  <body name="f2" pos="0 0 0.1"><joint name="f2"/>{ball}</body></body>
+ <body name="f3" pos="0.4 0 0"><joint name="f3"/>{ball}
+  <body name="f4" pos="0 0 0.1"><joint name="f4"/>{ball}</body></body>"""
+LINKAGES = {
+    'none': '',
+    'connect': '<connect body1="f2" body2="f4" anchor="0 0 0"/>',
+    'weld': '<weld body1="f2" body2="f4"/>',
+    'joints': ''.join(
+        f'<joint joint1="{one}" joint2="{two}" polycoef="0 -1 0 0 0"/>'
+        for one, two in (('f2', 'f3'), ('f4', 'f1'), ('f3', 'f1'))
+    ),
+    'to the world': '<weld body1="fore"/>',
+}
+
+
+@pytest.mark.parametrize('linkage', LINKAGES)
+@pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')
+def test_a_linkage_closed_by_constraints_is_a_gripper(linkage):
+    text = ARM.format(joints=PLAIN).replace('<site', f'{FINGERS.format(ball=BALL)}<site', 1)
+    text = text.replace('qpos="0.3 0.5"', 'qpos="0.3 0.5 0 0 0 0"')
+    text = text.replace('<actuator>', f'<equality>{LINKAGES[linkage]}</equality><actuator>')
+    if linkage in ('none', 'to the world'):
+        with pytest.raises(AmbiguousUrdfError) as error:
+            fd.load(text)
+        assert error.value.choices[0] == ('shoulder', 'elbow')  # which all chains share
+        return
+    arm = fd.load(text)
+    assert arm.joint_names == ('shoulder', 'elbow')
+    assert 'f1 at 0 (taken for a gripper)' in ' '.join(arm.torque_notes)
+    assert fd.crosscheck(arm, count=5).passed
+
+
+def test_an_arm_with_a_loop_inside_is_refused():
+    loop = '<equality><connect body1="side" body2="fore" anchor="0 0 0"/></equality>'
+    side = f'<body name="side"><joint name="side"/>{BALL}</body>'
+    text = ARM.format(joints=PLAIN).replace('<body name="fore"', f'{side}<body name="fore"', 1)
+    text = text.replace('qpos="0.3 0.5"', 'qpos="0.3 0 0.5"')
+    with refuses(UrdfError, 'elbow', 'loop'):
+        import_urdf(
+            text.replace('<actuator>', f'{loop}<actuator>'), joint_names=['shoulder', 'elbow']
+        )
 
 
 def test_a_payload_is_put_on_the_flange_of_an_mjcf():

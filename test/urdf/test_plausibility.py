@@ -9,8 +9,8 @@ import pytest
 import trimesh
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.urdf.document import parse_urdf
 from franka_dynamics.urdf.plausibility import find_implausible_values
+from franka_dynamics.urdf.reading import parse_urdf
 
 from .urdf_texts import edited
 

@@ -11,9 +11,9 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.urdf.document import parse_urdf
 from franka_dynamics.urdf.importer import detect_arm
 from franka_dynamics.urdf.joint_choice import find_chains, gripper_joints
+from franka_dynamics.urdf.reading import parse_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 

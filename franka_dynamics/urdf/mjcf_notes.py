@@ -1,0 +1,135 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Says what an MJCF has that rigid-body models have not, and what its compiler changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import listed
+from ..names import GRAVITY
+from ..typing import Array
+
+_ROUNDING = 1e-9  # relative, of masses and tensors that the compiler did not change
+# Attributes of a compiled model for each joint or degree of freedom, and what is said of them.
+_IN_SIMULATIONS = 'in no model, only in simulations'
+_LEFT_OUT = 'left out of models and simulations'
+_OF_JOINTS = (
+    ('dof_armature', f'armature is {_IN_SIMULATIONS} (with_armature adds it to M)'),
+    ('dof_damping', f'damping is {_IN_SIMULATIONS}'),
+    ('dof_frictionloss', f'frictionloss is {_IN_SIMULATIONS}'),
+    ('dof_dampingpoly', f'nonlinear damping is {_LEFT_OUT}'),
+    ('jnt_stiffness', f'the joint spring (stiffness) is {_LEFT_OUT}'),
+    ('jnt_stiffnesspoly', f'the nonlinear joint spring is {_LEFT_OUT}'),
+)
+
+
+class MjcfNotes(NamedTuple):
+    """Sentences on what changes rigid-body torques, and others."""
+
+    of_torque: list[str]
+    others: list[str]
+
+
+def left_out(
+    mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
+) -> MjcfNotes:
+    """Return notes on what an MJCF states and models of the arm have not, one for each kind."""
+    return MjcfNotes(
+        [*_gravity(mujoco, model, bodies), *_changed_by_compiler(spec, model, bodies)],
+        [*_of_joints(model, joints), *_others(mujoco, model)],
+    )
+
+
+def _gravity(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+    off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    gravity = np.zeros(3) if off else model.opt.gravity
+    if np.abs(gravity - GRAVITY).max() > _ROUNDING:
+        words = ', '.join(f'{one:g}' for one in gravity)
+        yield (
+            f'the MJCF has the gravity ({words}) m/s^2: models compute with the one that they are '
+            'given (gravity=, --gravity), by default (0, 0, -9.81).'
+        )
+    if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp)]:
+        yield (
+            f'{listed(carried)}: MuJoCo compensates gravity there (gravcomp); g(q) has the whole '
+            'weight.'
+        )
+
+
+def _changed_by_compiler(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+    """Yield notes on masses and tensors that are not those that <inertial> states."""
+    masses, tensors = [], []
+    if int(spec.compiler.inertiafromgeom) == 1:  # <inertial> counts for nothing
+        stated = []
+    else:
+        stated = [one for one in spec.bodies if one.explicitinertial and 0 < one.id < len(bodies)]
+    for body in stated:
+        k, mass = body.id, float(model.body_mass[body.id])
+        name, ratio = bodies[k], mass / body.mass if body.mass else 1.0
+        if abs(ratio - 1.0) > _ROUNDING:
+            masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
+        moments, compiled = _principal_moments(body), np.sort(model.body_inertia[k])
+        if np.abs(compiled - ratio * moments).max() > _ROUNDING * compiled.max():
+            was, found = (', '.join(f'{x:.4g}' for x in one) for one in (moments, compiled))
+            tensors.append(f'{name} from principal moments {was} to {found} kg m^2')
+    if masses:
+        yield f'masses are changed by the compiler (settotalmass, boundmass): {_first(masses)}.'
+    elif spec.compiler.settotalmass > 0.0:
+        yield f'masses are scaled to {spec.compiler.settotalmass:g} kg in all (settotalmass).'
+    if tensors:
+        yield (
+            'inertia tensors are changed by the compiler (balanceinertia, boundinertia): '
+            f'{_first(tensors)}.'
+        )
+
+
+def _first(changes: Sequence[str]) -> str:
+    more = f', and {len(changes) - 1} more' if len(changes) > 1 else ''
+    return f'{changes[0]}{more}'
+
+
+def _principal_moments(body: Any) -> Array:
+    """Return the principal moments that <inertial> states, in ascending order, (3,) [kg m^2]."""
+    xx, yy, zz, xy, xz, yz = body.fullinertia
+    if np.isnan(xx):
+        return np.sort(body.inertia)
+    return np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _of_joints(model: Any, joints: Sequence[str]) -> Iterator[str]:
+    for attribute, said in _OF_JOINTS:
+        values = getattr(model, attribute, None)  # MuJoCo 3 has no polynomials
+        if values is None:
+            continue
+        rows = np.flatnonzero(np.any(np.reshape(values, (len(values), -1)), axis=1))
+        if attribute.startswith('dof'):
+            rows = np.unique(model.dof_jntid[rows])
+        if len(rows):
+            yield f'{listed([joints[int(k)] for k in rows])}: {said}.'
+
+
+def _others(mujoco: Any, model: Any) -> Iterator[str]:
+    kinds = mujoco.mjtEq
+    joint_law = (model.eq_type == kinds.mjEQ_JOINT) & (model.eq_obj2id >= 0)
+    linear = joint_law & ~np.any(model.eq_data[:, 2:5], axis=1)
+    medium = model.opt.density or model.opt.viscosity
+    counts = {
+        'equality constraint': int(np.sum(model.eq_active0 & ~linear)),
+        'tendon': model.ntendon,
+        'flexible body': getattr(model, 'nflex', 0),
+        'plugin': model.nplugin,
+        'actuator with armature or damping': sum(
+            bool(np.any(getattr(model, name, np.zeros((1, 1)))[k : k + 1]))
+            for k in range(model.nu)
+            for name in ('actuator_armature', 'actuator_damping')
+        ),
+        'drag of the medium (density, viscosity)': int(bool(medium)),
+    }
+    for what, count in counts.items():
+        if count:
+            plural = 's' if count > 1 else ''
+            yield f'left out of the MJCF: {count} {what}{plural}.'
