@@ -16,24 +16,25 @@ from ..typing import Array
 
 # Positions beyond this multiple of the joint's limits must be in degrees.
 _MAX_LIMIT_RATIO = 2.0
-# Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
-# velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows, for
-# joints that move by more than _MIN_MOVED_RAD per window (rms), so that noise and delay matter
-# little.
-_MIN_VELOCITY_RATIO = 0.2
-_MAX_VELOCITY_RATIO = 5.0
+# Integrals of velocities over windows of _WINDOW_S differ from the changes of the positions by the
+# share _MAX_DIFFERENCE of these at most (rms): of exchanged velocities by more in 257 of 264 logs,
+# of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window (rms); of
+# others the integrals may be _MAX_STUCK_RAD.
 _WINDOW_S = 0.3
-# The median over joints of this ratio is within 1.2 % of one in twelve real logs.
-_MAX_TIME_ERROR = 0.05
+_MAX_DIFFERENCE = 0.35
 _MIN_MOVED_RAD = 2e-3
-# The velocity of a joint that moves by less than _MIN_MOVED_RAD per window (rms) is wrong if the
-# velocity's integrals over the windows exceed _MAX_STUCK_RAD in the root mean square.
 _MAX_STUCK_RAD = 0.02
-# A joint's effort is clipped if it stays at its largest or smallest value in more than
-# _MAX_CLIPPED_SHARE of the messages in which the joint moves: 13 to 26 % in recordings of an FR3
-# and two FER clipped at 85 % of each joint's maximum, at most 0.1 % in those as recorded.
-_MAX_CLIPPED_SHARE = 0.02
+# The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
+_MAX_TIME_ERROR = 0.05
+# An effort is clipped that is at its extreme in _MIN_CLIPPED_SHARE of the messages in which the
+# joint moves, _STANDS_OUT times as often as at any of the next _NEXT_LEVELS values: rounded
+# efforts are at all values about as often.
+_MIN_CLIPPED_SHARE, _STANDS_OUT, _NEXT_LEVELS = 0.02, 4.0, 5
 _MIN_SPEED = 0.02
+# An effort or position is frozen that keeps a value for _MIN_FROZEN_S, _STANDS_OUT times as long
+# as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, and then changes by
+# more than _STANDS_OUT of the finest steps.
+_MIN_FROZEN_S = 0.25
 # Multiples of the torque and velocity limits.
 _MAX_EFFORT_RATIO = 1.5
 _JUMP_RATIO = 3.0
@@ -71,40 +72,78 @@ def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
     Return one sentence for each fault that makes all results from a recording meaningless.
 
-    The faults are: efforts of some joints that never change or are clipped, efforts that cannot
-    be in N m, positions in degrees, and velocities that contradict the positions. Raises
-    RecordingError if the effort is zero in every message. Smaller faults of the efforts' size need
-    a model's torques (identification's verdict).
+    The faults are: efforts of moving joints that never change, freeze or are clipped, or cannot be
+    in N m, frozen positions, positions far beyond the limits, and velocities that contradict the
+    positions. Raises RecordingError if the effort is zero in every message. Smaller faults of the
+    efforts' size need a model's torques (identification's verdict).
     """
     require_effort(recording)
+    moving = _in_motion(recording)
     return (
-        *_dead(recording),
-        *_clipped(recording),
+        *_dead(recording, moving),
+        *_clipped(recording, moving),
+        *_frozen(recording, 'effort', recording.effort),
+        *_frozen(recording, 'position', recording.q),
         *_effort_unit(recording, arm),
         *_degrees(recording, arm),
         *_velocity(recording, arm),
     )
 
 
-def _clipped(recording: Recording) -> Iterator[str]:
+def _in_motion(recording: Recording) -> NDArray[np.bool_]:
+    """Return for each message and joint whether its position changes around it, (messages, n)."""
+    half = max(1, round(0.5 * _WINDOW_S / float(np.median(np.diff(recording.time)))))
+    q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
+    return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOVED_RAD)
+
+
+def _clipped(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a sentence for each joint whose effort stays at its extreme while the joint moves."""
-    moving = np.abs(recording.dq) > _MIN_SPEED
-    effort = recording.effort
-    for extreme in (effort.max(axis=0), effort.min(axis=0)):
-        share = np.sum(moving & (effort == extreme), axis=0) / np.maximum(moving.sum(axis=0), 1)
-        alive = np.ptp(effort, axis=0) > 0.0
-        for joint in np.flatnonzero(alive & (share > _MAX_CLIPPED_SHARE)):
+    for joint, name in enumerate(recording.joint_names):
+        there = moving[:, joint]
+        levels, counts = np.unique(recording.effort[there, joint], return_counts=True)
+        for order in (1, -1):
+            often = counts[::order][: _NEXT_LEVELS + 1]
+            share = often[:1].sum() / max(1, len(there[there]))
+            alone = len(often) > _NEXT_LEVELS and often[0] > _STANDS_OUT * often[1:].max()
+            if alone and share > _MIN_CLIPPED_SHARE:
+                yield (
+                    f'the effort of {name} is clipped: it is exactly {levels[::order][0]:.4g} in '
+                    f'{share:.0%} of the messages in which the joint moves; no model can predict '
+                    'a clipped torque'
+                )
+
+
+def _frozen(recording: Recording, what: str, values: Array) -> Iterator[str]:
+    """Yield a sentence for each joint whose effort or position keeps a value, and then jumps."""
+    time, late = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
+    for joint, name in enumerate(recording.joint_names):
+        column, dq = values[:, joint], recording.dq[:, joint]
+        end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
+        first = np.append(0, end)[:-1]
+        lasts = time[end - 1] - time[first]
+        levels = np.unique(column)
+        finest = np.diff(levels[np.diff(levels, prepend=-np.inf) > 1e-9 * np.ptp(levels)])
+        jump = np.abs(column[end] - column[end - 1]) > _STANDS_OUT * finest.min(initial=np.inf)
+        path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(time)))
+        # Friction jumps where the joint turns back; an extreme value is clipped.
+        onward = np.minimum(dq[end] * dq[np.maximum(end - late, 0)], dq[end] ** 2) > _MIN_SPEED**2
+        inside = (column[first] > levels[0]) & (column[first] < levels[-1])
+        usual = float(np.quantile(np.append(0.0, lasts), 0.9))
+        stuck = lasts > max(_MIN_FROZEN_S, _STANDS_OUT * usual)
+        stuck &= (path[end] - path[first] > _MAX_STUCK_RAD) & jump & onward & inside
+        for k in np.flatnonzero(stuck)[:1]:
             yield (
-                f'the effort of {recording.joint_names[joint]} is clipped: it is exactly '
-                f'{extreme[joint]:.4g} in {share[joint]:.0%} of the messages in which the joint '
-                'moves; no model can predict a clipped torque'
+                f'the {what} of {name} is frozen: it is exactly {column[first[k]]:.4g} from '
+                f'{time[first[k]]:.2f} to {time[end[k] - 1]:.2f} s while the joint moves '
+                f'({np.count_nonzero(stuck)} such times); cut them out, or record again'
             )
 
 
-def _dead(recording: Recording) -> Iterator[str]:
-    """Yield a sentence if the effort of some joints, but not of all, never changes."""
-    dead = np.ptp(recording.effort, axis=0) == 0.0
-    if dead.any() and not dead.all():
+def _dead(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
+    """Yield a sentence if the effort of some joints that move never changes."""
+    dead = (np.ptp(recording.effort, axis=0) == 0.0) & moving.any(axis=0)
+    if dead.any():
         joint = int(np.flatnonzero(dead)[0])
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[0, joint]:g} in '
@@ -120,17 +159,22 @@ def require_units(recording: Recording, arm: ArmDescription) -> None:
 
 
 def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if positions are so far beyond the limits that they must be degrees."""
+    """Yield a sentence if positions are far beyond the limits: degrees, or another zero."""
     reach = np.abs(recording.q).max(axis=0)
     bound = _MAX_LIMIT_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
+        degrees = np.ptp(recording.q[:, joint]) > bound[joint]
         yield (
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
-            f'limit is {arm.limit("upper")[joint]:g} rad: they look like degrees; joint states '
-            'must have radians, so correct what publishes them and record again, or import a log '
-            'with --position-unit deg (and --velocity-unit deg/s)'
+            f'limit is {arm.limit("upper")[joint]:g} rad: '
+        ) + (
+            'they look like degrees; joint states must have radians, so correct what publishes '
+            'them and record again, or import a log with --position-unit deg (and '
+            '--velocity-unit deg/s)'
+            if degrees
+            else "its zero is off, or the column is another joint's; correct the column"
         )
 
 
@@ -162,38 +206,39 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     moved, integrated = _moved(recording, arm)
     if not len(moved):
         return
-    squares, windows = np.sum(moved * moved, axis=0), len(moved)
-    moves = squares > windows * _MIN_MOVED_RAD**2
-    ratio = np.sum(moved * integrated, axis=0) / np.where(squares > 0.0, squares, 1.0)
-    stuck = ~moves & (np.sum(integrated * integrated, axis=0) > windows * _MAX_STUCK_RAD**2)
-    wrong = np.flatnonzero(
-        stuck | (moves & ~((ratio > _MIN_VELOCITY_RATIO) & (ratio < _MAX_VELOCITY_RATIO)))
+    size, difference, summed = (
+        np.sqrt(np.mean(one * one, axis=0)) for one in (moved, moved - integrated, integrated)
     )
-    if len(wrong):
-        joint = int(wrong[np.argmax(squares[wrong])])
-        of_all = float(np.median(ratio[moves])) if moves.any() else 0.0
-        for factor, what, fix in _OTHER_UNITS:
-            if factor / _UNIT_TOLERANCE < of_all < factor * _UNIT_TOLERANCE:
-                yield (
-                    f'{what}: velocities are {of_all:.3g} times the rate at which positions '
-                    'change; correct what publishes them, or, if the bag was made from a log, '
-                    f'import the log with {fix}'
-                )
-                return
-        yield (
-            'velocities do not match positions: they may be in deg/s, those of the motors, '
-            f'sign-flipped or not measured. The velocity of {recording.joint_names[joint]} is '
-            f'{ratio[joint]:.2g} times the rate at which its position changes ({len(wrong)} of '
-            f'{len(moves)} joints are wrong); friction and Coriolis torques would be meaningless'
-        )
-    elif moves.any():
-        sizes = np.sqrt(np.sum(integrated * integrated, axis=0)[moves] / squares[moves])
-        if abs(size := float(np.median(sizes)) - 1.0) > _MAX_TIME_ERROR:
+    moves = size > _MIN_MOVED_RAD
+    ratio = np.sum(moved * integrated, axis=0) / np.maximum(np.sum(moved * moved, axis=0), 1e-300)
+    wrong = np.where(moves, difference > _MAX_DIFFERENCE * size, summed > _MAX_STUCK_RAD)
+    times = float(np.median(summed[moves] / size[moves])) if moves.any() else 1.0
+    if not wrong.any() and abs(times - 1.0) <= _MAX_TIME_ERROR:
+        return
+    of_all = float(np.median(ratio[moves])) if moves.any() else 1.0
+    for factor, what, fix in _OTHER_UNITS:
+        if factor / _UNIT_TOLERANCE < of_all < factor * _UNIT_TOLERANCE:
             yield (
-                f'velocities are {1.0 + size:.3g} times as large as the rates at which positions '
-                'change, over all joints: stamps or velocities have another unit of time. Check '
-                'both, or import the log with another --log-rate, or with --velocity derived'
+                f'{what}: velocities are {of_all:.3g} times the rate at which positions change; '
+                'correct what publishes them, or, if the bag was made from a log, import the log '
+                f'with {fix}'
             )
+            return
+    if not wrong.any():
+        yield (
+            f'velocities are {times:.3g} times as large as the rates at which positions change, '
+            'over all joints: stamps or velocities have another unit of time. Check both, or '
+            'import the log with another --log-rate, or with --velocity derived'
+        )
+        return
+    joint = int(np.argmax(np.where(wrong, size, -1.0)))
+    yield (
+        'velocities do not match positions: they may be in deg/s, those of the motors, of another '
+        f'joint, sign-flipped or not measured. The velocity of {recording.joint_names[joint]} is '
+        f'{ratio[joint]:.2g} times the rate at which its position changes ({wrong.sum()} of '
+        f'{len(wrong)} joints are wrong); friction and Coriolis torques would be meaningless. '
+        'Correct them, or import the log with --velocity derived'
+    )
 
 
 def _effort_share(effort: Array, arm: ArmDescription) -> Array:

@@ -3,6 +3,7 @@
 """Faulty recordings are named with joint and figures; sound ones are not."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -103,6 +104,52 @@ def test_an_effort_at_its_extreme_in_a_twentieth_of_the_messages_is_clipped(soun
     assert bool(found) is clipped and all('clipped' in one for one in found)
     # Rounding alone makes no plateau.
     assert faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
+
+
+def test_rounded_stale_and_resting_efforts_are_sound(fer_recording, fer_1khz_recording):
+    for log in (fer_recording, fer_1khz_recording):
+        for step in (0.05, 0.2, 0.5):
+            assert faults(replace(log, effort=step * np.round(log.effort / step)), FER) == ()
+        held = np.arange(len(log)) // 20 * 20 if len(log) > 1000 else np.arange(len(log)) // 2 * 2
+        assert faults(replace(log, effort=log.effort[held]), FER) == ()
+        rest = np.full((200, 7), log.effort.max(axis=0))  # the brakes hold a constant effort
+        still = np.zeros((200, 7))
+        before = log.stamp_ns[0] + np.arange(-200, 0) * 10**7
+        arrays = {'q': still + log.q[0], 'dq': still, 'effort': rest, 'stamp_ns': before}
+        rested = {
+            name: np.concatenate([rows, getattr(log, name)]) for name, rows in arrays.items()
+        }
+        assert faults(replace(log, **rested), FER) == ()
+
+
+@pytest.mark.parametrize('joint', [1, 3, 5])
+def test_an_effort_that_freezes_for_a_second_is_found(
+    sound, fer_recording, fer_1khz_recording, joint
+):
+    for log in (sound, fer_recording, fer_1khz_recording):
+        effort = log.effort.copy()
+        for begin in (4.0, 7.0):
+            there = (log.time >= begin) & (log.time < begin + 1.0)
+            effort[there, joint] = effort[np.argmax(there), joint]
+        found = ' '.join(faults(replace(log, effort=effort), FER))
+        assert 'frozen' in found and FER.joint_names[joint] in found
+
+
+def test_exchanged_velocities_are_found(fer_recording, fer_1khz_recording):
+    for log in (fer_recording, fer_1khz_recording):
+        for pair in combinations(range(7), 2):
+            dq = log.dq.copy()
+            dq[:, pair] = dq[:, pair[::-1]]
+            (found,) = faults(replace(log, dq=dq), FER)
+            assert 'velocit' in found
+
+
+def test_states_that_stand_still_at_times_are_found(fer_recording, fer_1khz_recording):
+    for log in (fer_recording, fer_1khz_recording):
+        held = np.where(log.time % 4.0 >= 0.5, np.arange(len(log)), 0)
+        held = np.maximum.accumulate(held)
+        found, *_ = faults(replace(log, q=log.q[held], dq=log.dq[held]), FER)
+        assert 'position' in found and 'frozen' in found
 
 
 @pytest.mark.parametrize(('wander', 'refused'), [(0.03, False), (0.12, True)])
