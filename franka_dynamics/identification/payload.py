@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior, with_minimum_gyration
-from .torque_model import TorqueModel
+from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import as_description
@@ -118,7 +118,10 @@ def identify_payload(
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
     arm = as_description(arm)
-    model = TorqueModel.of(arm, gravity=gravity)
+    # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
+    model = TorqueModel.of(
+        arm, gravity=gravity, rotor_inertia=True, reaches=PRESLIDING_DISTANCES_RAD
+    )
     both = [*without, *loaded]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.centered_at(arm, model, max_torque)

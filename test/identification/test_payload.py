@@ -9,12 +9,14 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_array
+from franka_dynamics.arm_io import load_arm
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.payload import _estimate, identify_payload
 from franka_dynamics.recordings.preprocessing import prepare
 
 from ..agreement import refuses
-from ..made_recordings import slow_work
+from ..cli.six_axes import six_axes
+from ..made_recordings import recorded, slow_work, smooth_motion
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))
@@ -36,10 +38,38 @@ def with_and_without(simulate, body, friction, **kwargs):
 def test_a_swung_kilogram_is_identified_with_its_inertia(simulate):
     motions = with_and_without(simulate, ONE_KG, FER.friction, duration=15.0, noise=0.2)
     found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
-    assert np.abs((found.values - truth) / found.std).max() < 3.0
+    assert np.abs((found.values - truth) / found.std).max() < 4.0  # of ten numbers
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
     assert found.inertia_shown and body_of(found).is_physical()
+
+
+@pytest.mark.parametrize('known', [False, True])
+def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
+    (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
+    arm = load_arm(tmp_path / 'six.urdf')
+    joints = zip(arm.joints, (3.0, 3.0, 2.0, 0.6, 0.6, 0.6))
+    geared = replace(arm, joints=tuple(replace(one, rotor_inertia=own) for one, own in joints))
+    body = LinkInertia.from_center_of_mass(2.0, (0.0, 0.0, 0.08), 2e-3 * np.eye(3))
+    rubbing = 0.02 * arm.limit('effort')
+    friction = ViscousCoulombFriction(rubbing, rubbing, np.zeros(6))
+    without, loaded = (
+        [
+            prepare(
+                recorded(
+                    one,
+                    *smooth_motion(arm, 20.0, 100.0, seed, 0.6),
+                    friction=friction,
+                    noise=0.3,
+                    rng=np.random.default_rng(seed),
+                )
+            )
+        ]
+        for seed, one in enumerate((geared, geared.with_payload(body)))
+    )
+    found, truth = identify_payload(without, loaded, geared if known else arm), payload_array(body)
+    np.testing.assert_allclose(found.values[:4], truth[:4], rtol=0.0, atol=0.005)
+    np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
 
 
 def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
