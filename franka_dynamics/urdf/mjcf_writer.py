@@ -22,11 +22,16 @@ from .writer import add, bounded, Element, finite_limits, simulated_friction
 from .written_links import FreeNames, written_links, WrittenLink
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import LinearFriction
+from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind
 from ..errors import DescriptionError, InertiaError, listed
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
+# MuJoCo finds the principal axes of a full tensor to six digits if its products of inertia are
+# smaller than this, relative to its moments.
+_SMALL_PRODUCT_RATIO = 1e-4
+_MIN_PRODUCT_RATIO = 1e-13  # less are rounding errors
 _MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 _TIMESTEP = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
@@ -121,12 +126,22 @@ def _add_bodies(
         bodies.append(body)
         _add_joint(body, joint, at, rubbing)
         own = inertia.expressed_in(back)
-        tensor = own.inertia_at_center_of_mass
-        six = [*np.diag(tensor), *tensor[np.triu_indices(3, 1)]]
-        add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, fullinertia=six)
+        add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor(own))
         _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.joint, ())])
         pose = back
     return bodies[1:]
+
+
+def _tensor(link: LinkInertia) -> dict[str, Any]:
+    """Return the attributes that state a link's tensor about its centre of mass."""
+    tensor = link.inertia_at_center_of_mass
+    products = tensor[np.triu_indices(3, 1)]
+    ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MIN_INERTIA)
+    if not _MIN_PRODUCT_RATIO < ratio < _SMALL_PRODUCT_RATIO:
+        return {'fullinertia': [*np.diag(tensor), *products]}
+    moments, axes = np.linalg.eigh(tensor)
+    axes *= np.sign(np.linalg.det(axes))  # right-handed
+    return {'diaginertia': moments, 'euler': rpy_from_rotation(axes)}
 
 
 def _require_movable(description: ArmDescription) -> None:
