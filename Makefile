@@ -178,7 +178,7 @@ ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/urdf/test_xacro.py test/test_installation.py \
 	test/cpp_package/test_ros2_control.py test/ros/test_cpp_example.py \
 	test/ros/test_motion_goals.py \
-	test/ros/test_trajectory_controller.py test/ros/test_parameter_tables.py \
+	test/ros/test_controller_managers.py test/ros/test_parameter_tables.py \
 	test/ros/test_security.py
 
 test-ros:

@@ -44,7 +44,7 @@ APART = {
         'launch_files/test_ros2_commands.py',
         'ros/test_cpp_example.py',
         'ros/test_launch.py',
-        'ros/test_trajectory_controller.py',
+        'ros/test_controller_managers.py',
     ),
     'libraries': ('batch/test_torch_model.py', 'examples/test_payload_by_gradient.py'),
 }

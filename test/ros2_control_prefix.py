@@ -61,8 +61,9 @@ def made(source, build, install, *more):
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
 
 
-def mock_urdf(arm):
+def mock_urdf(arm, commands=('effort',)):
     """Return a robot description with ros2_control's mock hardware at the arm's home."""
+    taken = ''.join(f'<command_interface name="{name}"/>' for name in commands)
     links = '<link name="base"/>'
     joints, interfaces = '', ''
     for index, (name, start) in enumerate(zip(arm.joint_names, arm.home)):
@@ -74,8 +75,7 @@ def mock_urdf(arm):
             '<limit lower="-7" upper="7" effort="1000" velocity="100"/></joint>'
         )
         interfaces += (
-            f'<joint name="{name}"><command_interface name="effort"/>'
-            '<state_interface name="position">'
+            f'<joint name="{name}">{taken}<state_interface name="position">'
             f'<param name="initial_value">{float(start)!r}</param></state_interface>'
             '<state_interface name="velocity"><param name="initial_value">0.0'
             '</param></state_interface><state_interface name="effort"/></joint>'

@@ -70,11 +70,12 @@ TRANSITIONS = {
 
 
 class Stop(Enum):
-    """What follows a stop; all but LET_GO latch a fault."""
+    """What follows a stop; all but LET_GO, and PAUSE until `blocked` ends, latch a fault."""
 
     LET_GO = Cause.STOPPED
     HOLD = Cause.TOLD_TO_HOLD
     TO_ZERO = Cause.WRONG_RECEIVER
+    PAUSE = Cause.RECEIVER_PAUSES
     FINAL = Cause.MODEL_CHANGED
 
 

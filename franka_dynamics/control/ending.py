@@ -64,6 +64,7 @@ class Cause(Enum):
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.COAST, Remedy.CLEAR
     TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Then.COAST, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Then.ZERO, Remedy.CLEAR
+    RECEIVER_PAUSES = 'a receiver that applies no torque, or is not known', Then.ZERO, Remedy.WAIT
     MODEL_CHANGED = 'a model that is not the arm', Then.RELEASE, Remedy.CONFIGURE
 
     def ending(self, why: str) -> Ending:

@@ -212,7 +212,7 @@ class Feedforward:
             stopped = self.state is State.STOPPING and self.faulty
             if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(then=Then.RESTING_TORQUE)
-            self._wanted = self._wanted and later.latched
+            self._wanted = self._wanted and later.until is not Remedy.START
             self._end(later, acts=self.state in ACTIVE)
 
     def change(self, **settings: Any) -> None:

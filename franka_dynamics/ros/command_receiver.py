@@ -22,7 +22,7 @@ from .messages import (
     read_float64,
 )
 from .rclpy_private import with_sequence_number
-from .receiver_check import DECLARATION_SERVICES, ReceiverKind
+from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import HELD_KEY, NodeStatus
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver

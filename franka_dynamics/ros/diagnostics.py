@@ -107,7 +107,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._events = node.create_publisher(
             DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
         )
-        self.latency = DurationWindow()
+        self.latency, self.sent = DurationWindow(), 0  # torques that were published
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self.ends = False  # whether the node ends, and never commands again
 
@@ -120,7 +120,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._seen: tuple[State, bool, bool] | None = None
         self._reason: str | None = None  # the reason that ~/status has
         self.refused = ''
-        self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
+        self._counted = (
+            time.monotonic(),
+            self.sent,
+        )  # at the last diagnostics, and commands until then
 
     def begin_activation(self) -> None:
         """Count the time without joint states from now, the activation, on."""
@@ -313,7 +316,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         receivers = self._receivers
         rivals = ', '.join(publisher_names(self._node, receivers.topic))
         since, before = self._counted
-        self._counted = now, published = time.monotonic(), controller.counts['commands']
+        self._counted = now, published = time.monotonic(), self.sent
         if status.state is State.RUNNING:
             level, message = 'WARN', ''
             if self.refused:

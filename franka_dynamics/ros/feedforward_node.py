@@ -88,6 +88,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._clock_arrival = 0.0
         self._got_state = False
         self._next_look = self._published = 0.0
+        self._sends = False  # whether torques are published
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
         self.service_entities = NodeEntities(
@@ -198,7 +199,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return result
 
     def _listen(self) -> None:
-        self.receivers.begin(self.controller.settings.target, self._topic)
+        core = self.controller
+        self.receivers.begin(core.settings.target, self._topic, core.names)
         self.controller.blocked = self.receivers.reason
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -321,8 +323,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._terms.publish(state, torque if controller.sends else None, reading.stamp_message)
 
     def _publish(self, torque: Array) -> None:
-        """Publish a torque, (n,) [N m]; the controller calls it."""
-        self.commands.publish(self._command_head + torque.tobytes())
+        """Publish a torque, (n,) [N m], if there is a receiver; the controller calls it."""
+        if self._sends:
+            self.commands.publish(self._command_head + torque.tobytes())
+            self._diagnostics.sent += 1
         self._published = time.perf_counter()
 
     def _now(self) -> float:
@@ -370,9 +374,16 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
-        refused = receivers.state is TorquePermission.REFUSED
-        if refused and (controller.state in ACTIVE or not controller.faulty):
+        permission, acts = receivers.state, controller.state in ACTIVE
+        if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
             controller.stop(receivers.reason, Stop.TO_ZERO)
+        elif permission is TorquePermission.CHECKING and acts:
+            controller.stop(receivers.reason, Stop.PAUSE)
+        if receivers.is_open and not self._sends and controller.state is not State.SILENT:
+            # The arm may be elsewhere than where the torques that nobody got would hold it.
+            with self._cycle:
+                controller.reset()
+        self._sends = receivers.is_open
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""

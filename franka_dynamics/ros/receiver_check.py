@@ -3,13 +3,15 @@
 """
 Checks which nodes receive the torques, and whether another node sends torques, too.
 
-A torque for a simulation contains gravity. A real arm, which compensates its gravity itself, would
-rise with it. So the node looks up who subscribes to its command topic before it sends anything.
+The node asks who subscribes to its command topic before it sends anything: the receivers whether
+they declare themselves as simulated arms, and the controller managers in their namespaces which
+controllers they have. Who is neither is unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from enum import Enum
 import time
 from typing import Any
@@ -18,71 +20,27 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
+from .controller_managers import ControllerManagers, idle_reason, wrong_claim
 from .messages import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
+from .receivers import (
+    DECLARATION_SERVICES,
+    Receiver,
+    ReceiverKind,
+    receivers_idle,
+    refusal_reason,
+    TRIGGER_TYPE,
+)
 
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
+_TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
 _MIN_LISTEN_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
 _MIN_LISTEN_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly;
-# and how long, if a real arm's receiver appears after the first torque.
+# and how long, if a controller that is certainly wrong appears after the first torque.
 _DISCOVERY_TIMEOUT_S = 2.0
-_REAL_ARM_TIMEOUT_S = 0.2
+_CONTROLLER_TIMEOUT_S = 0.2
 _LOOK_PERIOD_S = 1.0  # between two looks why nobody receives torques
-
-
-class ReceiverKind(Enum):
-    """Kind of node that receives the torques; the value describes it in log and error texts."""
-
-    ARM = 'a simulated arm of this package'
-    LIGHT_ARM = 'a simulated arm of this package that compensates its gravity'
-    SIMULATED = 'a controller in simulated time'
-    REAL = 'a controller in real time'
-    UNKNOWN = 'neither a simulated arm of this package nor a controller of a controller manager'
-
-
-# The service (std_srvs/Trigger) by which a simulated arm of this package declares its kind. Not
-# the topics: a dashboard may publish any status, too.
-DECLARATION_SERVICES = {
-    ReceiverKind.ARM: '~/franka_dynamics/takes_torques_with_gravity',
-    ReceiverKind.LIGHT_ARM: '~/franka_dynamics/takes_torques_without_gravity',
-}
-_TRIGGER_TYPE, _TORQUE_TYPE = 'std_srvs/srv/Trigger', 'std_msgs/msg/Float64MultiArray'
-
-# Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
-# that an unknown receiver, such as a driver without ros2_control, may take its torques.
-EXPECTED_RECEIVERS = {
-    'fci': (ReceiverKind.REAL, ReceiverKind.LIGHT_ARM, ReceiverKind.UNKNOWN),
-    'franka_gazebo': (ReceiverKind.SIMULATED,),
-    'gz_ros2_control': (ReceiverKind.SIMULATED, ReceiverKind.ARM),
-    'mujoco': (ReceiverKind.SIMULATED, ReceiverKind.ARM),
-}
-
-
-def refusal_reason(target: str, topic: str, receivers: Mapping[str, ReceiverKind]) -> str:
-    """
-    Return why receivers must not get torques for a target such as fci, or '' if they may.
-
-    `receivers` maps the full names of a topic's subscribers to their kinds. Unknown subscribers,
-    such as `ros2 topic echo`, are accepted beside an expected receiver.
-    """
-    expected = EXPECTED_RECEIVERS[target]
-    present = any(kind in expected for kind in receivers.values())
-    wrong = [
-        f'{name} ({kind.value})'
-        for name, kind in sorted(receivers.items())
-        if kind not in expected and not (present and kind is ReceiverKind.UNKNOWN)
-    ]
-    if not wrong:
-        return ''
-    how = 'Set target to what receives them, or remap ~/command'
-    declared = [DECLARATION_SERVICES[kind] for kind in expected if kind in DECLARATION_SERVICES]
-    if declared and all(kind is ReceiverKind.UNKNOWN for kind in receivers.values()):
-        how = f'A simulator of your own offers a service {declared[0]} of type {_TRIGGER_TYPE}'
-    return (
-        f'{", ".join(wrong)} receives {topic}, and target {target} sends to '
-        f'{" or ".join(kind.value for kind in expected)}. {how}'
-    )
 
 
 # Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
@@ -95,6 +53,9 @@ class SecondPublisherDetector:
 
     def __init__(self) -> None:
         self._last, self._since_fall = 0, _MAX_MESSAGES_BETWEEN_FALLS
+        self.fell = (
+            False  # whether the latest number did, as that of a publisher that was restarted
+        )
 
     def add(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
@@ -119,22 +80,25 @@ class ReceiverCheck:
     Finds out which nodes receive the torques and, before the first torque, if others send torques.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
-    `reason` why not. `found` has the receivers' kinds by name, `unheard` says why nobody, or one
-    of them, gets no torques that are sent; '' if all do.
+    `reason` why not. `found` has the receivers by name, `unheard` says why nobody, or one of them,
+    gets or applies no torques that are sent; '' if all do. `is_open` says whether there is a
+    receiver for what is sent: without one nothing is published, so that an unknown one which
+    comes later gets nothing before it is known.
     """
 
     def __init__(self, node: Any, publisher: Any) -> None:
         self._node, self._publisher = node, publisher
+        self._managers = ControllerManagers(node)
         self.topic: str = publisher.topic_name
         self._subscription: Any = None
         self.state, self.reason = TorquePermission.CHECKING, ''
-        self.found: dict[str, ReceiverKind] = {}
-        self.unheard = ''
+        self.found: dict[str, Receiver] = {}
+        self.unheard, self.is_open = '', False
 
-    def begin(self, target: str, state_topic: str) -> None:
-        """Begin an activation with torques for a target and joint states on a topic."""
+    def begin(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
+        """Begin an activation with torques for a target's joints and joint states on a topic."""
         self.close()
-        self._target, self._state_topic = target, state_topic
+        self._target, self._state_topic, self._joints = target, state_topic, joints
         self.state = TorquePermission.CHECKING
         self.reason = (
             f'looking for {_MIN_LISTEN_S:g} s whether another node publishes on {self.topic}, '
@@ -170,47 +134,63 @@ class ReceiverCheck:
 
     def poll(self) -> None:
         """Look up senders and receivers again, and update `state` and `reason`; every 50 ms."""
-        now, count = time.monotonic(), self._publisher.get_subscription_count()
-        if now >= self._next_look and self.state is TorquePermission.GRANTED:
-            self._next_look = now + _LOOK_PERIOD_S
-            self.unheard = self._why_unheard(count)
-        if self.state is TorquePermission.CHECKING:
-            if self._heard_at:
-                names = ', '.join(publisher_names(self._node, self.topic))
-                if names or now >= self._heard_at + _DISCOVERY_TIMEOUT_S:
-                    # A name is discovered later than its messages.
-                    self._settle(
-                        TorquePermission.REFUSED,
-                        f'somebody else commands {self.topic}, and two sources of torque would '
-                        f'take turns (publishers listed: {names}); stop the other one, or remap '
-                        '~/command',
-                    )
-                return
-            if now < self._heard_until or self._state_count < _MIN_LISTEN_STATE_COUNT:
-                return
-        elif self.state is TorquePermission.REFUSED or (
-            count == self._count and not self._wrong_since
-        ):
+        now, waits = time.monotonic(), self.state is TorquePermission.CHECKING
+        if self.state is TorquePermission.REFUSED or (waits and self._listens(now)):
             return
-        found = self.receivers()
-        if found is None:
+        count, due = self._publisher.get_subscription_count(), now >= self._next_look
+        if not (waits or due or self._wrong_since or count != self._count or self._managers.news):
+            return
+        found, unsure = self.receivers()
+        if due and not waits:
+            self._next_look, self.unheard = now + _LOOK_PERIOD_S, self._why_unheard(found)
+        if waits and unsure:
+            self.reason = unsure
             return
         self._count, self.found = count, found
         wrong = refusal_reason(self._target, self.topic, found)
-        self._wrong_since = (self._wrong_since or now) if wrong else 0.0
-        later = ReceiverKind.REAL in found.values() and self.state is TorquePermission.GRANTED
-        if not wrong:
-            self._settle(TorquePermission.GRANTED, '')
-        elif now >= self._wrong_since + (_REAL_ARM_TIMEOUT_S if later else _DISCOVERY_TIMEOUT_S):
-            self._settle(TorquePermission.REFUSED, wrong)
+        if wrong:
+            self._wrong_since = self._wrong_since or now
+            self.reason = unsure or wrong  # torques that do not flow yet do not begin
+            if now >= self._wrong_since + self._patience():
+                state = TorquePermission.CHECKING if unsure else TorquePermission.REFUSED
+                self._settle(state, self.reason)
+            return
+        self._wrong_since = 0.0
+        idle = receivers_idle(self._target, found)
+        self._settle(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
+        self.is_open = bool(found)
+
+    def _patience(self) -> float:
+        """Return how long receivers must be wrong until they are refused [s]."""
+        certain = {one.kind for one in self.found.values()}.intersection(
+            (ReceiverKind.REAL, ReceiverKind.OTHER, ReceiverKind.UNSURE)
+        )
+        gets = self.state is TorquePermission.GRANTED and self.is_open
+        return _CONTROLLER_TIMEOUT_S if certain and gets else _DISCOVERY_TIMEOUT_S
+
+    def _listens(self, now: float) -> bool:
+        """Return whether to go on listening for other senders; refuse torques beside one."""
+        if self._subscription is None:
+            return False
+        if not self._heard_at:
+            return now < self._heard_until or self._state_count < _MIN_LISTEN_STATE_COUNT
+        names = ', '.join(publisher_names(self._node, self.topic))
+        if names or now >= self._heard_at + _DISCOVERY_TIMEOUT_S:
+            # A name is discovered later than its messages.
+            self._settle(
+                TorquePermission.REFUSED,
+                f'somebody else commands {self.topic}, and two sources of torque would take turns '
+                f'(publishers listed: {names}); stop the other one, or remap ~/command',
+            )
+        return True
 
     @property
     def listed(self) -> str:
         """The receivers with their kinds."""
-        return ', '.join(f'{name} ({one.value})' for name, one in self.found.items()) or 'none'
+        return ', '.join(f'{name} ({one})' for name, one in self.found.items()) or 'none'
 
-    def _why_unheard(self, count: int) -> str:
-        """Return which subscriber, or that none of `count`, gets the torques; '' if all do."""
+    def _why_unheard(self, found: Mapping[str, Receiver]) -> str:
+        """Return who gets or applies no torque; '' if all receivers do."""
         own = self._node.get_fully_qualified_name()
         (publisher, *_) = (
             one
@@ -227,57 +207,109 @@ class ReceiverCheck:
             if 'ERROR: ' in why:
                 why = why.replace('ERROR: ', '').rstrip(';')
                 return f'{name} gets no torque on {self.topic}: {why}'
-        if count or self._node.get_parameter('controller_action').value:
-            return ''
+        for name, known in found.items():
+            if known.idle:
+                return f'{name} applies no torque: it {known.idle}'
+        if found:
+            return self._managers.problem
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _settle(self, state: TorquePermission, reason: str) -> None:
-        self.close()
+        self.stop_listening()
         self.state, self.reason = state, reason
 
-    def close(self) -> None:
+    def stop_listening(self) -> None:
         """Stop listening for other senders."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def receivers(self) -> dict[str, ReceiverKind] | None:
-        """Return each receiver's kind by its node's full name; None while a name is unknown."""
-        node, found = self._node, {}
-        managers = {name for name, _ in node.get_service_names_and_types()}
-        # A node with use_sim_time subscribes to a clock.
-        simulated = {
-            node_name_of(one)
-            for topic, kinds in node.get_topic_names_and_types()
-            if _CLOCK_TYPE in kinds
-            for one in node.get_subscriptions_info_by_topic(topic)
+    def close(self) -> None:
+        """Stop listening for other senders, and forget what controller managers have answered."""
+        self.stop_listening()
+        self._managers.close()
+
+    def receivers(self) -> tuple[dict[str, Receiver], str]:
+        """Return each receiver by its node's full name, and why one cannot be told yet, or ''."""
+        node, found, unsure = self._node, dict[str, Receiver](), ''
+        listed = {
+            node_name_of(one): one
+            for one in node.get_subscriptions_info_by_topic(self.topic)
+            if one.topic_type == _TORQUE_TYPE
         }
-        listed = node.get_subscriptions_info_by_topic(self.topic)
-        names = [node_name_of(one) for one in listed]
-        for name, one in zip(names, listed):
-            if one.node_name == UNKNOWN_NAME:
-                return None  # names are discovered after topics, seconds later if busy
-            manager = f'{name.rpartition("/")[0]}/controller_manager'
-            if f'{manager}/list_controllers' in managers:
-                own_time = simulated.isdisjoint((name, manager))
-                found[name] = ReceiverKind.REAL if own_time else ReceiverKind.SIMULATED
-            elif name != node.get_fully_qualified_name():
-                try:
-                    services = dict(
-                        node.get_service_names_and_types_by_node(one.node_name, one.node_namespace)
-                    )
-                except NodeNameNonExistentError:
-                    return None
-                found[name] = ReceiverKind.UNKNOWN
-                for kind, service in DECLARATION_SERVICES.items():
-                    if _TRIGGER_TYPE in services.get(service.replace('~', name), ()):
-                        found[name] = kind
-                if found[name] in DECLARATION_SERVICES and names.count(name) > 1:
-                    # Nobody can tell which of them declares it.
-                    if self.state is TorquePermission.CHECKING:
-                        self.reason = (
-                            f'two nodes called {name} take torques; end or rename one (a killed '
-                            'node stays listed for up to 20 s)'
-                        )
-                    return None
-        return found
+        listed.pop(node.get_fully_qualified_name(), None)
+        quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
+        self._managers.look({one.node_namespace for one in listed.values()}, quick=quick)
+        simulated, names = self._in_simulated_time(), node.get_node_names_and_namespaces()
+        nodes = Counter(f'{space.rstrip("/")}/{name}' for name, space in names)
+        for name, one in listed.items():
+            declared = self._declared(one)
+            if declared is None:
+                # Names are discovered after topics, seconds later if the machine is busy.
+                unsure = unsure or f'it is not known yet which node receives {self.topic}'
+            found[name], sources = declared or Receiver(ReceiverKind.UNKNOWN), [name]
+            if found[name].kind is ReceiverKind.UNKNOWN:
+                found[name], sources = self._controller(name, simulated)
+            twice = [one for one in sources if nodes[one] > 1]
+            why = (
+                f'two nodes called {twice[0]} are there; end or rename one (a killed node stays '
+                'listed for up to 20 s)'
+                if twice
+                else ''
+            )
+            if twice and found[name].kind not in DECLARATION_SERVICES:
+                # Nobody can tell which of them answers, or takes torques. Of a declared arm the
+                # other one is that which was killed before it.
+                found[name] = Receiver(ReceiverKind.UNSURE, why)
+            if found[name].kind is ReceiverKind.UNSURE:
+                why = found[name].words
+            unsure = unsure or why
+        return found, unsure
+
+    def _in_simulated_time(self) -> set[str]:
+        """Return the full names of nodes with use_sim_time, which subscribe to a clock."""
+        return {
+            node_name_of(one)
+            for topic, kinds in self._node.get_topic_names_and_types()
+            if _CLOCK_TYPE in kinds
+            for one in self._node.get_subscriptions_info_by_topic(topic)
+        }
+
+    def _declared(self, receiver: Any) -> Receiver | None:
+        """Return what a node declares itself to be by a service; None if its name is unknown."""
+        if receiver.node_name == UNKNOWN_NAME:
+            return None
+        try:
+            services = dict(
+                self._node.get_service_names_and_types_by_node(
+                    receiver.node_name, receiver.node_namespace
+                )
+            )
+        except NodeNameNonExistentError:
+            return None
+        for kind, service in DECLARATION_SERVICES.items():
+            if TRIGGER_TYPE in services.get(service.replace('~', node_name_of(receiver)), ()):
+                return Receiver(kind)
+        return Receiver(ReceiverKind.UNKNOWN)
+
+    def _controller(self, name: str, simulated: set[str]) -> tuple[Receiver, list[str]]:
+        """
+        Return what a node is by the controller managers in its namespace.
+
+        Also the nodes that this relies on, of which there must be one each.
+        """
+        unknown = Receiver(ReceiverKind.UNKNOWN)
+        for manager in self._managers.of(name):
+            if manager.controllers is None:
+                kind = ReceiverKind.UNSURE if manager.can_answer else ReceiverKind.UNKNOWN
+                unknown = Receiver(kind, manager.problem)
+                continue
+            controller = manager.controllers.get(name.rpartition('/')[2])
+            if controller is None:
+                continue
+            wrong, kind = wrong_claim(controller, self._joints), ReceiverKind.OTHER
+            if not wrong:
+                own_time = simulated.isdisjoint((name, manager.name))
+                kind = ReceiverKind.REAL if own_time else ReceiverKind.SIMULATED
+            return Receiver(kind, wrong, idle_reason(controller)), [name, manager.name]
+        return unknown, []

@@ -32,7 +32,7 @@ from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.node_client import NodeClient  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
-from franka_dynamics.ros.receiver_check import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
+from franka_dynamics.ros.receivers import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
 from franka_dynamics.ros.status import NodeStatus  # noqa: E402
 
 from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
@@ -159,11 +159,11 @@ class NodeProcess:
 class Probe(Node):
     """A node of the test's own, in a context of its own."""
 
-    def __init__(self, name: str = 'probe') -> None:
+    def __init__(self, name: str = 'probe', **options) -> None:
         self._own_context = Context()
         rclpy.init(context=self._own_context)
         # Probes of one process share a name, and rcl's /rosout keeps one publisher by name.
-        super().__init__(name, context=self._own_context, enable_rosout=False)
+        super().__init__(name, context=self._own_context, enable_rosout=False, **options)
         # EventsExecutor takes a fifth of the default executor's processor time per message.
         self._own_executor = Executor(context=self._own_context)
         self._own_executor.add_node(self)
@@ -374,27 +374,76 @@ def commands(probe):
     return probe.collect(Float64MultiArray, COMMAND, reliable=True)
 
 
+class Manager:
+    """A real controller manager with an arm as mock hardware, in the namespace of a probe."""
+
+    def __init__(self, probe: Probe, arm, log: Path, *arguments, **description) -> None:
+        self.probe, self._log = probe, log
+        publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
+        publisher.publish(String(data=mock_urdf(arm, **description)))
+        space = ['-r', f'__ns:={probe.get_namespace()}']
+        command = [in_prefixes(MANAGER), '--ros-args', *space, *map(str, arguments)]
+        with log.open('ab') as output:
+            streams = {'stdout': output, 'stderr': output}
+            self.process = subprocess.Popen(command, env=environment(), **streams)
+        name = f'{probe.get_namespace().rstrip("/")}/controller_manager'
+        self._client = NodeClient(name, TIMEOUT_S, probe.spin)
+        self._client.__enter__()
+
+    def ask(self, kind, service: str, **fields) -> None:
+        """Call a service of the manager, which must succeed."""
+        answer = self._client.call_service(kind, service, kind.Request(**fields))
+        assert answer.ok, (service, fields, self._log.read_text()[-3000:])
+
+    def load(self, *names: str) -> None:
+        """Load and configure controllers."""
+        from controller_manager_msgs.srv import ConfigureController, LoadController
+
+        for name in names:
+            self.ask(LoadController, 'load_controller', name=name)
+            self.ask(ConfigureController, 'configure_controller', name=name)
+
+    def switch(self, activate=(), deactivate=()) -> None:
+        """Activate and deactivate controllers."""
+        from controller_manager_msgs.srv import SwitchController
+
+        names = {'activate_controllers': activate, 'deactivate_controllers': deactivate}
+        strict = SwitchController.Request.STRICT
+        self.ask(SwitchController, 'switch_controller', strictness=strict, **names)
+
+    def unload(self, name: str) -> None:
+        """Deactivate and unload a controller, if it is loaded."""
+        from controller_manager_msgs.srv import ListControllers, UnloadController
+
+        request = ListControllers.Request()
+        listed = self._client.call_service(ListControllers, 'list_controllers', request).controller
+        for one in listed:
+            if one.name == name:
+                if one.state == 'active':
+                    self.switch((), [name])
+                self.ask(UnloadController, 'unload_controller', name=name)
+
+    def end(self) -> None:
+        """Kill the process; it must have run until now."""
+        self._client.__exit__(None, None, None)
+        ran = self.process.poll() is None
+        self.process.kill()
+        self.process.wait()
+        assert ran, self._log.read_text()[-3000:]
+
+
 @pytest.fixture
 def run_manager(probe, tmp_path):
-    """Run a real controller manager with an arm as mock hardware, if ros2_control is there."""
-    log, running = tmp_path / 'controller_manager.log', []
+    """Run controller managers, in the namespace of the probe, if ros2_control is there."""
+    with ExitStack() as ends:
 
-    def run(description, *arguments):
-        publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
-        publisher.publish(String(data=mock_urdf(description)))
-        command = [in_prefixes(MANAGER), *arguments]
-        with log.open('wb') as output:
-            streams = {'stdout': output, 'stderr': output}
-            running.append(subprocess.Popen(command, env=environment(), **streams))
-        return log
+        def run(arm, *arguments, **description) -> Manager:
+            log = tmp_path / 'controller_manager.log'
+            manager = Manager(probe, arm, log, *arguments, **description)
+            ends.callback(manager.end)
+            return manager
 
-    try:
         yield run
-        assert all(process.poll() is None for process in running), log.read_text()[-3000:]
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 class NodeWorld:

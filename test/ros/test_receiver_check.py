@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No torque goes to a receiver of another target, or beside another sender."""
 
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from itertools import cycle
 from types import SimpleNamespace
@@ -10,29 +10,33 @@ from types import SimpleNamespace
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
-import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import receiver_check
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
-from franka_dynamics.ros.receiver_check import (
+from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
+from franka_dynamics.ros.receivers import (
+    DECLARATION_SERVICES,
     EXPECTED_RECEIVERS,
+    Receiver,
     ReceiverKind,
+    receivers_idle,
     refusal_reason,
-    SecondPublisherDetector,
-    TorquePermission,
 )
 
-from .conftest import COMMAND, FER_GRAVITY, INCLINED, Probe
+from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, Probe
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM, SIMULATED = ReceiverKind.ARM, ReceiverKind.LIGHT_ARM, ReceiverKind.SIMULATED
 REAL, UNKNOWN = ReceiverKind.REAL, ReceiverKind.UNKNOWN
+OTHER, UNSURE = ReceiverKind.OTHER, ReceiverKind.UNSURE
 CHECKING, GRANTED, REFUSED = TorquePermission
+TYPE = 'std_msgs/msg/Float64MultiArray'
 EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription
 
 
@@ -55,10 +59,13 @@ EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscri
         ('fci', [ARM], 0),  # it would fall
         ('mujoco', [LIGHT_ARM], 0),  # it would rise
         ('fci', [SIMULATED], 0),
+        *[(target, [kind], 0) for target in RECEIVER_PROFILES for kind in (OTHER, UNSURE)],
+        ('mujoco', [ARM, OTHER], 1),
     ],
 )
 def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):
-    said = refusal_reason(target, TORQUES, {f'/node{i}': kind for i, kind in enumerate(found)})
+    receivers = {f'/node{i}': Receiver(kind) for i, kind in enumerate(found)}
+    said = refusal_reason(target, TORQUES, receivers)
     own_simulator = 'takes_torques_with_gravity of type std_srvs/srv/Trigger'
     assert (own_simulator in said) == (found == [UNKNOWN] and target == 'mujoco')
     assert [f'/node{i}' in said for i in range(len(found))] == [
@@ -67,59 +74,13 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
     assert set(EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
 
 
-@contextmanager
-def controller(probe, simulated):
-    """Stand in for a controller that takes torques, and for its controller manager."""
-    sim_time = ['-p', f'use_sim_time:={str(simulated).lower()}']
-    context = probe.context
-    nodes = [
-        rclpy.create_node(name, context=context, cli_args=['--ros-args', *sim_time])
-        for name in ('controller_manager', 'effort_controller')
-    ]
-    manager, own = nodes
-    # Its type does not matter here.
-    manager.create_service(Trigger, '~/list_controllers', lambda _, answer: answer)
-    torques = []
-    own.create_subscription(Float64MultiArray, COMMAND, torques.append, 10)
-    for node in nodes:
-        probe._own_executor.add_node(node)
-    try:
-        yield torques
-    finally:
-        for node in nodes:
-            probe._own_executor.remove_node(node)
-            node.destroy_node()
-
-
-@pytest.mark.parametrize(('simulated', 'kind'), [(True, SIMULATED), (False, REAL)])
-def test_a_controller_is_that_of_a_simulation_if_its_time_is_simulated(probe, simulated, kind):
-    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = receiver_check.ReceiverCheck(probe, publisher)
-    with controller(probe, simulated):
-        found = {'/effort_controller': kind}
-        probe.until(lambda: looking.receivers() == found, f'{kind} is found')
-
-
-def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_goes(
-    probe, arm, start_node
-):
-    start_node(target='mujoco')
-    commands = probe.collect(Float64MultiArray, COMMAND)
-    arm.wait_for_listener()
-    arm.until(lambda: len(commands) > 100, 'commands')
-    with controller(probe, simulated=False) as torques:
-        arm.until_says(COMMANDS, '/effort_controller')
-        probe.until(lambda: torques and not np.any(torques[-1].data), 'zero')
-        # While it is there, to clear the fault brings no torque, but the same words again.
-        before = len(torques)
-        probe.client.clear_fault()
-        probe.forget()
-        arm.until_says(COMMANDS, 'looking for')
-        arm.until_says(COMMANDS, '/effort_controller')
-        assert not any(np.any(one.data) for one in torques[before:])
-    probe.client.clear_fault()
-    before = len(commands)
-    arm.until(lambda: len(commands) > before + 50, 'commands once it has gone')
+def test_torques_wait_while_only_idle_controllers_would_take_them():
+    idle, works = Receiver(SIMULATED, idle='is inactive'), Receiver(SIMULATED)
+    echo = Receiver(UNKNOWN)
+    assert '/a is inactive' in receivers_idle('mujoco', {'/a': idle, '/echo': echo})
+    assert not receivers_idle('mujoco', {'/a': idle, '/b': works})
+    assert not receivers_idle('mujoco', {})
+    assert not receivers_idle('fci', {'/driver': echo})
 
 
 def test_a_receiver_that_carries_its_arm_gets_torques_also_from_the_next_node_after_a_kill(
@@ -221,7 +182,7 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
     monkeypatch.setattr(receiver_check, '_MIN_LISTEN_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     with closing(receiver_check.ReceiverCheck(probe, publisher)) as looking:
-        looking.begin('fci', 'joint_states')
+        looking.begin('fci', 'joint_states', FER.joint_names)
         for number in range(49):
             assert not looking.check_sequence_number(number)
         looking.poll()
@@ -232,16 +193,16 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
         assert looking.state is GRANTED and not looking.reason
 
 
-def judged(probe, name, target='mujoco', count=1):
+def judged(probe, name, target='mujoco'):
     """Return a check that waits for the name of receivers, which it then finds out."""
-    there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/')] * count
+    there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/', topic_type=TYPE)]
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = receiver_check.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
         for constant in ('_MIN_LISTEN_S', '_MIN_LISTEN_STATE_COUNT', '_DISCOVERY_TIMEOUT_S'):
             patch.setattr(receiver_check, constant, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
-        looking.begin(target, 'joint_states')
+        looking.begin(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
         looking.poll()
         assert looking.state is CHECKING
@@ -252,7 +213,7 @@ def judged(probe, name, target='mujoco', count=1):
 
 
 def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(probe):
-    declared = receiver_check.DECLARATION_SERVICES[ARM].removeprefix('~/')
+    declared = DECLARATION_SERVICES[ARM].removeprefix('~/')
     with closing(Probe('dashboard')) as other:
         other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         for kind, name in (
@@ -274,7 +235,8 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
         arm.declare(ARM)
         probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service', EVERY_S)
         both = 'two nodes called /arm'
-        probe.until(lambda: both in judged(probe, 'arm', count=2).reason, 'both nodes', EVERY_S)
+        with closing(Probe('arm')):
+            probe.until(lambda: both in judged(probe, 'arm').reason, 'both nodes', EVERY_S)
         probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone', EVERY_S)
     with closing(Probe('light')) as arm:
         arm.declare(LIGHT_ARM)
@@ -305,6 +267,28 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
     probe.destroy_subscription(other)
     until_told('OK', 'torques are sent')
     assert probe.told(COMMANDS, 'receivers').startswith('/probe (neither')
+
+
+def test_a_first_receiver_gets_nothing_before_it_is_known(probe, arm, start_node):
+    start_node(target='mujoco', kp='[40.0]')
+    arm.wait_for_listener()
+    arm.until_says(COMMANDS, 'nobody receives')
+    with closing(Probe('driver')) as driver:
+        torques = driver.collect(Float64MultiArray, COMMAND)
+        arm.until_says(COMMANDS, '/driver (neither')
+        driver.spin(0.1)
+        assert not torques
+    probe.client.clear_fault()
+    arm.until_says(COMMANDS, 'nobody receives')
+    # Meanwhile somebody moves the arm. It is held where it is when the simulation takes torques.
+    for _ in range(100):
+        arm.q[6] += 1e-3
+        arm.send(1, step_ns=5 * 10**6, velocity=[0.0] * 6 + [0.2])
+    probe.declare(ARM)
+    torques = probe.collect(Float64MultiArray, COMMAND)
+    arm.until(lambda: torques, 'a torque')
+    expected = NewtonEulerModel(FER).gravity(np.array(arm.q))
+    np.testing.assert_allclose(torques[0].data, expected, rtol=0.0, atol=1e-3)
 
 
 def test_a_sender_that_came_while_the_node_was_inactive_is_heard(probe, arm, start_node, commands):

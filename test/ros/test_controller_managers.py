@@ -1,0 +1,276 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Who receives torques beside real controller managers, in ros2_control_node on mock hardware.
+
+It needs ros2_control (ros2_control_prefix.py) and the Python messages of its
+controller_manager_msgs; elsewhere it is skipped.
+"""
+
+from contextlib import closing, ExitStack
+import signal
+from threading import Event, Thread
+
+import pytest
+
+pytest.importorskip('controller_manager_msgs', reason='controller_manager_msgs is not installed')
+
+import numpy as np
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from franka_dynamics.arm import load
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros import controller_managers
+from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.receiver_check import ReceiverCheck
+from franka_dynamics.ros.receivers import ReceiverKind
+
+from .conftest import ArmStream, Manager, Probe
+from ..processes import TIMEOUT_S
+
+ARM = load('fr3')
+NAMES = list(ARM.joint_names)
+WEIGHT = NewtonEulerModel(ARM).gravity(ARM.home)
+TORQUES = '/effort_controller/commands'
+# For a slow machine: a process may pause for seconds.
+STEADY = {'min_input_rate': 20.0, 'state_timeout': 10.0, 'max_state_age': 0.0}
+
+
+FORWARD = 'forward_command_controller/ForwardCommandController'
+REMAP = f'-r, "~/commands:={TORQUES}"'
+# Controllers by name: type, parameters, and ROS arguments of their nodes.
+CONTROLLERS = {
+    'effort_controller': (FORWARD, {'joints': NAMES, 'interface_name': 'effort'}, REMAP),
+    'group': ('effort_controllers/JointGroupEffortController', {'joints': NAMES}, REMAP),
+    'other_order': (FORWARD, {'joints': NAMES[::-1], 'interface_name': 'effort'}, REMAP),
+    'positions': (FORWARD, {'joints': NAMES, 'interface_name': 'position'}, REMAP),
+    'moved': (
+        FORWARD,
+        {'joints': NAMES, 'interface_name': 'effort'},
+        f'{REMAP}, -r, "__ns:=/elsewhere"',
+    ),
+    'of_another_topic': (FORWARD, {'joints': NAMES, 'interface_name': 'effort'}, ''),
+    'joint_state_broadcaster': ('joint_state_broadcaster/JointStateBroadcaster', {}, ''),
+}
+
+
+def parameters():
+    """Return the text of a parameter file for a manager of these controllers."""
+    lines = ['/**/controller_manager:', '  ros__parameters:', '    update_rate: 200']
+    for name, (kind, _, words) in CONTROLLERS.items():
+        lines.append(f'    {name}.type: {kind}')
+        if words:
+            lines.append(f'    {name}.node_options_args: ["--ros-args", {words}]')
+    for name, (_, values, _) in CONTROLLERS.items():
+        if values:
+            lines += [f'/**/{name}:', '  ros__parameters:']
+            lines += [f'    {key}: {value}' for key, value in values.items()]
+    return '\n'.join(lines)
+
+
+@pytest.fixture(scope='module')
+def managers(tmp_path_factory):
+    """Run a manager in simulated time in /simulated, and one in real time in /real."""
+    folder, over = tmp_path_factory.mktemp('managers'), Event()
+    file = folder / 'parameters.yaml'
+    file.write_text(parameters())
+    with ExitStack() as ends:
+        found = {}
+        for space in ('simulated', 'real'):
+            probe = ends.enter_context(closing(Probe('beside', namespace=space)))
+            words = '--params-file', file, '-p', f'use_sim_time:={space == "simulated"}'.lower()
+            log = folder / f'{space}.log'
+            found[space] = Manager(probe, ARM, log, *words, commands=('effort', 'position'))
+            ends.callback(found[space].end)
+        clock = probe.create_publisher(Clock, '/clock', 1)
+
+        def tick():
+            while not over.wait(0.005):
+                clock.publish(Clock(clock=probe.get_clock().now().to_msg()))
+
+        thread = Thread(target=tick)
+        thread.start()
+        ends.callback(thread.join)
+        ends.callback(over.set)
+        yield found
+
+
+@pytest.fixture
+def loaded(managers):
+    """Return a function that loads controllers, which are unloaded after the test."""
+    names = []
+
+    def load_them(space, *controllers):
+        managers[space].load(*controllers)
+        names.extend((space, one) for one in controllers)
+        return managers[space]
+
+    yield load_them
+    for space, name in names:
+        managers[space].unload(name)
+
+
+@pytest.fixture
+def looking(probe):
+    """Return a check of receivers by a node in the namespace /."""
+    publisher = probe.create_publisher(Float64MultiArray, TORQUES, 1)
+    with closing(ReceiverCheck(probe, publisher)) as check:
+        check.begin('mujoco', 'joint_states', NAMES)
+        yield check
+
+
+def until_found(probe, looking, expected):
+    """Wait until the receivers have these kinds."""
+    found = {}
+
+    def are_found():
+        found.clear()
+        found.update((name, one.kind) for name, one in looking.receivers()[0].items())
+        return found == expected
+
+    try:
+        probe.until(are_found, '')
+    except AssertionError as error:
+        raise AssertionError(f'{found} in place of {expected}') from error
+    return looking.receivers()
+
+
+def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, looking, loaded):
+    names = [name for name in CONTROLLERS if name != 'joint_state_broadcaster']
+    loaded('simulated', *names)
+    loaded('real', 'effort_controller')
+    probe.create_subscription(Float64MultiArray, TORQUES, print, 1)  # the node itself
+    with closing(Probe('arm', namespace='/simulated')) as arm:
+        arm.declare(ReceiverKind.ARM)
+        arm.collect(Float64MultiArray, TORQUES)
+        with closing(Probe('driver', namespace='/simulated')) as driver:
+            driver.collect(Float64MultiArray, TORQUES)
+            found, unsure = until_found(
+                probe,
+                looking,
+                {
+                    '/simulated/effort_controller': ReceiverKind.SIMULATED,
+                    '/simulated/group': ReceiverKind.SIMULATED,
+                    '/simulated/other_order': ReceiverKind.OTHER,
+                    '/simulated/positions': ReceiverKind.OTHER,
+                    '/elsewhere/moved': ReceiverKind.UNKNOWN,
+                    '/real/effort_controller': ReceiverKind.REAL,
+                    '/simulated/arm': ReceiverKind.ARM,
+                    '/simulated/driver': ReceiverKind.UNKNOWN,
+                },
+            )
+    assert unsure == ''
+    assert 'fr3_joint7/effort, fr3_joint6' in str(found['/simulated/other_order'])
+    assert 'fr3_joint1/position' in str(found['/simulated/positions'])
+
+
+def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch):
+    manager = loaded('real', 'effort_controller')
+    name = '/real/effort_controller'
+    until_found(probe, looking, {name: ReceiverKind.REAL})
+    looking.close()  # forgets the answer
+    manager.process.send_signal(signal.SIGSTOP)
+    try:
+        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNSURE})
+        probe.until(
+            lambda: 'has not answered for' in looking.receivers()[1], 'that it does not answer'
+        )
+    finally:
+        manager.process.send_signal(signal.SIGCONT)
+    until_found(probe, looking, {name: ReceiverKind.REAL})
+    # Two managers of one name, of which nobody can tell whose answer comes.
+    with closing(Probe('controller_manager', namespace='/real')):
+        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNSURE})
+        assert 'two nodes called /real/controller_manager' in unsure
+    until_found(probe, looking, {name: ReceiverKind.REAL})
+    # The other one ends.
+    looking.close()
+    monkeypatch.setattr(controller_managers, '_service_type', lambda: None)
+    found, unsure = until_found(probe, looking, {name: ReceiverKind.UNKNOWN})
+    assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
+
+
+class Efforts:
+    """The efforts that the mock hardware of a manager gets, from its joint states."""
+
+    def __init__(self, manager):
+        self._probe = manager.probe
+        self.states = manager.probe.collect(JointState, 'joint_states')
+
+    def latest(self):
+        """Return the efforts of the next state, shape (7,) [N m]."""
+        before = len(self.states)
+        self._probe.until(lambda: len(self.states) > before, 'a joint state')
+        row = dict(zip(self.states[-1].name, self.states[-1].effort))
+        return np.array([row[name] for name in NAMES])
+
+    def until(self, expected, what):
+        """Wait until these efforts are applied."""
+        self._probe.until(lambda: np.abs(self.latest() - expected).max() < 1e-9, what)
+
+
+def test_torques_flow_while_the_controller_is_active_and_nobody_else_could_take_them(
+    loaded, launch
+):
+    manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
+    probe, efforts = manager.probe, Efforts(manager)
+    manager.switch(['joint_state_broadcaster'])
+    launch(
+        'feedforward_node',
+        robot_type='fr3',
+        target='mujoco',
+        **STEADY,
+        use_sim_time=True,
+        remaps={'__ns': '/simulated', '~/command': TORQUES},
+    )
+    name = '/simulated/feedforward'
+
+    def until_status(state, words):
+        def says():
+            one = probe.status(name)
+            return one and one.values['state'] == state and words in one.message
+
+        probe.until(says, words)
+
+    until_status('silent', '/simulated/effort_controller is inactive; activate it')
+    np.testing.assert_array_equal(efforts.latest(), np.zeros(7))
+    manager.switch(['effort_controller'])
+    efforts.until(WEIGHT, 'the arm carried by the node')
+    manager.switch([], ['effort_controller'])
+    until_status('silent', '/simulated/effort_controller is inactive')
+    manager.switch(['effort_controller'])
+    until_status('running', 'torques are sent')
+    efforts.until(WEIGHT, 'the arm carried again')
+    # A real arm's controller comes: torques go to zero, and stay there while it is there.
+    real = loaded('real', 'effort_controller')
+    efforts.until(np.zeros(7), 'zero')
+    until_status('silent', '/real/effort_controller (a controller in real time)')
+    torques = real.probe.collect(Float64MultiArray, TORQUES)
+    with NodeClient(name, TIMEOUT_S, probe.spin) as client:
+        client.clear_fault()
+        probe.forget()
+        until_status('silent', '/real/effort_controller (a controller in real time)')
+        assert not any(np.any(one.data) for one in torques)
+        real.unload('effort_controller')
+        client.clear_fault()
+    efforts.until(WEIGHT, 'the arm carried once it has gone')
+
+
+def test_an_unknown_receiver_gets_nothing_whatever_manager_is_near(managers, launch):
+    with closing(Probe('driver', namespace='/simulated')) as driver:
+        torques = driver.collect(Float64MultiArray, TORQUES)
+        arm = ArmStream(driver, NAMES, ARM.home)
+        launch(
+            'feedforward_node',
+            robot_type='fr3',
+            target='mujoco',
+            **STEADY,
+            remaps={'__ns': '/simulated', '~/command': TORQUES},
+        )
+        arm.until(
+            lambda: driver.says('/simulated/feedforward', '/simulated/driver (neither'), 'refusal'
+        )
+        arm.send(200)
+    assert not torques
