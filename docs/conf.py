@@ -71,6 +71,13 @@ _LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
 _MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
 
 
+# The example with which each part of their page begins.
+EXAMPLE_HEADINGS = {
+    '02_with_and_without': 'First steps',
+    '05_fci': 'The real arm',
+    '11_policy': 'Learning',
+    'dual_arm': 'Of the documents behind the code',
+}
 # Users run the command line and the nodes and do not import them; commands print the reports.
 NOT_IMPORTED = ('cli', 'ros', 'report')
 
@@ -167,16 +174,25 @@ def write_examples_page(app):
     """Write what each example says of itself, with its picture if there is one."""
     lines = [
         *title('Examples'),
-        'Each is one file in ``examples/`` to read, copy and run (02 imports 01, 16 imports 05): '
-        '``python examples/NAME.py``.',
+        'Each is one file in ``examples/`` to read, copy and run (07 imports 06): '
+        '``python examples/NAME.py``. The first, ``01_first_steps.ipynb``, is a notebook.',
         '',
     ]
-    for path in sorted((ROOT / 'examples').glob('*.py')):
-        text = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
-        lines += [*title(path.stem, '-'), _MARKUP.sub(r'\\\1', text.replace('`', '``')), '']
-        for picture in (Path(__file__).parent / 'images').glob(f'{path.stem[3:]}.*'):
-            lines += [f'.. image:: ../../images/{picture.name}', f'   :alt: {path.stem}', '']
+    folder = ROOT / 'examples'
+    for path in [*sorted(folder.glob('[0-9]*.py')), *sorted(folder.glob('documents/*.py'))]:
+        if heading := EXAMPLE_HEADINGS.get(path.stem):
+            lines += title(heading, '-')
+        lines += example(path)
     write('examples.rst', lines)
+
+
+def example(path):
+    """Return what an example says of itself, with its picture if there is one."""
+    text = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
+    lines = [*title(path.stem, '~'), _MARKUP.sub(r'\\\1', text.replace('`', '``')), '']
+    for picture in (Path(__file__).parent / 'images').glob(f'{path.stem.lstrip("_0123456789")}.*'):
+        lines += [f'.. image:: ../../images/{picture.name}', f'   :alt: {path.stem}', '']
+    return lines
 
 
 def write_parameters_page(app):

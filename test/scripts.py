@@ -8,6 +8,8 @@ from pathlib import Path
 import sys
 
 ROOT = Path(__file__).parents[1]
+# The examples, by name without a number.
+EXAMPLES = {path.stem.lstrip('_0123456789'): path for path in (ROOT / 'examples').rglob('*.py')}
 
 
 @contextmanager
@@ -26,6 +28,5 @@ def loaded(path):
 
 
 def example(name):
-    """Return the path of an example, whose file starts with its number."""
-    (path,) = (ROOT / 'examples').glob(f'[0-9][0-9]_{name}.py')
-    return path
+    """Return the path of an example by its name without a number."""
+    return EXAMPLES[name]

@@ -16,5 +16,5 @@ def _loading(name):
     return example
 
 
-for _path in (scripts.ROOT / 'examples').glob('[0-9][0-9]_*.py'):
-    globals()[f'_{_path.stem}'] = _loading(_path.stem[3:])
+for _name in scripts.EXAMPLES:
+    globals()[f'_{_name}'] = _loading(_name)

@@ -40,7 +40,7 @@ def robot(tmp_path):
 
 @pytest.fixture
 def fci():
-    with scripts.loaded(scripts.ROOT / 'examples' / 'fci.py') as module:
+    with scripts.loaded(scripts.example('fci')) as module:
         before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
         policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
         yield module

@@ -27,8 +27,8 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
     shutil.copytree(EXAMPLES / 'recording', tmp_path / 'recording')
     monkeypatch.chdir(tmp_path)
     names = {}
-    for cell in code_cells('first_steps.ipynb'):
-        exec(compile(cell['source'], 'first_steps.ipynb', 'exec'), names)
+    for cell in code_cells('01_first_steps.ipynb'):
+        exec(compile(cell['source'], '01_first_steps.ipynb', 'exec'), names)
     # The inertias found predict what was left out better than the published ones, and the file
     # that it wrote is that arm.
     arm, published = names['result'].arm_score, names['result'].published
@@ -41,7 +41,7 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
 
 def test_the_exponentials_print_the_outputs_they_are_shipped_with(capsys):
     # Each cell compares its symbols with the models; what it shows of them is sympy's wording.
-    cells = code_cells('product_of_exponentials.ipynb')
+    cells = code_cells('documents/product_of_exponentials.ipynb')
     names = {}
     for cell in cells:
         exec(compile(cell['source'], 'product_of_exponentials.ipynb', 'exec'), names)

@@ -17,9 +17,9 @@ from franka_dynamics.ros.messages import stamp_from_seconds
 from .conftest import FER, PATIENT, ROOT_NAMES
 from ..messages import stamp
 from ..scripts import example as example_file
-from ..scripts import loaded, ROOT
+from ..scripts import loaded
 
-with loaded(ROOT / 'examples' / 'stamp_matcher.py') as module:
+with loaded(example_file('stamp_matcher')) as module:
     StampMatcher = module.StampMatcher
 
 # Time at rest, and a quarter of a period of the examples' motions, sin(w t)^3 [s]: in the next
@@ -109,7 +109,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
 def test_a_simulator_of_ones_own_holds_its_arm_when_the_sender_is_killed(probe, launch):
     """The PD alone would let it sag; a receiver without a time-out drives it away by radians."""
     states = probe.collect(JointState, 'joint_states', depth=4000)
-    launch(str(ROOT / 'examples' / 'own_simulator.py'), **ROOT_NAMES)
+    launch(str(example_file('own_simulator')), **ROOT_NAMES)
     fr3 = {'robot_type': 'fr3', 'target': 'mujoco', 'kp': [20.0] * 7, 'kd': [2.0] * 7}
     node = launch('feedforward_node', **PATIENT | fr3)
     probe.until_status('feedforward', state='running')

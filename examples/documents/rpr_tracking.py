@@ -8,7 +8,7 @@ to the previous one), velocities, accelerations and torques from `Model`. Three 
 compared: computed torque, tau = M (ddq_d + Kd de + Kp e) + C dq + g; gravity g plus the same
 feedback times the diagonal of M at the start; and the desired motion's torques without feedback.
 MuJoCo simulates the arm, without friction, from the MJCF of `urdf.writer`. Run `python
-examples/11_rpr_tracking.py`; it writes `rpr_tracking.png`.
+examples/documents/rpr_tracking.py`; it writes `rpr_tracking.png`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Model predictive path integral control (Williams et al. 2017, "Information theor
 model-based reinforcement learning"): fifty times a second 2,000 torque sequences of 30 steps of 10
 ms are rolled out by `BatchModel.forward_dynamics`, and their average, weighted by exp(-cost /
 temperature), is commanded to an arm in MuJoCo, within the limits of torque and torque rate. Run
-`python examples/06_mppi_reach.py`; it prints how long planning takes and writes `mppi_reach.png`.
+`python examples/14_mppi_reach.py`; it prints how long planning takes and writes `mppi_reach.png`.
 The torques include gravity.
 """
 

@@ -8,7 +8,7 @@ inertia the controller knows. The wrench estimated from the external torque says
 pulls. A pull of more than 5 N for 0.1 s opens the gripper; the controller then removes the object
 from its model. The controller's guard stops an arm that is pushed; here the guard's bounds are
 five times as high, because somebody is meant to touch the arm. Run `python
-examples/04_release_by_pull.py`; it prints the times of the events and writes
+examples/09_release_by_pull.py`; it prints the times of the events and writes
 `release_by_pull.png`. On a real arm feed `Releaser` with the feedforward node's
 `~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """

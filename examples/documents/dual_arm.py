@@ -4,7 +4,7 @@
 Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
 
 The torques are compared with Pinocchio's, whose model of the two arms is assembled from the
-shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
+shipped URDF of the arm by `pin.appendModel`. Run `python examples/documents/dual_arm.py`.
 """
 
 from __future__ import annotations

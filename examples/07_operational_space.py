@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 import franka_dynamics as fd
 
 # `import` refuses a module name that starts with a digit.
-shared = import_module('01_joint_impedance')
+shared = import_module('06_joint_impedance')
 
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad

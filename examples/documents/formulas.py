@@ -3,10 +3,10 @@
 """
 Write an arm's kinematics, or M, C and g, as formulas in symbols: Python or LaTeX.
 
-    python examples/14_formulas.py kinematics fer   # poses, axes, twists, Jacobians of each frame
-    python examples/14_formulas.py motion fr3       # M, C and g
-    python examples/14_formulas.py steps fer        # the whole derivation from the rows
-    python examples/14_formulas.py rpr rpr latex    # the report of the RPR arm (Busellato 2023)
+    python examples/documents/formulas.py kinematics fer      # poses, axes, twists, Jacobians
+    python examples/documents/formulas.py motion fr3          # M, C and g
+    python examples/documents/formulas.py steps fer           # the whole derivation from the rows
+    python examples/documents/formulas.py rpr rpr latex       # the RPR arm (Busellato 2023)
 
 The Python text is a module that reads the joint positions q1, q2, ... and velocities dq1, ...;
 LaTeX needs amsmath and geometry. Masses and lengths of the RPR arm are symbols, too. Needs sympy

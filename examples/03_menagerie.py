@@ -10,8 +10,8 @@ sends joint targets at 30 Hz; the same soft gains follow them with and without f
 menagerie.png shows both errors.
 
     pip install '.[sim]' robot_descriptions
-    python examples/15_menagerie.py           # robot_descriptions downloads the model
-    python examples/15_menagerie.py fr3.xml   # or a file of mujoco_menagerie/franka_fr3
+    python examples/03_menagerie.py           # robot_descriptions downloads the model
+    python examples/03_menagerie.py fr3.xml   # or a file of mujoco_menagerie/franka_fr3
 """
 
 from dataclasses import replace

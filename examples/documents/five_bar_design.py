@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Optimise the design of a spherical five-bar (05_five_bar.py) for low motor torques.
+Optimise the design of a spherical five-bar (five_bar.py) for low motor torques.
 
 The motors' torques on a fast motion are lowered by moving the vertices of one link's mesh, (15) to
 (28) of Kwon, "Differential Dynamics and Mesh-Based Inertia", and by turning three joint axes, (6).
@@ -10,8 +10,7 @@ them, while the link does not get lighter. The program takes some ten seconds an
 and the torques before and after in `five_bar_design.png`.
 """
 
-from importlib import import_module
-
+import five_bar
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 import numpy as np
@@ -21,9 +20,6 @@ from franka_dynamics.dynamics.closed_chain import ClosedChain
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
 from franka_dynamics.mesh.mesh import mesh_inertia, TriangleMesh, vertex_derivatives
 from franka_dynamics.spatial import hat
-
-# `import` refuses a module name that starts with a digit.
-five_bar = import_module('05_five_bar')
 
 LINK = 1  # index of the link whose mesh changes: link 2 of Kwon
 AXES = [1, 2, 4]  # the passive joints: 2, 3 and 5 of Kwon

@@ -8,7 +8,7 @@ Every millisecond libfranka's own bindings read a state, and `Feedforward` answe
 friction itself. One joint moves out and back, then the arm is stopped:
 
     franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is the model right?
-    python examples/fci.py 172.16.0.2 --hand none
+    python examples/05_fci.py 172.16.0.2 --hand none
 """
 
 from __future__ import annotations

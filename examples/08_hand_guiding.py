@@ -8,7 +8,7 @@ in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip fri
 identified from a real FER is pulled by its flange along a line, to and fro, and then let go. The
 controller has no stiffness, and its reference follows the measured motion. In the case with
 friction the controller adds the friction torque at the reference velocity: none below 0.005 rad/s.
-Run `python examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`.
+Run `python examples/08_hand_guiding.py`; it prints a table and writes `hand_guiding.png`.
 """
 
 from contextlib import suppress
