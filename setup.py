@@ -24,8 +24,8 @@ EXTRAS = {
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
     'view': ['matplotlib', 'pin>=3.8', 'viser>=1.0.27', 'rosbags>=0.11', 'scipy'],
-    'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'cvxpy>=1.5', 'clarabel>=0.9'],
-    'identify': ['rosbags>=0.11', 'scipy', 'matplotlib', 'cvxpy>=1.5', 'clarabel>=0.9'],
+    'cluster': ['distributed', 'rosbags>=0.11', 'scipy', 'clarabel>=0.9'],
+    'identify': ['rosbags>=0.11', 'scipy', 'matplotlib', 'clarabel>=0.9'],
     'replay': ['rosbags>=0.11', 'scipy', 'matplotlib'],
 }
 # Gigabytes that only those need who work in these libraries: no part of `all`.

@@ -96,7 +96,7 @@ def load_arm(
         If the payload is impossible or beyond the rated load, the requested repair is impossible,
         or a Desk file of the hand has impossible numbers.
     MissingDependencyError
-        If a repair is asked for and cvxpy is not installed.
+        If a repair is asked for and clarabel is not installed.
 
     """
     if is_robot_model(arm):

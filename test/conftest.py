@@ -91,7 +91,7 @@ def pytest_collection_finish():
 # What an installation may lack: the libraries of the extras, of tests, and of ROS. A test that
 # lacks any other library fails.
 OPTIONAL = frozenset(
-    'cffi clarabel cvxpy distributed franka_sim gymnasium h5py hypothesis igl jax llvmlite '
+    'cffi clarabel distributed franka_sim gymnasium h5py hypothesis igl jax llvmlite '
     'matplotlib mujoco networkx pandas PIL pyarrow pylibfranka robot_descriptions rosbags '
     'scipy sympy torch trimesh viser xacro ament_index_python launch launch_ros rclpy '
     'ros2cli'.split()

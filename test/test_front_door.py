@@ -76,7 +76,7 @@ def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():
     program = 'import franka_dynamics as fd; arm = fd.load("fer"); fd.Model(arm).gravity(arm.home)'
     loaded = modules_loaded(program)
     assert 'pinocchio' in loaded
-    assert not loaded & set('llvmlite cvxpy mujoco scipy sympy click rich matplotlib'.split())
+    assert not loaded & set('llvmlite clarabel mujoco scipy sympy click rich matplotlib'.split())
 
 
 @pytest.fixture
@@ -251,8 +251,9 @@ print('ran')
 """
 # Every library that an extra or the command line brings.
 ABSENT = (
-    'click rich mujoco rosbags scipy matplotlib trimesh networkx igl sympy llvmlite cvxpy casadi '
-    'jax torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed pylibfranka'
+    'click rich mujoco rosbags scipy matplotlib trimesh networkx igl sympy llvmlite clarabel '
+    'casadi jax torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed '
+    'pylibfranka'
 ).split()
 
 

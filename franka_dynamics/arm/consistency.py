@@ -17,7 +17,8 @@ import numpy as np
 
 from .description import ArmDescription
 from .inertia import LinkInertia
-from ..errors import InertiaError, require_extra
+from ..errors import InertiaError
+from ..semidefinite import definite, minimiser, nonnegative
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
@@ -37,26 +38,19 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     InertiaError
         If no physical link lies within the rounding.
     MissingDependencyError
-        If cvxpy, which solves the problem, is not installed.
+        If clarabel, which solves the problem, is not installed.
 
     """
     if link.is_physical():
         return link
-    with require_extra('The nearest physically consistent parameters need cvxpy', 'identify'):
-        import cvxpy
-    # Changes of the ten parameters, in units of the rounding.
-    moves = cvxpy.Variable(10)
-    pseudo = link.pseudo_inertia() / rounding + sum(
-        moves[k] * LinkInertia.from_parameters(column).pseudo_inertia()
-        for k, column in enumerate(np.eye(10))
-    )
-    problem = cvxpy.Problem(
-        cvxpy.Minimize(cvxpy.sum_squares(moves)),
-        [pseudo - _MIN_EIGENVALUE_SHARE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
-    )
-    problem.solve(solver=cvxpy.CLARABEL)
-    if problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
-        moved = rounding * np.clip(np.asarray(moves.value, dtype=float), -1.0, 1.0)
+    # The unknowns are changes of the ten parameters, in units of the rounding.
+    units = [LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)]
+    least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_SHARE * np.eye(4)
+    within = nonnegative(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
+    cones = [definite(least, np.stack(units, axis=-1)), within]
+    moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)
+    if moves is not None:
+        moved = rounding * np.clip(moves, -1.0, 1.0)
         repaired = LinkInertia.from_parameters(link.parameters() + moved)
         if repaired.is_physical():
             return repaired

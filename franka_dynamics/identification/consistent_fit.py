@@ -12,10 +12,9 @@ samples.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
-from warnings import catch_warnings, simplefilter
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
@@ -23,7 +22,8 @@ from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
 from ..dynamics.regressor import LINK_PARAMETERS, parameter_vector, with_parameter_vector
-from ..errors import IdentificationError, require_extra
+from ..errors import IdentificationError
+from ..semidefinite import below_logarithm, Cone, definite, minimiser, nonnegative, zero
 from ..typing import Array
 
 _MASS = LINK_PARAMETERS - 1
@@ -99,36 +99,46 @@ def fit_consistent(
     log-determinant divergence from the starting set, not its second-order approximation in
     `Prior.least_squares_rows`.
 
-    Raises IdentificationError if the solver finds no optimum, MissingDependencyError if cvxpy is
-    not installed.
+    Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
+    is not installed.
     """
-    with require_extra('The physically consistent fit needs cvxpy', 'identify'):
-        import cvxpy
-    cp: Any = cvxpy
     applied = max(regularization, _MIN_REGULARIZATION)
     triangle, effort = equations
-    b, f = len(prior.model.base), len(prior.friction_std)
-    # The unknowns are in units of their standard deviations, so that the solver's numbers are of
-    # order one.
-    change, friction = cp.Variable(len(links.root)), cp.Variable(f)
-    divergence, constraints = _physical(cp, links, change)
+    b, f, m = len(prior.model.base), len(prior.friction_std), len(links.root)
+    # The unknowns are changes and friction in units of their standard deviations, residuals, and
+    # of each link 14 numbers of which its log-determinant is made.
+    n, r = len(links.masses), len(effort)
+    places = np.cumsum([0, m, f, r, 14 * n])
+    change, friction, residual, more = (slice(*pair) for pair in pairwise(places.tolist()))
+    count = int(places[-1])
     braking = np.flatnonzero(prior.model.friction.is_nonnegative)
-    residual = (
-        triangle[:, :b] @ prior.model.base.matrix @ links.root @ change
-        + triangle[:, b:] * prior.friction_std @ friction
-        - (effort - triangle[:, :b] @ prior.center[:b])
-    )
-    cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
+    fitted = np.zeros((r, count))
+    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ links.root
+    fitted[:, friction] = triangle[:, b:] * prior.friction_std
+    fitted[:, residual] = -np.eye(r)
+    quadratic, linear = np.zeros(count), np.zeros(count)
+    quadratic[friction] = quadratic[residual] = 2.0
+    quadratic[LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
+    for block, by, own in zip(
+        _blocks(n), links.relative, np.reshape(range(more.start, count), (n, -1))
+    ):
+        linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
+        linear[own[-4:]] = -2.0 * applied
+    cones = [
+        zero(triangle[:, :b] @ prior.center[:b] - effort, fitted),
+        nonnegative(0.0, np.eye(count)[friction][braking]),
+        *_physical(links, count, more.start),
+    ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
-    _minimise(cp, cost, unit, [*constraints, friction[braking] >= 0.0])
-    vector = links.center + links.root @ change.value
-    rotors = slice(LINK_PARAMETERS * prior.model.n, None)
+    found = _minimiser(np.diag(quadratic), linear, cones, unit)
+    vector = links.center + links.root @ found[change]
+    rotors = slice(LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
-    in_deviations = np.where(np.abs(friction.value) > _MIN_FRICTION_RATIO, friction.value, 0.0)
-    in_deviations[braking] = np.maximum(in_deviations[braking], 0.0)
-    return vector, in_deviations * prior.friction_std
+    rubbing = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
+    rubbing[braking] = np.maximum(rubbing[braking], 0.0)
+    return vector, rubbing * prior.friction_std
 
 
 def arm_from_fit(
@@ -145,19 +155,16 @@ def arm_from_fit(
     return replace(with_parameter_vector(start, vector), friction=model)
 
 
-def _minimise(cp: Any, cost: Any, unit: float, constraints: list[Any]) -> None:
+def _minimiser(quadratic: Array, linear: Array, cones: list[Cone], unit: float) -> Array:
     """
-    Minimise a cost times a unit, or undivided if that fails, if need be to an accuracy of 5e-5.
+    Return what minimises a cost times a unit, or undivided if that fails, to 5e-5 if need be.
 
     Raises IdentificationError if the solver finds no optimum.
     """
-    for one, enough in ((unit, (cp.OPTIMAL,)), (1.0, (cp.OPTIMAL, cp.OPTIMAL_INACCURATE))):
-        problem = cp.Problem(cp.Minimize(one * cost), constraints)
-        with suppress(cp.SolverError), catch_warnings():
-            simplefilter('ignore')  # cvxpy warns of an inaccurate solution
-            problem.solve(solver=cp.CLARABEL)
-        if problem.status in enough:
-            return
+    for one in (unit, 1.0):
+        found = minimiser(one * quadratic, one * linear, cones, inaccurate=one == 1.0)
+        if found is not None:
+            return found
     raise IdentificationError(
         'The consistent fit found no physical arm with masses within a factor of '
         f'{MAX_MASS_RATIO:g} of the starting set. Are efforts in another unit (currents: '
@@ -166,26 +173,36 @@ def _minimise(cp: Any, cost: Any, unit: float, constraints: list[Any]) -> None:
     )
 
 
-def _physical(cp: Any, links: PhysicalLinks, change: Any) -> tuple[Any, list[Any]]:
-    """Return divergence and constraints of links and rotor inertias as cvxpy's expressions."""
-    total, constraints = 0.0, []
-    blocks = _blocks(len(links.masses))
-    for block, by, own in zip(blocks, links.relative, links.masses):
-        relative = cp.Variable((4, 4), symmetric=True)
-        # One matrix product for all 16 entries: cvxpy is much slower with many small products.
-        moved = by @ change[block]
-        constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
-        total += cp.trace(relative) - 4.0 - cp.log_det(relative)
-        mass = links.center[block][_MASS] + links.root[block, block][_MASS] @ change[block]
-        constraints += [mass >= own / MAX_MASS_RATIO, mass <= own * MAX_MASS_RATIO]
+def _physical(links: PhysicalLinks, count: int, more: int) -> Iterator[Cone]:
+    """
+    Yield the constraints on links and rotor inertias, of `count` unknowns; `more` begins the last.
+
+    The log-determinant of a relative pseudo-inertia W is at most the sum of the last four of a
+    link's further numbers, which are at most the logarithms of the diagonal of a triangular matrix
+    Z made of the first ten, with [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and
+    Nemirovski 2001, "Lectures on modern convex optimization", section 4.2).
+    """
+    n = len(links.masses)
+    corner = list(combinations_with_replacement(range(4), 2))
+    for k, (block, by) in enumerate(zip(_blocks(n), links.relative)):
+        first = more + 14 * k
+        slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
+        one[:4, :4] = np.eye(4)
+        slope[:4, :4, block] = by.reshape(4, 4, -1)
+        for place, (j, i) in enumerate(corner, first):
+            slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
+            if i == j:
+                slope[4 + i, 4 + i, place] = 1.0
+                yield below_logarithm(first + 10 + i, place, count)
+        yield definite(one, slope)
+        mass = np.zeros((2, count))
+        mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS])
+        center, own = links.center[block][_MASS], links.masses[k]
+        yield nonnegative([center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass)
     if links.rest is not None:
         before, by = links.rest
-        rest = cp.Variable((4, 4), PSD=True)
-        moved = by @ change[blocks[-1]]
-        constraints.append(rest == before + cp.reshape(moved, (4, 4), order='C'))
-    rotors = change[blocks[-1].stop :]
-    if rotors.size:
-        before = links.center[blocks[-1].stop :]
-        constraints.append(before / np.diag(links.root)[blocks[-1].stop :] + rotors >= 0.0)
-        total += 0.5 * cp.sum_squares(rotors)
-    return total, constraints
+        slope = np.zeros((4, 4, count))
+        slope[:, :, _blocks(n)[-1]] = by.reshape(4, 4, -1)
+        yield definite(before, slope)
+    rotors = slice(LINK_PARAMETERS * n, len(links.root))
+    yield nonnegative(links.center[rotors] / np.diag(links.root)[rotors], np.eye(count)[rotors])

@@ -271,6 +271,6 @@ def test_a_value_at_fault_is_refused_by_its_name(error, call, named):
 
 
 def test_a_repair_without_its_solver_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, 'cvxpy', None)
+    monkeypatch.setitem(sys.modules, 'clarabel', None)
     with refuses(MissingDependencyError, "pip install '.[identify]'"):
         rounded('ledezma2021')

@@ -1,0 +1,82 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Quadratic costs under constraints on positive definite matrices, minimised by Clarabel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .errors import require_extra
+from .typing import Array
+
+
+class Cone(NamedTuple):
+    """
+    The constraint that constant (k,) + slope (k, N) x is in a cone, for unknowns x (N,).
+
+    `kind` is the name of Clarabel's class, `size` its argument.
+    """
+
+    kind: str
+    size: tuple[int, ...]
+    constant: Array
+    slope: Array
+
+
+def nonnegative(constant: ArrayLike, slope: ArrayLike) -> Cone:
+    """Return the constraint that all of constant (k,) + slope (k, N) x is nonnegative."""
+    rows = np.asarray(slope, dtype=float)
+    return Cone('NonnegativeConeT', (len(rows),), np.broadcast_to(constant, len(rows)), rows)
+
+
+def zero(constant: Array, slope: Array) -> Cone:
+    """Return the constraint that constant (k,) + slope (k, N) x is zero."""
+    return Cone('ZeroConeT', (len(constant),), constant, slope)
+
+
+def definite(constant: Array, slope: Array) -> Cone:
+    """Return the constraint that constant (k, k) + slope (k, k, N) x is positive semidefinite."""
+    column, row = np.tril_indices(len(constant))  # the upper triangle, column by column
+    scale = np.where(row == column, 1.0, np.sqrt(2.0))
+    rows = scale[:, None] * slope[row, column]
+    return Cone('PSDTriangleConeT', (len(constant),), scale * constant[row, column], rows)
+
+
+def below_logarithm(low: int, high: int, count: int) -> Cone:
+    """Return the constraint of `count` unknowns that x[low] <= ln x[high]."""
+    slope = np.zeros((3, count))
+    slope[0, low] = slope[2, high] = 1.0
+    return Cone('ExponentialConeT', (), np.array([0.0, 1.0, 0.0]), slope)
+
+
+def minimiser(
+    quadratic: Array, linear: Array, cones: Sequence[Cone], *, inaccurate: bool = True
+) -> Array | None:
+    """
+    Return x (N,) with the least x' quadratic x / 2 + linear x under constraints, or None.
+
+    None is returned if the solver finds no minimum; with `inaccurate` one to an accuracy of 5e-5
+    will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.
+    """
+    with require_extra('Physically consistent parameters need clarabel and scipy', 'identify'):
+        import clarabel
+        from scipy.sparse import csc_matrix
+    solver: Any = clarabel
+    settings = solver.DefaultSettings()
+    settings.verbose = False
+    problem = solver.DefaultSolver(
+        csc_matrix(np.triu(quadratic)),
+        linear,
+        csc_matrix(np.concatenate([-one.slope for one in cones])),
+        np.concatenate([one.constant for one in cones]),
+        [getattr(solver, one.kind)(*one.size) for one in cones],
+        settings,
+    )
+    solution = problem.solve()
+    status = solver.SolverStatus
+    enough = [status.Solved, status.AlmostSolved] if inaccurate else [status.Solved]
+    return np.array(solution.x) if solution.status in enough else None
