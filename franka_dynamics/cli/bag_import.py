@@ -58,8 +58,7 @@ def run(
     span = f'{recording.joint_names[0]} ... {recording.joint_names[-1]}'
     size = f'{len(recording)} messages in {recording.duration:.2f} s'
     say(f'{bag}: {size} on {recording.topic}, joints {span}')
-    say_each(recording.remarks, 'note')
-    say_each(warnings, 'warning')
+    say_each((*recording.remarks, *warnings), 'warning')
     return 0
 
 

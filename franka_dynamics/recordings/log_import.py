@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+import re
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +26,11 @@ _COMMON_NAMES = {
     'effort': ('tau', 'tau_J', 'effort', 'torque', 'joint_effort'),
 }
 _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
-# An episode begins within this many sampling periods of the first stamp.
+# Parts of the names of columns that hold no measured torques: external ones, and commands.
+_NOT_MEASURED = frozenset(
+    'cmd command commanded control ctrl d des desired ext external ref'.split()
+)
+# An episode begins within this many sampling periods of the first stamp, and has as many rows.
 _RESTART_STEPS = 10.0
 # With a longer sampling period a remark suggests that stamps are in ms.
 _MAX_PLAUSIBLE_PERIOD_S = 0.15
@@ -153,7 +158,7 @@ def import_log(
         given['velocity'] *= VELOCITY_UNITS[columns.velocity_unit]
     if columns.stamp is not None:
         given = {'stamp': _stamp_column(log, columns), **given}
-    remarks = list(log.remarks)
+    remarks = [*log.remarks, *_doubts(log, named, n)]
     if len({len(part) for part in given.values()}) == 1:
         kept = ~_incomplete(given, log.source, joint_names, columns)
         if not kept.all():
@@ -173,6 +178,24 @@ def import_log(
         topic=topic,
     )
     return replace(recording, remarks=(*remarks, *recording.remarks))
+
+
+def _doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
+    """Yield a sentence for columns that seem to hold other quantities, or other joints' too."""
+    parts = re.split('[^a-z]+', named['effort'].lower())
+    for word in sorted(_NOT_MEASURED.intersection(parts)):
+        yield (
+            f'effort is read from {named["effort"]!r}: does {word!r} mean measured torques, '
+            'gravity and friction included? Nothing can be identified from external torques or '
+            'commands'
+        )
+    for what, columns in named.items():
+        following = columns.replace('{}', str(n + 1)).replace('{0}', str(n))
+        if following != columns and following in log.arrays:
+            yield (
+                f'{what} {columns!r} is read for the {n} joints of the arm, and the log has '
+                f'{following}, too: a gripper, or is this another arm?'
+            )
 
 
 def _require_one_clock(log: LogTable, columns: ColumnMap) -> None:
@@ -239,8 +262,10 @@ def _episode_rows(
         # Back at the first stamp; a step back by less is a fault, which is refused later.
         anew = (step < 0.0) & (stamp[1:] < stamp[0] + _RESTART_STEPS * np.median(step[step > 0.0]))
         begins[1:] = np.cumsum(anew)
-    several = np.unique(begins)
-    if number is None and len(several) == 1:
+    # Fewer rows in order are no episode; their stamps are refused later, with the rows' numbers.
+    in_order = np.append(False, (step > 0.0) & (np.diff(begins) == 0)) if len(step) else begins
+    several = np.flatnonzero(np.bincount(begins, in_order) >= _RESTART_STEPS)
+    if number is None and len(several) <= 1:
         return np.ones(count, dtype=bool)
     if number is None or number not in several or len(several) == 1:
         what = 'the stamps begin anew, so' if number is None else f'there is no episode {number};'

@@ -159,19 +159,22 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
         )
     remarks, motions, filters = list(recording.remarks), [], []
     pieces = list(_without_gaps(recording, late, period, chosen, remarks))
+    shortest, short = 2.0 * chosen.trim + _MIN_PIECE_S, []
     for number, (piece, start) in enumerate(pieces):
-        if piece.duration >= 2.0 * chosen.trim + _MIN_PIECE_S:
+        if piece.duration >= shortest:
             filters.append(PieceFilter(piece, period, chosen))
             motions.append(filters[-1].motion(start, number))
-        elif len(pieces) > 1:
-            remarks.append(
-                f'the piece of {piece.duration:.2f} s at {start:.2f} s is too short '
-                'to be filtered and was left out'
-            )
+        else:
+            short.append(f'{start:.2f}')
+    if short:
+        remarks.append(
+            f'{len(short)} of its {len(pieces)} pieces, shorter than {shortest:.2g} s, are left '
+            f'out (at {", ".join(short[:5])}{" ..." * (len(short) > 5)} s)'
+        )
     if not motions:
         raise RecordingError(
             f'{recording.source} has no stretch without gaps of at least '
-            f'{2.0 * chosen.trim + _MIN_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
+            f'{shortest:.2g} s (it lasts {recording.duration:.2f} s '
             f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
         )
     joined = _with_arrays(

@@ -327,6 +327,40 @@ def test_rows_that_must_be_chosen_are_not_joined_in_silence(form, names, tmp_pat
             import_log(tmp_path / form, replace(columns, episode=2), NAMES)
 
 
+@pytest.mark.parametrize('junk', [3, 40])
+def test_rows_of_zeros_behind_a_log_are_no_episodes(tmp_path, junk):
+    path = tmp_path / 'filled.npz'
+    filled = {name: np.concatenate([rows, 0.0 * rows[:junk]]) for name, rows in DATA.items()}
+    np.savez(path, **filled)
+    with refuses(RecordingError, f'row {ROWS + 1}', 'drop'):
+        import_log(path, ARRAYS, NAMES)
+
+
+@pytest.mark.parametrize(
+    ('effort', 'names'),
+    [
+        ('tau_ext_hat_filtered', ("'ext'", 'measured')),
+        ('joint_cmd', ("'cmd'", 'measured')),
+        ('tau_J_d', ("'d'",)),
+        ('tau_J', ()),
+        ('next_effort', ()),
+    ],
+)
+def test_columns_of_external_torques_or_commands_are_asked_about(tmp_path, effort, names):
+    path = tmp_path / 'log.npz'
+    np.savez(path, **{'t': TIME, 'q': Q, 'dq': DQ, effort: EFFORT})
+    remarks = import_log(path, replace(ARRAYS, effort=effort), NAMES).remarks
+    assert len(remarks) == bool(names) and all(name in remarks[0] for name in names)
+
+
+def test_a_log_with_more_joints_than_the_arm_says_so(tmp_path):
+    path = tmp_path / 'log.csv'
+    text()(path)
+    two = import_log(path, NAMED, NAMES[:6])
+    assert len(two.remarks) == 3 and '7' in two.remarks[0] and 'gripper' in two.remarks[0]
+    assert import_log(path, NAMED, NAMES).remarks == ()
+
+
 def write_side_by_side(folder, late=0.0):
     """Write a file for each quantity, as loggers with a writer for each topic do."""
     for name, values in (('q', Q), ('dq', DQ)):
