@@ -29,13 +29,13 @@ from dataclasses import replace
 import json
 import multiprocessing
 from pathlib import Path
-import re
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
 import traceback
 from typing import Any
 import warnings
+import xml.etree.ElementTree as ElementTree
 
 import mujoco
 import numpy as np
@@ -56,6 +56,7 @@ from franka_dynamics.names import GRAVITY
 from franka_dynamics.typing import Array
 from franka_dynamics.urdf.mjcf import is_mjcf_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
+from franka_dynamics.urdf.pinocchio_reading import without_material_and_dynamics
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.mjcf_model import mjcf_terms
 
@@ -82,8 +83,8 @@ def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
         return _terms(whole, arm, q, dq)
     try:
         pin.buildModelFromXML(text)
-    except Exception:  # Pinocchio refuses a <material> or a <dynamics>, on which nothing depends
-        text = re.sub(r'<(material|dynamics)\b([^>]*/>|.*?</\1>)', '', text, flags=re.DOTALL)
+    except Exception:  # Pinocchio refuses what no torque depends on
+        text = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
     try:
         whole = pin.buildModelFromXML(text, mimic=True)
     except Exception:  # Pinocchio does not know what some mimic joints follow

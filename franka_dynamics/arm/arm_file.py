@@ -16,8 +16,8 @@ from .consistency import repaired
 from .description import ArmDescription, ArmFields
 from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
-from .plausibility import implausible_effort_limits
 from .typed_file import FieldError, Positive, prepend_keys, read_typed
+from .units import unit_questions
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
 from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
@@ -154,8 +154,11 @@ def load(
         description.require_home_within_limits()
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
-    for question in implausible_effort_limits(description).values():
-        raise DescriptionError(f'{path}: {question} Leave the limit out where none is known.')
+    for question in unit_questions(description):
+        fix = (
+            'Leave a limit out where none is known.' if question.joint else 'Arm files have m, kg.'
+        )
+        raise DescriptionError(f'{path}: {question.sentence} {fix}')
     alias = spelled if spelled in ARM_NAME_ALIASES else file.name
     description = description.with_joint_names(
         [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]

@@ -11,9 +11,9 @@ import numpy as np
 from .arm_file import ArmFile, InertialSet
 from .bodies import Body, InertiaReferencePoint, Pose
 from .description import ArmDescription
-from .plausibility import implausible_effort_limits
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted_path, encode, FieldError
+from .units import unit_questions
 from ..errors import DescriptionError
 from ..spatial import rpy_from_rotation
 
@@ -63,10 +63,10 @@ def arm_file_text(
             f'{description.name!r} cannot be written to an arm file: '
             f'{dotted_path(content, error.keys)} {error.problem}.'
         ) from error
-    for question in implausible_effort_limits(description).values():
+    for question in unit_questions(description):
+        fix = ' Make a limit infinite where none is known.' if question.joint else ''
         raise DescriptionError(
-            f'{description.name!r} cannot be written to an arm file: {question} Make the limit '
-            'infinite where none is known.'
+            f'{description.name!r} cannot be written to an arm file: {question.sentence}{fix}'
         )
     if friction_source and description.friction is not None:
         content['friction']['source'] = friction_source

@@ -32,7 +32,7 @@ class UrdfJoint:
     `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero,
     `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
     the origin. `limits` is None if `moves` is False, and for a
-    continuous joint without <limit>. A missing lower or upper bound is zero, as the URDF format
+    joint without <limit>. A missing lower or upper bound is zero, as the URDF format
     says; if both are missing, or the joint is continuous, they are infinite. `mimics` is the name
     of the joint that this joint follows, at `multiplier` times its position plus `offset`, or
     None.

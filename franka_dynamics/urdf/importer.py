@@ -20,7 +20,7 @@ from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
-from ..arm.plausibility import implausible_effort_limits
+from ..arm.units import unit_questions
 from ..errors import as_enum, DescriptionError
 from ..typing import Array
 
@@ -109,22 +109,26 @@ def import_urdf(
 
 
 def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
-    """Return an arm with notes on doubtful numbers, and without efforts that cannot be."""
-    questions = implausible_effort_limits(arm)
+    """Return an arm with notes on doubtful numbers, and without limits that are doubted."""
+    questions = unit_questions(arm)
     bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
     values, _ = find_implausible_values(chain.document)
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
-    torque_notes = (*chain.torque_notes, *impossible)
+    units = [question.sentence for question in questions if not question.joint]
+    torque_notes = (*chain.torque_notes, *units, *impossible)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
     notes = [str(doubt) for doubt in doubts if not doubt.impossible]
-    notes += [f'{question} It is taken for none.' for question in questions.values()]
-    joints = tuple(
-        replace(one, limits=replace(one.limits, effort=np.inf)) if one.name in questions else one
-        for one in arm.joints
-    )
+    joints = {joint.name: joint for joint in arm.joints}
+    unlimited = {'lower': -np.inf}
+    for sentence, name, limits in questions:
+        if name:
+            notes.append(f'{sentence} They are taken for none.')
+            none = {limit: unlimited.get(limit, np.inf) for limit in limits}
+            joint = joints[name]
+            joints[name] = replace(joint, limits=replace(joint.limits, **none))
     notes += [
         f'joint {joint.name} has no limits; none are assumed.'
         for joint in chain.joints
@@ -132,7 +136,9 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     ]
     assert arm.urdf is not None
     notes = [*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes]
-    return replace(arm, joints=joints, notes=tuple(notes), torque_notes=torque_notes)
+    return replace(
+        arm, joints=tuple(joints.values()), notes=tuple(notes), torque_notes=torque_notes
+    )
 
 
 def _with_simulated(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:

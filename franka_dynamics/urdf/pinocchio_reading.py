@@ -9,34 +9,45 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from .document import UrdfDocument
+from .document import MOVING_TYPES, UrdfDocument
 from ..arm.description import JointLimits
 from ..errors import UrdfError
 from ..spatial import JointKind
 
+_REQUIRED = ('effort', 'velocity')  # in a <limit>, by urdfdom
 
-def pinocchio_model(text: str, source: str) -> pin.Model:
-    """
-    Return Pinocchio's model of a URDF; mimic joints are independent joints in it.
 
-    A text that Pinocchio refuses is read as `without_material_and_dynamics`.
+def pinocchio_model(text: str, source: str, *, mimic: bool = False) -> pin.Model:
     """
-    try:
-        return pin.buildModelFromXML(text)
-    except (ValueError, RuntimeError):
-        text = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
-    try:
-        return pin.buildModelFromXML(text)
-    except (ValueError, RuntimeError) as error:
-        raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
+    Return Pinocchio's model of a URDF.
+
+    A text that Pinocchio refuses is read as `without_material_and_dynamics`. With `mimic`, joints
+    follow others, unless one follows a joint that Pinocchio reads later; else they are
+    independent.
+    """
+    stripped = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
+    complete = all(
+        joint.get('type') == 'continuous' if limit is None else {*limit.attrib} >= {*_REQUIRED}
+        for joint in ElementTree.fromstring(text).iter('joint')
+        for limit in [joint.find('limit')]
+        if joint.get('type') in MOVING_TYPES
+    )
+    tries = [(text, mimic)] if complete else []  # without a limit urdfdom prints errors
+    reason: Exception | None = None
+    for one, follows in (*tries, (stripped, mimic), (stripped, False)):
+        try:
+            return pin.buildModelFromXML(one, mimic=follows)
+        except (ValueError, RuntimeError) as error:
+            reason = error
+    raise UrdfError(f'{source}: Pinocchio cannot read it: {reason}')
 
 
 def without_material_and_dynamics(text: str) -> ElementTree.Element:
     """
     Return a URDF without <material> and <dynamics>, and without blanks around numbers.
 
-    No term here depends on them; Pinocchio refuses two materials of one name, negative friction
-    and a blank after a number.
+    No term here depends on them; Pinocchio refuses two materials of one name, negative friction,
+    a blank after a number, and a joint without limits, which gets some.
     """
     robot = ElementTree.fromstring(text)
     for parent in robot.iter():
@@ -44,6 +55,13 @@ def without_material_and_dynamics(text: str) -> ElementTree.Element:
             parent.remove(child)
         for key in parent.attrib.keys() - {'name', 'link', 'joint'}:
             parent.set(key, parent.attrib[key].strip())
+    for joint in robot.iter('joint'):
+        if joint.get('type') in MOVING_TYPES:
+            limit = joint.find('limit')
+            if limit is None:
+                limit = ElementTree.SubElement(joint, 'limit', lower='-9', upper='9')
+            for key in _REQUIRED:
+                limit.set(key, limit.get(key, '9'))
     return robot
 
 

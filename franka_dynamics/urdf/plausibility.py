@@ -8,9 +8,9 @@ shape: along every direction its centre lies between the shape's ends, at distan
 them, and its variance is at most a b (Bhatia and Davis 2000). The density of its mesh is that of
 some material, and no body spreads less than a ball of lead of its mass. No link weighs more than
 twice the rest of the arm, or, where all other moving links are before or behind it, less than
-1/400 of all. A motor holds the arm's weight at zero. A left and a right link of one name are the
-same or mirrored. Of links that no joint moves only the tensor is judged, by whether a body can
-have it: no torque depends on them.
+1/400 of all. Links of other masses have other tensors. A motor holds the arm's weight at zero. A
+left and a right link of one name are the same or mirrored. Of links that no joint moves only the
+tensor is judged, by whether a body can have it: no torque depends on them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import pinocchio as pin
 from .document import UrdfDocument, Words
 from .pinocchio_reading import pinocchio_tree, without_material_and_dynamics
 from ..arm.inertia import LinkInertia
+from ..errors import listed
 from ..typing import Array
 
 # Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
@@ -72,7 +73,8 @@ class ImplausibleValue(NamedTuple):
     @property
     def place(self) -> str:
         """Kind and names of the link, links or joint that the number belongs to, for a message."""
-        return f'{self.kind} {" and ".join(map(repr, self.names))}'
+        names = [*map(repr, self.names)]
+        return f'{self.kind} {" and ".join(names) if len(names) < 3 else listed(names)}'
 
     def __str__(self) -> str:
         """Return one sentence."""
@@ -142,6 +144,7 @@ def find_implausible_values(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
     found += [*_unlike_others(model, bodies), *_weak_joints(document, model)]
+    found += _placeholders(bodies)
     found += _unlike_twins(model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
@@ -199,6 +202,22 @@ def _unlike_others(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[Implau
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
             yield body.doubt(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
+
+
+def _placeholders(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
+    """Yield links with the identity as tensor, and links of other masses with the same tensor."""
+    alike = dict[bytes, list[_Body]]()
+    for body in bodies:
+        alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
+    for first, *others in alike.values():
+        if np.array_equal(first.tensor, np.eye(3)):
+            for body in (first, *others):
+                yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
+        elif first.tensor.any() and len({first.mass, *(one.mass for one in others)}) > 1:
+            names = tuple(one.name for one in (first, *others))
+            masses = listed([f'{one.mass:g}' for one in (first, *others)])
+            reason = f'the same tensor for masses of {masses} kg, as if not known'
+            yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
 
 
 def _shapes(

@@ -11,7 +11,8 @@ reason of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 import math
 import re
@@ -50,10 +51,43 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     ]
     if rubbing:
         notes.append(f'{listed(rubbing)}: damping and friction of <dynamics> are in no model.')
+    notes += [*_rotors(robot.element), *_weightless(robot.element)]
     order = _from_root(robot, links, joints.values())
     return UrdfDocument(
         robot.element.get('name', ''), source, text, links, joints, order, tuple(notes)
     )
+
+
+def _rotors(robot: ElementTree.Element) -> Iterator[str]:
+    """Yield a note on each rotor inertia that a <transmission> states."""
+    for transmission in robot.iter('transmission'):
+        stated = {}
+        for one in transmission.iter():
+            with suppress(ValueError):  # Drake has the number as `value`
+                stated[one.tag.rpartition('}')[2]] = parse_float(
+                    one.get('value') or one.text or ''
+                )
+        inertia = stated.get('motorInertia', stated.get('rotor_inertia', 0.0))
+        if inertia:
+            ratio = stated.get('mechanicalReduction', stated.get('gear_ratio', 1.0))
+            joints = listed([one.get('name') for one in transmission.iter('joint')])
+            yield (
+                f'{joints}: the rotor inertia {inertia:g} kg m^2 behind a reduction of {ratio:g}, '
+                f'{inertia * ratio**2:g} at the joint, is in no model; rotor_inertia of an arm '
+                'file has it.'
+            )
+
+
+def _weightless(robot: ElementTree.Element) -> Iterator[str]:
+    """Yield a note on links that Gazebo is told to have without weight."""
+    off = [
+        one.get('reference')
+        for one in robot.iter('gazebo')
+        if (one.findtext('turnGravityOff') or '').strip().lower() in ('true', '1')
+        or (one.findtext('gravity') or '').strip().lower() in ('false', '0')
+    ]
+    if off:
+        yield f'{listed(off)}: Gazebo lets no gravity act there; g(q) has the whole weight.'
 
 
 @dataclass(frozen=True)
@@ -247,21 +281,17 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
 
 def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, None if it has none, and doubts about them."""
-    if kind not in MOVING_TYPES or (limit is None and kind == 'continuous'):
+    if kind not in MOVING_TYPES or limit is None:
         return None, []
-    if limit is None:
-        raise joint.error(
-            f' is {kind} without <limit>; URDF requires effort and velocity limits for it. Give '
-            f'them{", or make the joint continuous" if kind == "revolute" else ""}.'
-        )
     stated = () if kind == 'continuous' else limit.element.attrib.keys() & {'lower', 'upper'}
     bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
     for key in (*stated, 'velocity', 'effort'):
-        bounds[key] = limit.number(key)
+        bounds[key] = limit.number(key, '0')
         if abs(bounds[key]) >= UNLIMITED_JOINT_LIMIT:
             bounds[key] = math.copysign(math.inf, bounds[key])
     unknown = [key for key in ('effort', 'velocity') if bounds[key] == 0.0]
-    doubts = [f'has {key}="0" as its limit, taken for unknown.' for key in unknown]
+    words = (f'{key}="0"' if key in limit.element.attrib else f'no {key}' for key in unknown)
+    doubts = [f'has {word} as its limit, taken for unknown.' for word in words]
     bounds.update(dict.fromkeys(unknown, math.inf))
     if not stated and kind != 'continuous':
         doubts.append(

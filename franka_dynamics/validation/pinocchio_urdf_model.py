@@ -52,10 +52,7 @@ def urdf_terms(
     """
     urdf = description.urdf
     assert urdf is not None
-    try:
-        model = pin.buildModelFromXML(urdf.text, mimic=True)
-    except (ValueError, RuntimeError):  # a joint mimics one that Pinocchio reads later
-        model = pinocchio_model(urdf.text, urdf.source)
+    model = pinocchio_model(urdf.text, urdf.source, mimic=True)
     model.gravity.linear = gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip, pin.BODY)
     if urdf.payload.parameters().any():

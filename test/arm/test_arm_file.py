@@ -23,7 +23,7 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.plausibility import implausible_effort_limits
+from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
@@ -203,8 +203,8 @@ def test_a_strong_arms_effort_limits_are_taken(tmp_path):
 def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():
     rpr = load('rpr')
     strong = with_joint(rpr, 0, limits=replace(rpr.joints[0].limits, effort=3000.0))
-    assert implausible_effort_limits(strong)
-    assert not implausible_effort_limits(with_joint(strong, 1, limits=JointLimits()))
+    assert unit_questions(strong)
+    assert not unit_questions(with_joint(strong, 1, limits=JointLimits()))
 
 
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact

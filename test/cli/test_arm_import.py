@@ -141,7 +141,5 @@ def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams
     assert said.count('taken for none') == 3
     assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
     grams = re.sub('mass value="(.*?)"', lambda m: f'mass value="{1000 * float(m[1])}"', fer)
-    _, said = imported(grams)
-    assert "link 'fer_link4' is denser than any metal, as if its mass were in grams: 35" in said
     with pytest.raises(InertiaError, match=r'fer_link4. .*in grams'):
         import_urdf(grams).require_physical('a test')

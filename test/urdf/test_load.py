@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import load
-from franka_dynamics.errors import InertiaError, UrdfError, UrdfWarning
+from franka_dynamics.arm import JointLimits, load
+from franka_dynamics.errors import InertiaError, UrdfWarning
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.writer import urdf_text
 
@@ -115,8 +115,10 @@ def test_a_prefix_that_is_not_declared_is_read_as_pinocchio_reads_it(xml):
     assert_near(fd.Model(arm).gravity(arm.home), weight, 1e-9)
 
 
-def test_a_slide_without_limits_stays_a_slide():
-    slide = without(edited(FER, JOINT3, type='prismatic'), JOINT3, 'limit')
-    with refuses(UrdfError, 'fer_joint3', 'prismatic', '<limit>') as refusal:
-        fd.load(slide)
-    assert 'continuous' not in str(refusal.value)
+@pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
+def test_a_joint_without_limits_loads_with_none_as_is_said(kind, capfd):
+    text = FER if kind == 'revolute' else edited(FER, JOINT3, type=kind)
+    arm = fd.load(without(text, JOINT3, 'limit'))
+    assert arm.joints[2].kind.value == kind and arm.joints[2].limits == JointLimits()
+    assert 'joint fer_joint3 has no limits; none are assumed.' in arm.notes
+    assert fd.crosscheck(arm, count=5).passed and not capfd.readouterr().err

@@ -190,3 +190,48 @@ def test_few_numbers_of_shipped_arms_are_doubted(arm):
     found = doubts(text)
     assert {name for doubt in found for name in doubt.names} == IDENTIFIED[arm]
     assert not any(doubt.impossible for doubt in found)
+
+
+LINK = '<link name="{}"><inertial><mass value="{}"/><inertia {}/></inertial></link>'
+JOINT = """<joint name="to_{1}" type="continuous"><origin xyz="0 0 2"/><parent link="{0}"/>
+<child link="{1}"/></joint>"""
+BODY = 'ixx="0.01" ixy="0" ixz="0" iyy="0.012" iyz="0" izz="0.008"'
+IDENTITY = 'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"'
+
+
+@pytest.mark.parametrize(
+    ('tensor', 'masses', 'said'),
+    [
+        (BODY, (3.0, 1.0), ["links 'a' and 'b', <inertia>: the same"]),
+        (BODY, (3.0, 3.0), []),
+        (IDENTITY, (3.0, 3.0), ["link 'a', <inertia>: it is", "link 'b', <inertia>: it is"]),
+    ],
+)
+def test_a_tensor_that_stands_for_none_is_said(tensor, masses, said):
+    links = ''.join(LINK.format(name, mass, tensor) for name, mass in zip('ab', masses))
+    joints = ''.join(JOINT.format(*pair) for pair in ('ra', 'ab'))
+    text = f'<robot name="r"><link name="r"/>{links}{joints}</robot>'
+    found = [str(one) for one in find_implausible_values(parse_urdf(text))[0]]
+    found = [one for one in found if 'as if not known' in one]
+    assert len(found) == len(said) and all(words in one for words, one in zip(said, found))
+
+
+DRIVE = '<transmission name="t"><joint name="to_a"/><actuator>{}</actuator></transmission>'
+GEARED = '<mechanicalReduction>-100</mechanicalReduction><motorInertia>1e-5</motorInertia>'
+GAZEBO = '<gazebo reference="a">{}</gazebo>'
+
+
+@pytest.mark.parametrize(
+    ('extra', 'said'),
+    [
+        (DRIVE.format(GEARED), 'to_a: the rotor inertia 1e-05 kg m^2 behind a reduction of -100'),
+        (DRIVE.format('<d:rotor_inertia xmlns:d="d" value="2"/>'), '2 kg m^2 behind a'),
+        (GAZEBO.format('<turnGravityOff>true</turnGravityOff>'), 'a: Gazebo lets no gravity act'),
+        (GAZEBO.format('<gravity>0</gravity>'), 'a: Gazebo lets no gravity act'),
+        (GAZEBO.format('<gravity>1</gravity>'), ''),
+    ],
+)
+def test_rotors_and_weightless_links_of_a_urdf_are_said(extra, said):
+    links = '<link name="r"/>' + LINK.format('a', 1.0, BODY) + JOINT.format(*'ra')
+    notes = parse_urdf(f'<robot name="r">{links}{extra}</robot>').notes
+    assert len(notes) == bool(said) and said in ''.join(notes)
