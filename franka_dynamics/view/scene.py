@@ -109,8 +109,8 @@ _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
 _CENTER_RADIUS_M = 0.025
-_ARROW_M_PER_NM = 0.03  # length of an arrow per torque [m/(N m)]
-_SHAFT_RADIUS_M, _HEAD_RADIUS_M, _HEAD_LENGTH_M = 0.007, 0.016, 0.015  # [m]
+_ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
+_SHAFT_RADIUS_M, _HEAD_RADIUS_M, _HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
 # The arrow of a smaller external torque would be shorter than its head, so none is drawn.
 MIN_DRAWN_TORQUE_NM = _HEAD_LENGTH_M / _ARROW_M_PER_NM
 _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
@@ -148,8 +148,10 @@ class ArmScene:
             head_length=_HEAD_LENGTH_M,
             visible=False,
         )
-        server.initial_camera.position = (1.0, -1.0, 0.8)
-        server.initial_camera.look_at = (0.2, 0.05, 0.42)
+        # Right of the centre the table covers the scene.
+        server.initial_camera.position = (1.5, -1.6, 1.0)
+        server.initial_camera.look_at = (0.3, 0.2, 0.38)
+        server.initial_camera.fov = np.radians(35.0)
 
     def update(self, state: ViewState) -> None:
         """Draw the arm at a state: move links and frames, colour links, draw external torques."""

@@ -134,7 +134,7 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     frames = PinocchioModel(TURNED).frames(Q)[told]
     tails, tips = np.swapaxes(arrows.points, 0, 1)
     np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
-    along = 0.03 * external[told, None] * frames[:, :3, 2]
+    along = 0.05 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
     for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_TORQUE_NM)):
         page.show(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
