@@ -85,7 +85,7 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
 
 
 def draw(tree: BodyTree, path: str) -> None:
-    """Draw the bodies' origins at one position, joined to their parents, and the mass matrix."""
+    """Draw waist and arms at one position as lines between the joints, and the mass matrix."""
     from matplotlib.figure import Figure
 
     q = np.concatenate(([0.4], *(load('fr3').home,) * 2))
@@ -94,16 +94,23 @@ def draw(tree: BodyTree, path: str) -> None:
     mass = dynamics_derivatives(tree, q, still, still).tau.by_ddq
     figure = Figure(figsize=(11.0, 5.0), layout='constrained')
     space = figure.add_subplot(1, 2, 1, projection='3d')
-    for body, parent in enumerate(tree.parents):
-        start = np.zeros(3) if parent == BASE else origins[parent]
-        space.plot(*np.stack((start, origins[body])).T, 'o-', color='tab:blue')
-    space.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', title='origins of the bodies')
-    space.set_aspect('equal')
+    turned = tree.poses(q)[0]
+    lines = {'waist': ['tab:gray', np.zeros(3), turned[:3, 3] + (0.0, 0.0, 0.5)]}
+    for name, side, colour in (('left', 1.0, 'tab:blue'), ('right', -1.0, 'tab:orange')):
+        joints = [x for x, body in zip(origins, tree.names) if body.startswith(name)]
+        lines[name] = [colour, lines['waist'][2], (turned @ shoulder(side))[:3, 3], *joints]
+    for name, (colour, *points) in lines.items():
+        space.plot(*np.stack(points).T, 'o-', color=colour, linewidth=5, label=name)
+    space.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', aspect='equal')
+    space.view_init(elev=20, azim=60)
+    space.legend()
     matrix = figure.add_subplot(1, 2, 2)
-    edges = (0.5, tree.n + 0.5, tree.n + 0.5, 0.5)  # joints count from 1
-    shown = matrix.imshow(np.where(mass == 0.0, np.nan, np.abs(mass)), norm='log', extent=edges)
-    matrix.set(title='|M| [kg m^2]', xlabel='joint', ylabel='joint')
-    figure.colorbar(shown)
+    shown = matrix.imshow(np.where(mass == 0.0, np.nan, np.abs(mass)), norm='log')
+    short = [name.replace('_fr3_joint', ' ') for name in tree.names]
+    matrix.set_xticks(range(tree.n), short, rotation=90)
+    matrix.set_yticks(range(tree.n), short)
+    matrix.set_title('no coupling between the arms: white')
+    figure.colorbar(shown, label='|M| [kg m^2]')
     figure.savefig(path, dpi=110)
 
 

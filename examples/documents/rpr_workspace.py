@@ -9,7 +9,6 @@ axis. The picture is rpr_workspace.png.
 
 from __future__ import annotations
 
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 import numpy as np
 
@@ -41,37 +40,24 @@ def main() -> None:
     radius = np.linspace(0.0, 1.15, POINTS)
     height = kinematics.d0 + kinematics.a3 * np.linspace(-1.15, 1.15, POINTS)
     counts = postures(radius, height)
-    figure = Figure(figsize=(7.5, 5.5), layout='constrained')
-    axes = figure.add_subplot()
-    shades = ListedColormap(['white', '#deebf7', '#9ecae1', '#4292c6', '#08519c'])
-    drawn = axes.pcolormesh(
-        radius, height, counts, cmap=shades, vmin=-0.5, vmax=4.5, shading='nearest'
-    )
-    figure.colorbar(drawn, ticks=range(5), label='postures within the limits')
-    axes.vlines(
-        abs(kinematics.a1),
-        height[0],
-        height[-1],
-        colors='tab:red',
-        linestyles='--',
-        label='w = 0: radius a1',
-    )
-    for sign in (1.0, -1.0):
-        axes.hlines(
-            kinematics.d0 + sign * kinematics.a3,
-            radius[0],
-            radius[-1],
-            colors='tab:orange',
-            linestyles='--',
-            label='C3 = 0: link 3 upright' if sign > 0.0 else None,
-        )
-    axes.set(
-        xlabel='distance from the vertical axis [m]',
-        ylabel='height [m]',
-        title='RPR arm: reach and singularities',
-        aspect='equal',
-    )
-    figure.legend(loc='outside lower center', ncols=2)
+    figure = Figure(figsize=(7.0, 5.0), layout='constrained')
+    axes = figure.add_subplot(aspect='equal', xlabel='distance from joint 1 [m]')
+    axes.set(ylabel='height [m]', title='RPR arm: postures within the limits at each point')
+    axes.contourf(radius, height, counts, levels=[0.5, 1.5, 2.5], colors=['#c6dbef', '#6baed6'])
+    for count in range(1, counts.max() + 1):
+        rows, columns = np.nonzero(counts == count)
+        place = radius[columns].mean(), height[rows].mean()
+        if count == 2:  # two parts, above each other
+            place = radius[columns].min() + 0.02, height[rows].max() - 0.05
+        axes.text(*place, f'{count} posture{"s" * (count > 1)}')
+    inner = abs(kinematics.a1)
+    axes.axvline(inner, color='tab:red')
+    axes.text(inner - 0.05, kinematics.d0, 'singular: w = 0', color='tab:red', rotation=90)
+    for sign, way, side in ((1.0, 'up', 'bottom'), (-1.0, 'down', 'top')):
+        edge = kinematics.d0 + sign * kinematics.a3
+        axes.axhline(edge, color='tab:orange')
+        text = f'singular: C3 = 0, link 3 points {way}'
+        axes.text(1.1, edge + 0.01 * sign, text, color='tab:orange', ha='right', va=side)
     figure.savefig('rpr_workspace.png', dpi=110)
     print(
         f'{int((counts > 0).sum())} of {counts.size} points reached, out to '
