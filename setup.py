@@ -30,7 +30,8 @@ EXTRAS = {
 }
 # Gigabytes that only those need who work in these libraries: no part of `all`.
 LIBRARIES = {
-    'jax': ['jax>=0.5', 'llvmlite>=0.45', 'cffi'],
+    'gpu': ['cuda-core[cu13]>=1.0'],
+    'jax': ['jax>=0.6.1', 'llvmlite>=0.45', 'cffi'],
     'torch': ['torch>=2.4', 'llvmlite>=0.45', 'cffi'],
 }
 

@@ -19,7 +19,7 @@ except ImportError as error:
     raise SystemExit(f"{error}; this example needs pip install '.[jax]' in the clone") from None
 
 import franka_dynamics as fd
-from franka_dynamics.batch.jax_model import JaxModel
+from franka_dynamics.batch.batch_model import BatchModel
 
 LOAD = (0.73, 0.01, -0.02, 0.06)  # [kg, m, m, m] in the flange frame
 NAMES = ('mass [kg]', 'x [m]', 'y [m]', 'z [m]')
@@ -37,7 +37,7 @@ def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     noise = NOISE * np.random.default_rng(seed).standard_normal(q.shape)
     measured = loaded.gravity(q) + noise
 
-    model = JaxModel(arm)
+    model = BatchModel(arm)
     own = model.gravity(q)
 
     def energy(q, load):  # of the payload: m g times the height of its centre of mass

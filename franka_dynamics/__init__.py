@@ -11,10 +11,6 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
 Each name in `__all__` is imported at its first use (PEP 562), so that `import franka_dynamics`
 alone loads neither Pinocchio nor a compiler nor a solver. A name must not equal that of a module
 of the package, because importing that module would replace the object.
-
-Where PyTorch or JAX is absent, `TorchModel` or `JaxModel` raises MissingDependencyError, an
-ImportError that names the extra to install; so do `hasattr`, because the name exists, and
-`from franka_dynamics import`. `dir` and `import *` leave both out.
 """
 
 import functools
@@ -37,8 +33,6 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .arm_io import write_mjcf as write_mjcf
     from .arm_io import write_urdf as write_urdf
     from .batch.batch_model import BatchModel as BatchModel
-    from .batch.jax_model import JaxModel as JaxModel
-    from .batch.torch_model import TorchModel as TorchModel
     from .batch.traced_model import TracedModel as TracedModel
     from .codegen.emit import c_header as c_header
     from .codegen.emit import operation_count as operation_count
@@ -89,10 +83,6 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
 
 __version__ = '0.2.0'
 
-# Names that need a library which may be absent: left out by `import *`, and without it by `dir`,
-# because `help` and `inspect` ask for each name that `dir` lists.
-_OPTIONAL = {'JaxModel': 'jax', 'TorchModel': 'torch'}
-
 
 @functools.cache
 def _places() -> 'dict[str, tuple[str, str]]':
@@ -115,7 +105,7 @@ def __getattr__(name: str) -> 'Any':
     from importlib import import_module
 
     if name == '__all__':
-        return sorted(_places().keys() - _OPTIONAL.keys())
+        return sorted(_places())
     if name.startswith('_') or name not in _places():
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     module, attribute = _places()[name]
@@ -126,7 +116,4 @@ def __getattr__(name: str) -> 'Any':
 
 def __dir__() -> list[str]:
     """Return the exported names, imported or not, and names such as `__file__`."""
-    from importlib.util import find_spec
-
-    absent = {name for name, library in _OPTIONAL.items() if find_spec(library) is None}
-    return sorted({*(name for name in globals() if name.startswith('__')), *_places()} - absent)
+    return sorted({*(name for name in globals() if name.startswith('__')), *_places()})

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Dynamics of many states at once: arrays of shape (..., n) in, arrays out.
+Dynamics of many states at once: arrays of shape (..., n) in, arrays of the same library out.
 
     >>> import numpy as np
     >>> import franka_dynamics as fd
@@ -12,42 +12,47 @@ Dynamics of many states at once: arrays of shape (..., n) in, arrays out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import functools
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .generated_model import GeneratedModel
+from . import numpy_arrays
+from .device_kernel import DeviceKernel
+from .generated_model import GeneratedModel, Key
 from .kernel import available_threads, Kernel
+from .libraries import library_of
 from ..arm import ArmDescription
-from ..codegen.equations import customised_equations, Quantity
+from ..codegen.equations import customised_equations
+from ..codegen.options import Quantity
+from ..codegen.quantities import function_signature
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
-from ..typing import Array
-
-_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
 class BatchModel(GeneratedModel):
     """
     An arm's dynamics at many states at once: the methods of `fd.Model` for arrays (..., n).
 
-    States have shape (..., n); leading axes broadcast, results have them. A state with a value
-    that is not finite gives NaN in this state's result alone. Inputs may have any memory layout
-    and any real type; arrays of other libraries are read as NumPy arrays (for results of the same
-    library, and gradients, use `TorchModel` and `JaxModel`). Results are C-contiguous. Computation
-    and results are float32 if all inputs are, with the errors that docs/howto/gradients.md
-    states, and otherwise float64. Rotor inertias are part of torques and mass matrices, not of the
-    regressor.
+    Arguments are arrays of NumPy (or what it reads as arrays), PyTorch, JAX or CuPy; results are
+    new arrays of the same library on the same device. Arrays of other libraries on an NVIDIA GPU
+    are read as CuPy's. Leading axes broadcast, and results have them. A state with a value that is
+    not finite, or with no answer, such as the operational-space inertia at a singular posture,
+    gives NaN in this state's result alone. Inputs may have any memory layout. Computation and
+    results are float32 if all inputs are, with the errors that docs/howto/gradients.md states, and
+    otherwise float64. Rotor inertias are part of torques and mass matrices, not of the regressor.
 
-    The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
-    compiled once and kept in the user's cache folder. If one of them is missing, or llvmlite is
-    older than 0.45, the equations run in NumPy on one thread; inverse dynamics then takes about
-    half as long as `pinocchio.rneaInParallel` on one thread.
+    PyTorch and JAX differentiate every method once, by analytic derivatives, forward and reverse;
+    for second derivatives and devices that are neither CPUs nor NVIDIA GPUs use `TracedModel`.
+
+    The first use of a quantity generates code. On a CPU llvmlite and cffi (extra `batch`) compile
+    it. If one of them is missing, or llvmlite is older than 0.45, the equations run in NumPy on
+    one thread; inverse dynamics then takes about half as long as `pinocchio.rneaInParallel` on one
+    thread. On a GPU NVRTC compiles it (extra `gpu`). Compiled code is kept in the user's cache
+    folder.
 
     Parameters
     ----------
@@ -57,17 +62,18 @@ class BatchModel(GeneratedModel):
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
-        Largest number of threads; by default the number of processors. At most one
+        Largest number of threads of a CPU; by default the number of processors. At most one
         is used for every 4,000 states.
 
     Raises
     ------
     JointVectorError
-        If gravity is not three finite numbers, or threads is below one.
+        If gravity is not three finite numbers, or threads is below one. By the methods, if an
+        argument is not an array of real numbers of shape (..., n), or is on another device.
+    MissingDependencyError
+        By the methods, if arrays are on a GPU and the extra `gpu` or CuPy is missing.
 
     """
-
-    xp = np
 
     def __init__(
         self,
@@ -76,66 +82,53 @@ class BatchModel(GeneratedModel):
         *,
         threads: int | None = None,
     ) -> None:
-        if threads is not None and threads < 1:
+        if threads is not None and (not isinstance(threads, Integral) or threads < 1):
             raise JointVectorError(
-                f'threads is {threads}; give at least 1, or None for one per processor.'
+                f'threads is {threads!r}; give a whole number from 1, or None for one per '
+                'processor.'
             )
         super().__init__(description, gravity)
         self.threads = available_threads() if threads is None else threads
-        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._kernels: dict[tuple[Any, ...], Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes to pickle: all but the kernels, which cannot be pickled."""
         return {**self.__dict__, '_kernels': {}}
 
-    def evaluate(
-        self,
-        quantity: Quantity,
-        *given: ArrayLike,
-        columns: tuple[int, ...] | None = None,
-        derivatives: bool = False,
-    ) -> Array:
-        """
-        Return a quantity at states (..., n), or with `derivatives` its derivatives by the inputs.
+    def library(self, *given: Any) -> Any:
+        """Return the module of this package for the library of some arguments."""
+        return library_of(given)
 
-        With `derivatives` return its first derivatives by all of its inputs: one more axis, at the
-        end, with n derivatives for each array in `given`.
+    def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """
-        arrays, lead = self._plain(given) or self._converted(quantity, given)
-        key = quantity, arrays[0].dtype, columns, derivatives
-        kernel = self._kernels.get(key)
+        Return a quantity at states (..., n).
+
+        `options` are those of `customised_equations` that a quantity has, such as the frame of a
+        Jacobian. With derivatives=True return its first derivatives by all of its inputs: one more
+        axis, at the end, with n derivatives for each array in `given`.
+        """
+        key = self._key(quantity, options)
+        if numpy_arrays.is_plain(given, self.description.n):
+            return self.kernel(key, given[0].dtype)(given, self.threads)
+        library = self.library(*given)
+        arrays, lead = self._states(quantity, given, library.read)
+        return library.evaluate(self, key, arrays, lead)
+
+    def kernel(
+        self, key: Key, dtype: Any, device: int | None = None, *, derivatives: bool = False
+    ) -> Any:
+        """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
+        known = (*key, dtype, device, derivatives)
+        kernel = self._kernels.get(known)
         if kernel is None:
-            kernel = self._kernels[key] = _kernel(self.description, self._gravity, *key)
-        found = kernel(arrays, self.threads)
-        return found if len(lead) == 1 else found.reshape(*lead, *found.shape[1:])
+            kernel = self._kernels[known] = _kernel(self.description, self._gravity, *known)
+        return kernel
 
-    def _plain(self, given: Sequence[Any]) -> tuple[Sequence[Any], tuple[int, ...]] | None:
-        """Return arrays (N, n) that a kernel takes as they are, and (N,); None for others."""
-        first = given[0]
-        if type(first) is not np.ndarray or first.dtype not in (_DOUBLE, _SINGLE):
-            return None
-        shape, dtype = first.shape, first.dtype
-        if len(shape) != 2 or shape[1] != self.description.n:
-            return None
-        for array in given[1:]:
-            if type(array) is not np.ndarray or array.shape != shape or array.dtype is not dtype:
-                return None
-        return given, shape[:1]
-
-    def _converted(
-        self, quantity: Quantity, given: Sequence[Any]
-    ) -> tuple[Sequence[Any], tuple[int, ...]]:
-        """Return other arguments as arrays (N, n) of one type, and their leading axes."""
-        listed, lead = self._states(quantity, given)
-        dtype = _SINGLE if all(array.dtype == _SINGLE for array in listed) else _DOUBLE
-        n = self.description.n
-        alike = [np.broadcast_to(array, (*lead, n)).reshape(-1, n) for array in listed]
-        return [array.astype(dtype, copy=False) for array in alike], lead
-
-    def _read(self, values: Any) -> Any:
-        if isinstance(values, np.ma.MaskedArray):
-            raise TypeError('it is a masked array, whose mask would be lost; give .filled(nan).')
-        return np.asarray(values)
+    def shape(self, key: Key, *, derivatives: bool) -> tuple[int, ...]:
+        """Return the shape of a quantity at one state, or of its derivatives."""
+        n, options = self.description.n, dict(key[1])
+        names, _, shape = function_signature(key[0], n, options.get('columns'))
+        return (*shape, n * len(names)) if derivatives or options.get('derivatives') else shape
 
 
 @functools.lru_cache(maxsize=128)
@@ -143,12 +136,12 @@ def _kernel(
     description: ArmDescription | BodyTree,
     gravity: tuple[float, ...],
     quantity: Quantity,
+    options: tuple[tuple[str, Any], ...],
     dtype: Any,
-    columns: tuple[int, ...] | None,
+    device: int | None,
     derivatives: bool,
-) -> Kernel:
+) -> Kernel | DeviceKernel:
     """Return the kernel of a quantity, the same for models of the same arm."""
-    equations = customised_equations(
-        description, quantity, gravity, columns=columns, derivatives=derivatives
-    )
-    return Kernel(equations, dtype)
+    given = dict(options) | ({'derivatives': True} if derivatives else {})
+    equations = customised_equations(description, quantity, gravity, **given)
+    return Kernel(equations, dtype) if device is None else DeviceKernel(equations, dtype, device)

@@ -5,26 +5,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
-from ..arrays import broadcast_state_shape
-from ..codegen.equations import function_signature, Quantity
+from ..arrays import broadcast_leading, broadcast_state_shape
+from ..codegen.chain import placed
+from ..codegen.options import Quantity
+from ..codegen.quantities import function_signature
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import (
     AccelerationDerivatives,
+    ALIGNED,
     gravity_vector,
+    require_reference_frame,
     TorqueDerivatives,
+    total_mass,
 )
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
-from ..errors import FrameError, JointVectorError
+from ..errors import JointVectorError
+
+# A quantity and the options of its equations.
+Key = tuple[Quantity, tuple[tuple[str, Any], ...]]
 
 
 class GeneratedModel(ABC):
@@ -32,11 +39,9 @@ class GeneratedModel(ABC):
     Base class of models that evaluate generated equations, with the methods of `fd.Model`.
 
     Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
-    state with a value that is not finite gives NaN in this state's result alone. `xp` is the
-    array library of arguments and results.
+    state with a value that is not finite gives NaN in this state's result alone. Of the methods of
+    `fd.Model` only `link_twists` and `joint_wrenches` are missing.
     """
-
-    xp: Any
 
     def __init__(
         self, description: ArmDescription | BodyTree | str | Path, gravity: ArrayLike
@@ -47,17 +52,36 @@ class GeneratedModel(ABC):
         self._gravity = tuple(gravity_vector(gravity).tolist())
 
     @abstractmethod
-    def evaluate(
-        self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
-    ) -> Any:
+    def library(self, *given: Any) -> Any:
+        """Return what has `namespace` and `read` for some arguments, as `libraries` says."""
+
+    @abstractmethod
+    def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n), as an array of the same library."""
 
-    def _read(self, values: Any) -> Any:
-        """Return an argument as an array of the library `xp`; ValueError or TypeError if none."""
-        return self.xp.asarray(values)
+    def _key(self, quantity: Quantity, options: Mapping[str, Any]) -> Key:
+        """Return what identifies the equations of a quantity with these options."""
+        frame = options.get('frame')
+        if type(frame) not in (int, str, type(None)):
+            placed(self.description, frame)  # raises FrameError, also for True, which equals 1
+        return quantity, tuple(options.items())
+
+    def _arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return arguments as arrays of real numbers; the error for another names it."""
+        found = {}
+        for name, values in named.items():
+            try:
+                found[name] = read(values)
+            except (TypeError, ValueError, RuntimeError) as error:
+                # Also rows of different lengths, tensors on another device or with a gradient.
+                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
+            dtype = found[name].dtype
+            if getattr(dtype, 'kind', '') not in ('i', 'u', 'f') and 'float' not in str(dtype):
+                raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
+        return found
 
     def _states(
-        self, quantity: Quantity, given: Sequence[Any]
+        self, quantity: Quantity, given: Sequence[Any], read: Callable[[Any], Any]
     ) -> tuple[list[Any], tuple[int, ...]]:
         """
         Return a quantity's arguments as arrays of real numbers, and their broadcast leading axes.
@@ -69,16 +93,8 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        found = {}
-        for name, values in zip(function_signature(quantity, self.description.n).arrays, given):
-            try:
-                found[name] = self._read(values)
-            except (TypeError, ValueError, RuntimeError) as error:
-                # Also rows of different lengths, tensors on another device or with a gradient.
-                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
-            dtype = found[name].dtype
-            if getattr(dtype, 'kind', '') not in ('i', 'u', 'f') and 'float' not in str(dtype):
-                raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
+        names = function_signature(quantity, self.description.n).arrays
+        found = self._arrays(dict(zip(names, given)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), broadcast_state_shape(shapes, self.description.joint_names)
 
@@ -90,7 +106,8 @@ class GeneratedModel(ABC):
     def forward_dynamics(self, q: Any, dq: Any, tau: Any, wrench: Any = None) -> Any:
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         if wrench is not None:
-            tau = self.xp.asarray(tau) + self._wrench_torque(q, wrench)
+            xp = self.library(q, dq, tau).namespace()
+            tau = xp.asarray(tau) + self._wrench_torque(q, wrench)
         return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)
 
     def nonlinear_effects(self, q: Any, dq: Any) -> Any:
@@ -115,8 +132,19 @@ class GeneratedModel(ABC):
 
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
-        rates = self.xp.asarray(dq)
-        return 0.5 * self.xp.einsum('...i,...ij,...j->...', rates, self.mass_matrix(q), rates)
+        xp = self.library(q, dq).namespace()
+        rates = xp.asarray(dq)
+        return 0.5 * xp.einsum('...i,...ij,...j->...', rates, self.mass_matrix(q), rates)
+
+    def potential_energy(self, q: Any) -> Any:
+        """Return the potential energy, zero for a mass at the origin of {S}, shape (...) [J]."""
+        moment = self.evaluate(Quantity.FIRST_MOMENT, q)
+        x, y, z = self._gravity
+        return -(x * moment[..., 0] + y * moment[..., 1] + z * moment[..., 2])
+
+    def center_of_mass(self, q: Any) -> Any:
+        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
+        return self.evaluate(Quantity.FIRST_MOMENT, q) / total_mass(self.description)
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> TorqueDerivatives:
         """
@@ -136,7 +164,7 @@ class GeneratedModel(ABC):
         """
         ddq = self.forward_dynamics(q, dq, tau)
         by_q, by_dq, M = self.inverse_dynamics_derivatives(q, dq, ddq)
-        inverse = self.xp.linalg.inv(M)
+        inverse = self.library(ddq).namespace().linalg.inv(M)
         return AccelerationDerivatives(-(inverse @ by_q), -(inverse @ by_dq), inverse)
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
@@ -157,45 +185,54 @@ class GeneratedModel(ABC):
 
         """
         chosen = chosen_columns(columns, LINK_PARAMETERS * self.description.n)
-        return self.evaluate(Quantity.REGRESSOR, q, dq, ddq, columns=chosen)
+        options = {} if chosen is None else {'columns': chosen or (0,)}
+        found = self.evaluate(Quantity.REGRESSOR, q, dq, ddq, **options)
+        return found[..., :0] if chosen == () else found
+
+    def frames(self, q: Any) -> Any:
+        """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
+        return self.evaluate(Quantity.FRAMES, q)
+
+    def frame_pose(self, q: Any, frame: Frame = FLANGE) -> Any:
+        """Return the poses in {S} of a frame (number or name), shape (..., 4, 4)."""
+        return self.evaluate(Quantity.FLANGE_POSE, q, frame=frame)
 
     def flange_pose(self, q: Any) -> Any:
-        """Return the flange's poses in the space frame, shape (..., 4, 4)."""
-        return self.evaluate(Quantity.FLANGE_POSE, q)
+        """Return the flange's poses in {S}, shape (..., 4, 4)."""
+        return self.frame_pose(q)
 
-    def jacobian(
-        self, q: Any, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
-    ) -> Any:
+    def jacobian(self, q: Any, frame: Frame = FLANGE, reference_frame: str = ALIGNED) -> Any:
+        """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
+        axes = require_reference_frame(reference_frame)
+        return self.evaluate(Quantity.JACOBIAN, q, frame=frame, reference_frame=axes)
+
+    def bias_acceleration(self, q: Any, dq: Any, frame: Frame = FLANGE) -> Any:
+        """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2]."""
+        return self.evaluate(Quantity.BIAS_ACCELERATION, q, dq, frame=frame)
+
+    def operational_space_inertia(self, q: Any, frame: Frame = FLANGE) -> Any:
         """
-        Return the flange's Jacobians in LOCAL_WORLD_ALIGNED, shape (..., 6, n).
+        Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (..., 6, 6).
 
-        Rows: velocity of the flange's origin, angular velocity of the flange. `fd.Model` has the
-        Jacobians of other frames, and in other axes.
+        It is NaN at singular postures, in float32 only where rounding makes a pivot negative.
 
         Raises
         ------
-        FrameError
-            If another frame or reference frame is asked for.
+        InertiaError
+            If fewer than six joints move the frame.
 
         """
-        flange = frame is FLANGE
-        if not (flange or isinstance(self.description, BodyTree)):
-            own, given = (frame_place(one, self.description) for one in (FLANGE, frame))
-            flange = own.joint == given.joint and np.array_equal(own.pose, given.pose)
-        if not flange or reference_frame != 'LOCAL_WORLD_ALIGNED':
-            raise FrameError(
-                f'There is no Jacobian of frame {frame!r} in {reference_frame} here: models of '
-                "generated equations have the flange's in LOCAL_WORLD_ALIGNED; franka_dynamics."
-                'Model has every frame.'
-            )
-        return self.evaluate(Quantity.JACOBIAN, q)
+        return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=frame)
 
     def _wrench_torque(self, q: Any, wrench: Any) -> Any:
         """Return J^T w, shape (..., n)."""
-        forces = self.xp.asarray(wrench)
-        if tuple(forces.shape[-1:]) != (6,):
+        library, jacobian = self.library(q, wrench), self.jacobian(q)
+        (forces,) = self._arrays({'wrench': wrench}, library.read).values()
+        shape = tuple(forces.shape)
+        if shape[-1:] != (6,):
             raise JointVectorError(
-                f'wrench has shape {tuple(forces.shape)}, expected (..., 6): force [N] then '
-                'moment [N m] on the flange, in the axes of the space frame.'
+                f'wrench has shape {shape}, expected (..., 6): force [N] then moment [N m] on the '
+                'flange, in the axes of the space frame.'
             )
-        return self.xp.einsum('...ai,...a->...i', self.jacobian(q), forces)
+        broadcast_leading({'q': tuple(jacobian.shape[:-1]), 'wrench': shape})
+        return library.namespace().einsum('...ai,...a->...i', jacobian, forces)

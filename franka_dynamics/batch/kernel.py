@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .object_code import compiled_once
 from ..codegen.emit import python_callable
 from ..codegen.equations import Equations
 from ..codegen.vector_ir import vector_ir
@@ -44,19 +45,22 @@ class Kernel:
     """
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
-        self._shape, self._dtype = equations.shape, dtype
+        self.shape, self._dtype = equations.shape, dtype
         self._fill = _numpy_code(equations) if llvm is None else _MachineCode(equations, dtype)
 
-    def __call__(self, arrays: Sequence[np.ndarray], threads: int) -> Array:
+    def __call__(
+        self, arrays: Sequence[np.ndarray], threads: int, out: np.ndarray | None = None
+    ) -> Array:
         """
-        Return the quantity at N states, a new array (N, *shape).
+        Return the quantity at N states, (N, *shape): a new array, or `out` if it is given.
 
         `arrays` are the inputs, (N, n) each, of the kernel's type, float32 or float64. At most
         one thread is used for every 4,000 states. A state with a value that is not finite gives
         NaN in its own result alone.
         """
         states = len(arrays[0])
-        out = np.empty((states, *self._shape), self._dtype)
+        if out is None:
+            out = np.empty((states, *self.shape), self._dtype)
         pieces = 1 if llvm is None else min(threads, states // MIN_STATES_PER_THREAD)
         if pieces < 2:
             if out.size:
@@ -93,7 +97,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
 
 def _numpy_code(equations: Equations) -> _Fill:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
-    function, shape = python_callable(equations, np.sin, np.cos), equations.shape
+    function, shape = python_callable(equations, np), equations.shape
 
     def fill(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         with np.errstate(all='ignore'):
@@ -144,16 +148,22 @@ def _compiled(text: str) -> tuple[Any, int]:
     """Return a library of LLVM assembly, while which exists its code does, and `run`'s address."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=features,
         opt=2,
         codemodel='jitdefault',
         jit=True,
     )
-    module = llvm.parse_assembly(text)
-    module.triple = machine.triple
-    builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module))
+
+    def compiled() -> bytes:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        return bytes(machine.emit_object(module))
+
+    key = f'{text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
+    builder = llvm.JITLibraryBuilder().add_object_img(compiled_once(key, compiled))
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+import sys
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .batch_model import BatchModel
 from .generated_model import GeneratedModel
 from ..arm import ArmDescription
 from ..codegen.emit import python_callable
@@ -27,8 +27,8 @@ class TracedModel(GeneratedModel):
     The generated equations are run on one array per joint and input: sines, cosines, products,
     sums and (in forward dynamics) reciprocals that the library can trace, compile and
     differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the device and in the
-    precision of the given arrays. With NumPy the results are a slow reference for `BatchModel`;
-    on a CPU `TorchModel` and `JaxModel` are faster than this class.
+    precision of the given arrays. On CPUs and NVIDIA GPUs `BatchModel` is faster: this class is
+    for other devices and second derivatives.
 
     States have shape (..., n) and a floating-point type; leading axes broadcast. A state with a
     value that is not finite gives NaN in this state's result alone. Code compiled by the library
@@ -60,58 +60,52 @@ class TracedModel(GeneratedModel):
                 'module of an array library, such as jax.numpy or torch.'
             )
         super().__init__(description, gravity)
-        self.xp = xp
+        self._xp = xp
         # Functions that were called, because torch.compile cannot trace the code generator.
         self._functions: dict[tuple[Any, ...], tuple[Callable[..., None], tuple[int, ...]]] = {}
 
-    def evaluate(
-        self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
-    ) -> Any:
-        """Return a quantity at states (..., n), computed by the array library `xp`."""
-        key = quantity, columns
+    def library(self, *given: Any) -> Any:
+        """Return the model itself, which knows one library."""
+        return self
+
+    def namespace(self) -> Any:
+        """Return the array library."""
+        return self._xp
+
+    def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
+        """
+        Return a quantity at states (..., n), computed by the array library.
+
+        `options` are those of `customised_equations` that a quantity has.
+        """
+        key = self._key(quantity, options)
         if key not in self._functions:
-            equations = customised_equations(
-                self.description, quantity, self._gravity, columns=columns
-            )
-            code = python_callable(equations, self.xp.sin, self.xp.cos)
-            self._functions[key] = code, equations.shape
+            equations = customised_equations(self.description, quantity, self._gravity, **options)
+            self._functions[key] = python_callable(equations, self._xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
-        given = [[x[..., k] for k in range(n)] for x in self._states(quantity, arrays)[0]]
+        arrays, _ = self._states(quantity, given, self.read)
+        states = [[array[..., k] for k in range(n)] for array in arrays]
         # Added to every result: NaN for a state that is not finite, else zero.
-        zero = 0.0 * sum(values for each in given for values in each)
+        zero = 0.0 * sum(values for each in states for values in each)
         elements: dict[Any, Any] = {}
-        function(*given, elements)
+        function(*states, elements)
+        if self._xp.__name__ == 'jax.numpy':
+            # XLA else computes the equations again for every element of a stack.
+            values = sys.modules['jax'].lax.optimization_barrier([*elements.values()])
+            elements = dict(zip(elements, values))
 
         def stacked(place: tuple[int, ...]) -> Any:
             axes = len(shape) - len(place)
             if not axes:
                 return zero + elements.get(place if len(place) > 1 else place[0], 0.0)
             parts = [stacked((*place, k)) for k in range(shape[-axes])]
-            return self.xp.stack(parts, -axes)
+            return self._xp.stack(parts, -axes)
 
         return stacked(())
 
-    def _read(self, values: Any) -> Any:
+    def read(self, values: Any) -> Any:
+        """Return an array of floating-point numbers as it is; TypeError for anything else."""
         if 'float' not in str(getattr(values, 'dtype', '')):
-            raise TypeError(f'give one of a floating-point type of {self.xp.__name__}.')
+            raise TypeError(f'give one of a floating-point type of {self._xp.__name__}.')
         return values
-
-
-class KernelModel(GeneratedModel):
-    """
-    Base class of TorchModel and JaxModel, which compute by the kernels of `BatchModel`.
-
-    `traced` is a `TracedModel` of the same arm in the operations of the library `xp`.
-    """
-
-    def __init__(
-        self,
-        description: ArmDescription | BodyTree | str | Path,
-        gravity: ArrayLike = GRAVITY,
-        *,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(description, gravity)
-        self.traced = TracedModel(self.description, self.xp, gravity)
-        self._model = BatchModel(self.description, gravity, threads=threads)

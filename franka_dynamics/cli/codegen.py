@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics codegen`: an arm's equations of motion as C or Python code."""
+"""`franka-dynamics codegen`: an arm's equations of motion as C, CUDA or Python code."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rich.progress import track
 from ._command import forbid_with
 from ._console import make_console, print_or_write, say, say_each, show
 from ._options import ArmChoice
+from ..codegen.cuda import cuda_source
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
 from ..codegen.options import ParameterMode, Quantity
@@ -20,7 +22,11 @@ from ..errors import SettingsError
 from ..files import write_text
 from ..report.table import Table
 
-_LANGUAGES = {'c': (c_header, '.h'), 'python': (python_module, '.py')}
+_LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
+    'c': (c_header, '.h'),
+    'cuda': (cuda_source, '.cuh'),
+    'python': (python_module, '.py'),
+}
 
 
 def run(
@@ -40,8 +46,8 @@ def run(
         return _write_package(arm, package, output)
     if language == 'cpp':
         raise SettingsError('--language cpp writes a package; add --package NAME and --output.')
-    if language != 'c':
-        forbid_with(f'--language {language}, whose numbers are double', 'precision')
+    if language == 'python':
+        forbid_with('--language python, whose numbers are double', 'precision')
     if parameters == 'run_time':
         forbid_with('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
@@ -59,8 +65,8 @@ def run(
     show(Table(title, ('equations', 'multiplications', 'additions'), rows))
     if output is not None:
         text_of, suffix = _LANGUAGES[language]
-        if language == 'c':
-            text_of = partial(c_header, precision=precision)
+        if language != 'python':
+            text_of = partial(text_of, precision=precision)
         path = output / f'{identifier(description.name)}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0

@@ -159,8 +159,10 @@ def payload_from_mesh(**options: Any) -> int:
     return run(**options)
 
 
-@command.command(short_help="An arm's equations as C or Python; operations counted.")
-@option('--language', 'of the code; cpp: with --package', ('c', 'python', 'cpp'), default='c')
+@command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
+@option(
+    '--language', 'of the code; cpp: with --package', ('c', 'cuda', 'python', 'cpp'), default='c'
+)
 @option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
 @option('--parameters', 'inertias and gravity as numbers, or set later', _WHEN, default='baked')
 @shared.gravity_option
@@ -172,12 +174,12 @@ def payload_from_mesh(**options: Any) -> int:
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
-@option('--precision', 'of C: float for microcontrollers', PRECISIONS, default='double')
+@option('--precision', 'of C and CUDA', PRECISIONS, default='double')
 @option('--frame', 'whose pose and Jacobian: a joint, link or hand_tcp', default='flange')
 @shared.arm_options
 def codegen(**options: Any) -> int:
     """
-    Generate an arm's equations of motion as C or Python; count their operations.
+    Generate an arm's equations of motion as C, CUDA or Python; count their operations.
 
     With --package, write a whole ament_cmake package below --output: a C++ core, a chainable
     ros2_control controller, a solver plugin.

@@ -12,7 +12,7 @@ integral of r r' dm, h the first moment, m the mass; the inertia tensor is tr(S)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import math
 from typing import Any
 
@@ -21,11 +21,12 @@ from numpy.typing import ArrayLike
 
 from .expression import Graph, Number
 from ..arm import ArmDescription
-from ..arm.frames import FLANGE, Frame
+from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.tree_frames import frames_along_z, with_axes_along_z
+from ..errors import FrameError, listed, shortened
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
 
 # An array of numbers or expressions.
@@ -80,14 +81,14 @@ class GeneratorChain:
         theta = q = 0, because torques do not depend on the position of the base.
     gravity : mapping of int to ndarray, shape (3,)
         Gravity in the axes of each root's antecedent frame [m/s^2], by the root's number.
-    root : ndarray, shape (4, 4)
-        Pose, in the space frame, of the antecedent frame of the root joint that moves the tip.
+    roots : mapping of int to ndarray, shape (4, 4)
+        Pose, in the space frame, of each root's antecedent frame, by the root's number.
     tip : ndarray, shape (4, 4)
-        Pose of the flange, or of a tree's tool, in the frame of the body `tip_body`.
+        Pose of the frame of interest, such as the flange, in the frame of the body `tip_body`.
     parents : tuple of int
         Numbers of the joints' antecedents; BASE (-1) for roots.
     tip_body : int
-        The body that carries the tip.
+        The body that carries the tip; BASE if it does not move, the tip then in the space frame.
     names : tuple of str
         Names of the joints.
 
@@ -95,7 +96,7 @@ class GeneratorChain:
 
     joints: tuple[GeneratorJoint, ...]
     gravity: Mapping[int, Values]
-    root: Values
+    roots: Mapping[int, Values]
     tip: Values
     parents: tuple[int, ...]
     tip_body: int
@@ -150,14 +151,10 @@ def build_chain(
         Graph in which the inertial parameters become symbols, about the origins of the
         description's own frames. Without a graph they are the description's numbers.
     frame : int or str
-        Frame of an arm that is the tip; a tree has its tool.
+        Frame that is the tip; FLANGE is a tree's tool.
 
     """
-    own = (
-        description
-        if isinstance(description, BodyTree)
-        else BodyTree.from_description(description, frame)
-    )
+    own, tip_body, tip = placed(description, frame)
     tree, moves = with_axes_along_z(own), frames_along_z(own)
     reach = float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0))
     joints: list[GeneratorJoint] = []
@@ -178,16 +175,44 @@ def build_chain(
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
         joints.append(GeneratorJoint(revolute, axes, origin, theta, body, rotor))
-    chain = GeneratorChain(
+    return GeneratorChain(
         tuple(joints),
         gravity_at,
-        np.eye(4),
-        np.array(tree.tool),
+        roots,
+        tip if tip_body == BASE else inverse_transform(moves[tip_body]) @ tip,
         tree.parents,
-        tree.tool_body,
+        tip_body,
         tree.names,
     )
-    return replace(chain, root=roots[chain.path()[0]])
+
+
+def placed(description: ArmDescription | BodyTree, frame: Frame) -> tuple[BodyTree, int, Values]:
+    """
+    Return an arm as a tree, the number of the body that carries a frame, and the pose in the body.
+
+    The number of the base is BASE, and the pose then in the space frame. A tree's frames are those
+    of its bodies, by number from 1 or by their joints' names, and its tool.
+
+    Raises
+    ------
+    FrameError
+        If there is no such frame.
+
+    """
+    if not isinstance(description, BodyTree):
+        joint, pose = frame_place(frame, description)
+        return BodyTree.from_description(description), joint - 1, pose
+    names = description.joint_names
+    if frame in (FLANGE, description.n + 1):
+        return description, description.tool_body, description.tool
+    if frame in names:
+        return description, names.index(str(frame)), np.eye(4)
+    if type(frame) is int and 1 <= frame <= description.n:
+        return description, frame - 1, np.eye(4)
+    raise FrameError(
+        f'There is no frame {shortened(repr(frame))} of the tree: its bodies are 1..'
+        f'{description.n} or {listed(names)}, its tool is {description.n + 1}.'
+    )
 
 
 def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Values:

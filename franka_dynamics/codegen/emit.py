@@ -131,16 +131,14 @@ def python_function(program: Program, docstring: str = '') -> str:
     return f'{text}\n\n{_python_function(name, ["X", "p"], docstring, prepare)}'
 
 
-def python_callable(
-    equations: Equations, sin: Callable[..., Any], cos: Callable[..., Any]
-) -> Callable[..., None]:
+def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
     """
-    Return a Python function that evaluates the equations with the given `sin` and `cos`.
+    Return a Python function that evaluates the equations with sin, cos and sqrt of a module `xp`.
 
     The function's inputs are sequences of values of any type that has +, -, * and (forward
     dynamics) /; the output is any object that supports assignment by index.
     """
-    names: dict[str, Any] = {'sin': sin, 'cos': cos}
+    names: dict[str, Any] = {name: getattr(xp, name) for name in ('sin', 'cos', 'sqrt')}
     source = python_function(equations.program)
     exec(compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'), names)
     function: Callable[..., None] = names[equations.program.name]
@@ -165,7 +163,11 @@ _MEANING = {
     Quantity.FORWARD_DYNAMICS: 'ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), by L D L^T',
     Quantity.REGRESSOR: 'H with tau = H X without rotors, X the ten parameters of every link',
     Quantity.FLANGE_POSE: 'T = pose of {tip} in the space frame',
-    Quantity.JACOBIAN: 'J with (v, omega) = J dq at the origin of {tip}, in space axes',
+    Quantity.JACOBIAN: 'J with (v, omega) = J dq of {tip}',
+    Quantity.BIAS_ACCELERATION: 'a = dJ/dt dq of {tip}, in space axes',
+    Quantity.OPERATIONAL_SPACE_INERTIA: 'A = (J M^-1 J^T)^-1 at {tip}, in space axes',
+    Quantity.FRAMES: "T = poses of the joints' frames and of the flange in the space frame",
+    Quantity.FIRST_MOMENT: 'h = sum of mass times centre of mass of all links, in the space frame',
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
 a acceleration of a frame's origin (aP: in the axes of the frame before), f and n force and
@@ -187,7 +189,7 @@ def python_module(sets: Sequence[Equations]) -> str:
     """
     comment = [f'# {line}'.rstrip() for line in heading(sets)]
     functions = [python_function(equations.program, summary(equations)) for equations in sets]
-    lines = [*comment, '', 'from math import cos, sin', '', '', '\n\n'.join(functions)]
+    lines = [*comment, '', 'from math import cos, sin, sqrt', '', '', '\n\n'.join(functions)]
     return '\n'.join(lines)
 
 
@@ -195,10 +197,22 @@ def python_module(sets: Sequence[Equations]) -> str:
 _REAL_NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
 
 
-def _single_precision(functions: str) -> str:
-    """Return C functions in float: arguments, constants, sines and cosines."""
+def in_precision(functions: str, precision: str) -> str:
+    """
+    Return C functions in double or float precision: arguments, constants, sines and cosines.
+
+    Raises
+    ------
+    OutputError
+        If the precision is neither of the two.
+
+    """
+    if precision not in PRECISIONS:
+        raise OutputError(f'precision is {precision!r}; choose {" or ".join(PRECISIONS)}.')
+    if precision == 'double':
+        return functions
     functions = re.sub(r'\bdouble\b', 'float', functions)
-    return _REAL_NUMBER.sub(r'\1f', re.sub(r'\b(sin|cos)\(', r'\1f(', functions))
+    return _REAL_NUMBER.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', functions))
 
 
 def c_header(sets: Sequence[Equations], *, precision: str = 'double') -> str:
@@ -219,23 +233,32 @@ def c_header(sets: Sequence[Equations], *, precision: str = 'double') -> str:
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    if precision not in PRECISIONS:
-        raise OutputError(f'precision is {precision!r}; choose {" or ".join(PRECISIONS)}.')
     # An arm's name that contains */ must not end the comment.
     comment = [f' * {line}'.rstrip().replace('*/', '* /') for line in heading(sets)]
     prefix = identifier(sets[0].arm_name)
     guard = f'{prefix.upper()}_DYNAMICS_H'
-    written = _single_precision if precision == 'float' else str
     functions = [
-        f'/* {summary(each)} */\n{written(c_functions(each.program, prefix, each.n))}'
+        f'/* {summary(each)} */\n'
+        + in_precision(c_functions(each.program, prefix, each.n), precision)
         for each in sets
     ]
     guarded = [f'#ifndef {guard}', f'#define {guard}', '', '#include <math.h>', '', *functions]
     return '\n'.join(['/*', *comment, ' */', *guarded, '#endif', ''])
 
 
-_WITHOUT_MASS = (Quantity.FLANGE_POSE, Quantity.JACOBIAN)
-_WITHOUT_GRAVITY = (Quantity.MASS_MATRIX, Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX)
+_WITHOUT_MASS = (
+    Quantity.FLANGE_POSE,
+    Quantity.JACOBIAN,
+    Quantity.BIAS_ACCELERATION,
+    Quantity.FRAMES,
+)
+_WITHOUT_GRAVITY = (
+    Quantity.MASS_MATRIX,
+    Quantity.CORIOLIS,
+    Quantity.CORIOLIS_MATRIX,
+    Quantity.OPERATIONAL_SPACE_INERTIA,
+    Quantity.FIRST_MOMENT,
+)
 
 
 def heading(sets: Sequence[Equations]) -> list[str]:

@@ -21,7 +21,7 @@ Number = Union['Expression', float, int]
 CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
 ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
 SIN, COS = 'sin', 'cos'
-RECIPROCAL = '1/'
+RECIPROCAL, SQRT = '1/', 'sqrt'
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -187,6 +187,13 @@ class Graph:
             return self.lift(1.0 / a.number)
         return Expression(self, a.sign, self._node(RECIPROCAL, (a.node,)))
 
+    def sqrt(self, a: Expression) -> Expression:
+        """Return the square root of an expression, NaN at run time where it is negative."""
+        if a.number is not None:
+            return self.lift(math.sqrt(a.number))
+        node = a.node if a.sign > 0 else self._node(SUBTRACT, (self.zero.node, a.node))
+        return Expression(self, 1, self._node(SQRT, (node,)))
+
     def sum(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
         result = self.zero
@@ -268,6 +275,8 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         elif node.kind == RECIPROCAL:
             value = Expression(graph, 1, node)
             add(first, -(adjoint * (value * value)))
+        elif node.kind == SQRT:
+            add(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
             add(first, adjoint * cosine if node.kind == SIN else -(adjoint * sine))

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pose and Jacobian of the flange, or of a tree's tool, in the space frame."""
+"""Pose, Jacobian and bias acceleration of a chain's tip, and the bodies' first moment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from .chain import GeneratorChain, Values
 from .expression import Expression, Graph
+from .recursion import Inputs, outward
+from ..dynamics.body_tree import BASE
 
 
 def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
-    """Return the pose (4, 4), in the space frame, of the flange or of a tree's tool."""
+    """Return the pose (4, 4), in the space frame, of the chain's tip."""
     rotation, origin = _frames(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
     pose[:3, :3] = rotation @ chain.tip[:3, :3]
@@ -21,24 +23,59 @@ def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Va
     return pose
 
 
-def jacobian(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
+def jacobian(
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], reference_frame: str
+) -> Values:
     """
-    Return the Jacobian (6, n) of the flange, or of a tree's tool: rows v, then omega.
+    Return the Jacobian (6, n) of the chain's tip: rows v, then omega.
 
-    v is the velocity of the origin of the flange or tool; v and omega are in the axes of the space
-    frame.
+    `reference_frame` has the meanings of `Model.jacobian`: LOCAL has the axes of the tip, WORLD
+    the velocity of the body's point at the origin of the space frame.
     """
     frames = _frames(graph, chain, q)
     rotation, origin = frames[chain.tip_body]
-    tip = origin + rotation @ chain.tip[:3, 3]
+    point = origin + rotation @ chain.tip[:3, 3] if reference_frame != 'WORLD' else np.zeros(3)
+    into = (rotation @ chain.tip[:3, :3]).T if reference_frame == 'LOCAL' else np.eye(3)
     columns = np.zeros((6, chain.n)).astype(object)
-    for j, (rotation, origin) in frames.items():
+    for j in chain.path():
+        rotation, origin = frames[j]
         axis = rotation[:, 2]
         if chain.joints[j].revolute:
-            columns[:, j] = [*np.cross(axis, tip - origin), *axis]
+            columns[:, j] = [*into @ np.cross(axis, point - origin), *into @ axis]
         else:
-            columns[:3, j] = axis
+            columns[:3, j] = into @ axis
     return columns
+
+
+def bias_acceleration(
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], dq: Sequence[Expression]
+) -> Values:
+    """Return dJ/dt dq (6,) of the tip: accelerations of its origin and axes at ddq = 0."""
+    still = np.array([graph.zero] * 3)
+    if chain.tip_body == BASE:
+        return np.array([*still, *still])
+    inputs = Inputs(q, dq, [graph.zero] * chain.n, still, still, weightless=True)
+    tip = outward(graph, chain, inputs)[chain.tip_body]
+    rotation, _ = _frames(graph, chain, q)[chain.tip_body]
+    return np.array(
+        [*rotation @ (tip.acceleration + tip.U @ chain.tip[:3, 3]), *rotation @ tip.spin]
+    )
+
+
+def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
+    """Return the first moment (3,) of all bodies about the space frame's origin, in its axes."""
+    total = np.array([graph.zero] * 3)
+    held = [joint.body[:, 3] for joint in chain.joints]  # first moment and mass
+    for j in reversed(range(chain.n)):
+        joint, parent, (*moment, mass) = chain.joints[j], chain.parents[j], held[j]
+        moment = joint.axes @ (joint.rotation(graph, q[j]) @ np.array(moment))
+        moment = moment + joint.frame_origin(q[j]) * mass
+        if parent == BASE:
+            root = chain.roots[j]
+            total = total + root[:3, :3] @ moment + root[:3, 3] * mass
+        else:
+            held[parent] = held[parent] + np.array([*moment, mass])
+    return total
 
 
 def in_tip_frame(
@@ -50,8 +87,9 @@ def in_tip_frame(
     `wrench`, shape (6,), is a force [N] and a moment [N m] about the tip's origin, in space axes;
     the returned force and moment are about the origin of the tip body's frame.
     """
-    force, moment = (chain.root[:3, :3].T @ part for part in np.split(wrench, 2))
-    for j in chain.path():
+    path = chain.path()
+    force, moment = (chain.roots[path[0]][:3, :3].T @ part for part in np.split(wrench, 2))
+    for j in path:
         joint = chain.joints[j]
         back = joint.rotation(graph, q[j]).T
         force, moment = (back @ (joint.axes.T @ part) for part in (force, moment))
@@ -61,11 +99,13 @@ def in_tip_frame(
 def _frames(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> dict[int, tuple[Values, Values]]:
-    """Return rotation and origin, in space axes, of the frames of joints that move the tip."""
-    rotation, origin = chain.root[:3, :3], chain.root[:3, 3]
-    frames = {}
+    """Return rotation and origin in space axes of the base, and of joints that move the tip."""
+    frames = {BASE: (np.eye(3), np.zeros(3))}
     for j in chain.path():
         joint = chain.joints[j]
+        rotation, origin = frames[chain.parents[j]]
+        if j in chain.roots:
+            rotation, origin = chain.roots[j][:3, :3], chain.roots[j][:3, 3]
         origin = origin + rotation @ joint.frame_origin(q[j])
         rotation = (rotation @ joint.axes) @ joint.rotation(graph, q[j])
         frames[j] = rotation, origin

@@ -18,7 +18,11 @@ class Quantity(str, Enum):
     CORIOLIS_MATRIX = 'coriolis_matrix'  # C of Christoffel symbols, dM/dt = C + C^T
     REGRESSOR = 'regressor'  # H with M ddq + C dq + g = H X, without rotors
     FLANGE_POSE = 'flange_pose'  # T of the flange, or of a tree's tool, in the space frame
-    JACOBIAN = 'jacobian'  # J of the flange: (v, omega) = J dq at its origin, in space axes
+    JACOBIAN = 'jacobian'  # J of the flange: (v, omega) = J dq
+    BIAS_ACCELERATION = 'bias_acceleration'  # dJ/dt dq of that Jacobian, in space axes
+    OPERATIONAL_SPACE_INERTIA = 'operational_space_inertia'  # (J M^-1 J^T)^-1, in space axes
+    FRAMES = 'frames'  # poses of the frames of all joints and of the flange
+    FIRST_MOMENT = 'first_moment'  # sum of mass times centre of mass of all links
 
 
 class ParameterMode(str, Enum):

@@ -5,7 +5,7 @@ The outputs of an expression graph as a list of statements.
 
 Values that depend on parameters alone are computed by separate statements, the preparation.
 
-The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, sin, cos,
+The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, sin, cos, sqrt,
 parentheses, names and literals. A variable holds the value of a node; if an expression with a
 textbook name is the node's negative, the variable has that name with the prefix m_.
 """
@@ -30,12 +30,13 @@ from .expression import (
     reachable,
     RECIPROCAL,
     SIN,
+    SQRT,
     SUBTRACT,
     VARIABLE,
 )
 
 _SUMS = (ADD, SUBTRACT)
-_OPERATIONS = (*_SUMS, MULTIPLY, RECIPROCAL, SIN, COS)
+_OPERATIONS = (*_SUMS, MULTIPLY, RECIPROCAL, SQRT, SIN, COS)
 _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 
@@ -125,7 +126,7 @@ class _Writer:
         self.held = {n.number: n.name for n in self.nodes if n.kind in (VARIABLE, PARAMETER)}
 
     def deserves_statement(self, node: Node) -> bool:
-        if node.kind in (SIN, COS, RECIPROCAL) or self.uses[node.number] > 1:
+        if node.kind in (SIN, COS, SQRT, RECIPROCAL) or self.uses[node.number] > 1:
             return True
         if node.constant:
             return node.number in self.crossing
@@ -155,6 +156,8 @@ class _Writer:
     def _operation(self, node: Node) -> str:
         if node.kind == RECIPROCAL:
             return f'1.0 / {self._factor(node.operands[0], *_SUMS, MULTIPLY)}'
+        if node.kind == SQRT:
+            return f'sqrt({self._render(node.operands[0])})'
         first, second = node.operands
         if node.kind == MULTIPLY:
             return f'{self._factor(first, *_SUMS)}*{self._factor(second, *_SUMS)}'

@@ -66,7 +66,7 @@ class Motion(NamedTuple):
     acceleration: Values
 
 
-def _outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]:
+def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]:
     """Return the motion of every link, from the base to the tips."""
     still = np.array([graph.zero] * 3)
     motions: list[Motion] = []
@@ -158,7 +158,7 @@ def _turn_and_body(
 
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
-    motions = _outward(graph, chain, inputs)
+    motions = outward(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.

@@ -46,7 +46,8 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
         body = transformed_inertia(joint.body, np.eye(3), -shifts[j])
         joints.append(replace(joint, origin=origin, body=body))
     tip = chain.tip.copy()
-    tip[:3, 3] -= shifts[chain.tip_body]
+    if chain.tip_body != BASE:
+        tip[:3, 3] -= shifts[chain.tip_body]
     return replace(chain, joints=tuple(joints), tip=tip)
 
 

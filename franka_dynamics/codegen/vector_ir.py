@@ -3,16 +3,19 @@
 """
 LLVM assembly that evaluates equations for many states, one state in each lane of a vector.
 
-The assembly text is in single-assignment form with explicit vectors and calls nothing but the
-intrinsic llvm.umin, so that LLVM only has to choose registers and instructions: no optimisation
-passes are needed.
+The assembly text is in single-assignment form with explicit vectors and calls nothing but LLVM's
+intrinsics, so that LLVM only has to choose registers and instructions: no optimisation passes are
+needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 import struct
+from typing import NamedTuple
+
+import numpy as np
 
 from .equations import Equations
 from .expression import (
@@ -24,16 +27,30 @@ from .expression import (
     reachable,
     RECIPROCAL,
     SIN,
+    SQRT,
     SUBTRACT,
     VARIABLE,
 )
 
 _OPERATIONS = {ADD: 'fadd', SUBTRACT: 'fsub', MULTIPLY: 'fmul'}
+
+
+class _Constants(NamedTuple):
+    """Constants for sines and cosines, in the order of the comment below."""
+
+    half_pi: tuple[float, ...]
+    large: float
+    sines: tuple[float, ...]
+    cosines: tuple[float, ...]
+    limit: float
+
+
 # Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
 # products with a number of quarter turns are exact (Cody and Waite 1980); a large number, whose
 # addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
-# of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
-_DOUBLE = (
+# of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992); the largest angle whose
+# sine is right to an ulp where products and sums are fused: 2^49 quarter turns, 2^20 in float32.
+_DOUBLE = _Constants(
     (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     6755399441055744.0,
     (
@@ -53,12 +70,14 @@ _DOUBLE = (
         2.08757232129817482790e-09,
         -1.13596475577881948265e-11,
     ),
+    2**49 * math.pi / 2,
 )
-_SINGLE = (
+_SINGLE = _Constants(
     (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
     12582912.0,
     (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
     (-0.5, 4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5),
+    2**20 * math.pi / 2,
 )
 
 
@@ -68,18 +87,20 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
 
     The arguments of `run` are a pointer to each input array and to the output, then for each array
     the bytes from one state to the next, then the number of states, at least 1. A state's values
-    are contiguous; the output must not overlap an input. A state with an input that is not finite
-    gives NaN in that state's result and in no other. `equations` must have no parameters that are
-    set at run time. A vector holds `lanes` states, a power of two; with `single` arrays and
-    arithmetic are float32.
+    are contiguous; the output must not overlap an input. A state with an input that is not finite,
+    or a position above 8e14 (1.6e6 in float32), gives NaN in that state's result and in no other.
+    `equations` must have no parameters that are set at run time. A vector holds `lanes` states, a
+    power of two; with `single` arrays and arithmetic are float32.
     """
     # Without the attributes in `#0`, LLVM uses vectors of 256 bits on many x86 processors that
     # have 512.
-    bits = lanes * (32 if single else 64)
+    writer = _Writer(equations, lanes, single)
+    bits = lanes * writer.bits
     return '\n'.join(
         [
             'declare i64 @llvm.umin.i64(i64, i64)',
-            _Writer(equations, lanes, single).function(),
+            f'declare {writer.vector} {writer.root}({writer.vector})',
+            writer.function(),
             f'attributes #0 = {{ nounwind "min-legal-vector-width"="{bits}" '
             f'"prefer-vector-width"="{bits}" }}',
             '',
@@ -92,6 +113,7 @@ class _Writer:
         self.equations, self.lanes, self.single = equations, lanes, single
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
+        self.root = f'@llvm.sqrt.v{lanes}f{self.bits}'
         self.lines: list[str] = []
         self.values: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
         self.turns: dict[int, tuple[str, str]] = {}  # LLVM names of sine, cosine, by angle
@@ -110,7 +132,7 @@ class _Writer:
         wanted = [self._let(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._let(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._loaded(array, states) for array in self.equations.arrays}
-        unknown = self._unknown([value for values in elements.values() for value in values])
+        unknown = self._unknown(elements)
         inputs = {
             f'{array}{k + 1}': value
             for array, values in elements.items()
@@ -150,11 +172,17 @@ class _Writer:
     def _splat(self, element: str) -> str:
         return '<' + ', '.join([element] * self.lanes) + '>'
 
-    def _unknown(self, values: Sequence[str]) -> str:
-        """Return 0 for each state, but NaN for a state with an input that is not finite."""
-        total = values[0]
-        for value in values[1:]:
-            total = self._operation('fadd', total, value)
+    def _unknown(self, elements: Mapping[str, Sequence[str]]) -> str:
+        """Return 0 for each state, NaN where an input is not finite or a position too large."""
+        largest = np.finfo(np.float32 if self.single else float).max
+        scale = self._constant(float(largest / (_SINGLE if self.single else _DOUBLE).limit))
+        total = self._constant(0.0)
+        for array, values in elements.items():
+            for value in values:
+                # A position beyond the limit becomes infinite here, and times 0 NaN.
+                if array == 'q':
+                    value = self._operation('fmul', value, scale)
+                total = self._operation('fadd', total, value)
         return self._operation('fmul', total, self._constant(0.0))
 
     def _value(self, node: Node, inputs: dict[str, str]) -> str:
@@ -163,6 +191,8 @@ class _Writer:
         if node.kind == CONSTANT:
             return self._constant(node.value)
         operands = [self.values[operand.number] for operand in node.operands]
+        if node.kind == SQRT:
+            return self._let(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
         if node.kind == RECIPROCAL:
             return self._operation('fdiv', self._constant(1.0), operands[0])
         if node.kind in (SIN, COS):
@@ -173,7 +203,7 @@ class _Writer:
         return self._operation(_OPERATIONS[node.kind], *operands)
 
     def _sine_cosine(self, x: str) -> tuple[str, str]:
-        half_pi, large, sines, cosines = _SINGLE if self.single else _DOUBLE
+        half_pi, large, sines, cosines, _ = _SINGLE if self.single else _DOUBLE
         rounded = self._operation('fmul', x, self._constant(2.0 / math.pi))
         rounded = self._operation('fadd', rounded, self._constant(large))
         quarters, y = self._operation('fsub', rounded, self._constant(large)), x

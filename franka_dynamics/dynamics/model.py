@@ -35,7 +35,8 @@ from ..errors import FrameError, InertiaError, JointVectorError
 from ..names import GRAVITY
 from ..typing import Array
 
-REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
+ALIGNED = 'LOCAL_WORLD_ALIGNED'
+REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED)
 
 
 class HasJoints(Protocol):
@@ -233,9 +234,9 @@ def require_centers_of_mass(description: ArmDescription) -> None:
             )
 
 
-def total_mass(description: ArmDescription) -> float:
+def total_mass(description: Any) -> float:
     """
-    Return the mass of the moving links [kg]; raise InertiaError if it is zero.
+    Return the mass of the moving links of an arm or a tree [kg]; raise InertiaError if it is zero.
 
     Raises
     ------
@@ -243,6 +244,8 @@ def total_mass(description: ArmDescription) -> float:
         If this mass is zero, because there is then no centre of mass.
 
     """
+    if not isinstance(description, ArmDescription):
+        return float(sum(body.mass for body in description.inertias))
     mass = sum(link.mass for link in description.links)
     if mass == 0.0:
         source, links = description.inertial_set, 'links'
@@ -306,10 +309,7 @@ def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
     mobility = jacobian @ np.linalg.solve(mass, np.swapaxes(jacobian, -1, -2))
     sizes = np.linalg.eigvalsh(mobility)
     if np.any(sizes[..., 0] <= MIN_FREE_INERTIA_RATIO * sizes[..., -1]):
-        raise InertiaError(
-            'The frame cannot move in every direction: the posture is singular, or there are '
-            'fewer than six joints. Use J M^-1 J^T of the directions that it has.'
-        )
+        raise singular_frame_error()
     return symmetrized(np.linalg.inv(mobility))
 
 
@@ -318,4 +318,12 @@ def singular_mass_matrix_error() -> InertiaError:
     return InertiaError(
         'The mass matrix is singular: some joint without rotor inertia moves no mass, or '
         'only as other joints do, so its acceleration is undetermined.'
+    )
+
+
+def singular_frame_error() -> InertiaError:
+    """Return the InertiaError to raise for a frame without operational-space inertia."""
+    return InertiaError(
+        'The frame cannot move in every direction: the posture is singular, or fewer than six '
+        'joints move it. Use J M^-1 J^T of the directions that it has.'
     )

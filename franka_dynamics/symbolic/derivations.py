@@ -15,14 +15,11 @@ from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..codegen.chain import build_chain
 from ..codegen.emit import operation_count
-from ..codegen.equations import (
-    outputs_of,
-    Quantity,
-    run_time_parameter_names,
-    run_time_parameter_values,
-)
+from ..codegen.equations import run_time_parameter_names, run_time_parameter_values
 from ..codegen.expression import Graph
+from ..codegen.options import Quantity
 from ..codegen.program import write_program
+from ..codegen.quantities import outputs_of, Problem
 from ..dynamics.model import require_reference_frame
 from ..rpr import symbolic as rpr
 from ..spatial import quarter_turns
@@ -115,12 +112,12 @@ def equations(description: ArmDescription) -> list[Section]:
     One program computes M, C and g, with the equations of `codegen --parameters run_time`.
     """
     graph = Graph()
-    chain = build_chain(description, None, graph)
+    problem = Problem(graph, (build_chain(description, None, graph),))
     letters, outputs = zip(
         *(
             (letter, output)
             for quantity, letter in _OF_MOTION.items()
-            for output in outputs_of(quantity, graph, chain)
+            for output in outputs_of(quantity, problem)
         )
     )
     names = run_time_parameter_names(description.n)

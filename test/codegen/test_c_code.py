@@ -103,7 +103,8 @@ def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path)
     listed = [
         customised_equations(arm, quantity, parameters=parameters)
         for quantity in Quantity
-        if quantity is not Quantity.REGRESSOR
+        # An inertia at a frame takes six joints.
+        if quantity not in (Quantity.REGRESSOR, Quantity.OPERATIONAL_SPACE_INERTIA)
     ]
     (tmp_path / 'arm.h').write_text(c_header(listed))
     (tmp_path / 'arm.c').write_text('#include "arm.h"\n')

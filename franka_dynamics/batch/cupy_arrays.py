@@ -1,0 +1,66 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Batches of CuPy's arrays, and of all that share a GPU's memory.
+
+Arrays of other libraries are read through `__cuda_array_interface__` or DLPack, without a copy;
+results are CuPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from typing import Any
+
+import numpy as np
+
+from .libraries import is_on_gpu
+from ..errors import JointVectorError, MissingDependencyError
+
+try:
+    import cupy
+except ImportError as error:
+    raise MissingDependencyError(
+        'Arrays on a GPU that are neither PyTorch nor JAX need CuPy: pip install cupy-cuda13x; or '
+        'give tensors, such as torch.as_tensor(array, device="cuda").'
+    ) from error
+
+
+def namespace() -> Any:
+    """Return CuPy."""
+    return cupy
+
+
+def read(values: Any) -> Any:
+    """Return an argument on a GPU as CuPy's array of the same memory; else TypeError."""
+    if not is_on_gpu(values):
+        raise TypeError('it is not on the GPU, as others are; give cupy.asarray(array).')
+    known = hasattr(values, '__cuda_array_interface__')
+    return cupy.asarray(values) if known else cupy.from_dlpack(values)
+
+
+def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
+    """
+    Return a quantity of a model at arrays with leading axes `lead`, on the current stream.
+
+    Raises
+    ------
+    JointVectorError
+        If the arrays are on different GPUs.
+
+    """
+    devices = sorted({array.device.id for array in arrays})
+    if len(devices) > 1:
+        raise JointVectorError(f'The arrays are on the GPUs {devices}; give all on one.')
+    single = all(array.dtype == np.float32 for array in arrays)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    states, n = math.prod(lead), model.description.n
+    with cupy.cuda.Device(devices[0]):
+        alike = (cupy.broadcast_to(array, (*lead, n)).reshape(states, n) for array in arrays)
+        rows = [array.astype(dtype, order='C', copy=False) for array in alike]
+        kernel = model.kernel(key, dtype, devices[0])
+        found = cupy.empty((states, *kernel.shape), dtype)
+        stream = cupy.cuda.get_current_stream().ptr
+        kernel(stream, states, [(row.data.ptr, n) for row in rows], found.data.ptr)
+    return found.reshape(*lead, *kernel.shape)

@@ -1,0 +1,99 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Equations of one quantity, evaluated at many states on an NVIDIA GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .object_code import compiled_once
+from ..codegen.cuda import BLOCK, blocks_per_group, cuda_source, kernel_name
+from ..codegen.equations import Equations
+from ..errors import MissingDependencyError, require_extra
+
+
+class DeviceKernel:
+    """
+    A callable that computes one quantity at N states in the memory of a GPU.
+
+    The equations' CUDA code is compiled by NVRTC for the GPU of number `device`.
+
+    Raises
+    ------
+    MissingDependencyError
+        If cuda-core is not installed, or cannot use the GPU.
+
+    """
+
+    def __init__(self, equations: Equations, dtype: np.dtype[Any], device: int) -> None:
+        with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
+            from cuda import core
+        self.shape, self._core, self._device = equations.shape, core, device
+        self._blocks = blocks_per_group(equations)
+        text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
+
+        def compiled() -> bytes:
+            options = core.ProgramOptions(std='c++17', arch=arch)
+            return bytes(core.Program(text, 'c++', options).compile('cubin').code)
+
+        try:
+            arch = f'sm_{core.Device(device).arch}'
+            with self._on_device():
+                code = compiled_once(f'{text}{arch}, cuda-core {core.__version__}', compiled)
+                self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
+        except Exception as error:  # of cuda-core or its bindings, also where no driver is found
+            raise MissingDependencyError(
+                f'cuda-core cannot use GPU {device}: {error} The extra gpu needs the driver of '
+                "CUDA 13; for one of CUDA 12 pip install 'cuda-core[cu12]'."
+            ) from error
+
+    @contextmanager
+    def _on_device(self) -> Iterator[None]:
+        """Make the kernel's GPU the current one of this thread."""
+        before = self._core.Device()
+        self._core.Device(self._device).set_current()
+        try:
+            yield
+        finally:
+            if before.device_id != self._device:
+                before.set_current()
+
+    def __call__(
+        self, stream: int, states: int, places: Sequence[tuple[int, int]], out: int
+    ) -> None:
+        """
+        Start the computation on a stream.
+
+        Parameters
+        ----------
+        stream : int
+            Address of a CUDA stream.
+        states : int
+            Number N of states.
+        places : sequence of tuple of int
+            Of each input, in the kernel's precision, the address of its first state, and the
+            number of values from one state to the next.
+        out : int
+            Address of the results: N rows that follow each other.
+
+        """
+        if states:
+            inputs = [number for at, step in places for number in (at, np.int64(step))]
+            blocks = self._blocks * -(-states // BLOCK)
+            config = self._core.LaunchConfig(grid=blocks, block=BLOCK)
+            arguments = (np.int64(states), *inputs, out)
+            with self._on_device():
+                self._core.launch(_Stream(stream), config, self._kernel, *arguments)
+
+
+class _Stream(NamedTuple):
+    """A stream that belongs to another library."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address

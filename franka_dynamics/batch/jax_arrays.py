@@ -1,0 +1,83 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of JAX's arrays, also under jit, vmap and grad, on CPUs and NVIDIA GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import require_extra
+
+with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
+    from jax.experimental.buffer_callback import buffer_callback
+
+_HOST = 1  # a CPU, of DLPack
+
+
+def namespace() -> Any:
+    """Return JAX's NumPy."""
+    return jnp
+
+
+def read(values: Any) -> Any:
+    """Return an argument as JAX's array."""
+    return jnp.asarray(values)
+
+
+def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
+    """Return a quantity of a model at arrays with leading axes `lead`, differentiable once."""
+    if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in arrays):
+        arrays = [array.astype(jnp.result_type(float)) for array in arrays]
+    dtype = jnp.result_type(*arrays)
+    kind = dtype if dtype == np.float32 else jnp.result_type(float)
+    alike = (jnp.broadcast_to(array, (*lead, model.description.n)) for array in arrays)
+    return _called(model, key)(*(array.astype(kind) for array in alike)).astype(dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def _called(model: Any, key: Any) -> Callable[..., Any]:
+    """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
+
+    @jax.custom_jvp
+    def function(*arrays: Any) -> Any:
+        return _computed(model, key, False, arrays)
+
+    @function.defjvp
+    def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        value, slopes = function(*primals), _computed(model, key, True, primals)
+        letters = 'abc'[: slopes.ndim - primals[0].ndim]
+        change = jnp.concatenate(tangents, axis=-1)
+        return value, jnp.einsum(f'...{letters}k,...k->...{letters}', slopes, change)
+
+    return function
+
+
+def _computed(model: Any, key: Any, derivatives: bool, arrays: Sequence[Any]) -> Any:
+    """Return a quantity, or its derivatives, at arrays (..., n) of one shape and type."""
+    dtype, n = np.dtype(arrays[0].dtype), model.description.n
+    shape = model.shape(key, derivatives=derivatives)
+    kernel_of = functools.partial(model.kernel, key, dtype, derivatives=derivatives)
+    if jax.default_backend() == 'gpu':
+        kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
+
+    def call(context: Any, out: Any, *buffers: Any) -> None:
+        kind, device = out.__dlpack_device__()
+        states = math.prod(out.shape[: len(out.shape) - len(shape)])
+        if kind == _HOST:
+            rows = [np.asarray(one).reshape(states, n) for one in buffers]
+            kernel_of()(rows, model.threads, np.asarray(out).reshape(states, *shape))
+        else:
+            *places, target = (one.__cuda_array_interface__['data'][0] for one in (*buffers, out))
+            kernel_of(device)(context.stream, states, [(one, n) for one in places], target)
+
+    result = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], *shape), dtype)
+    return buffer_callback(
+        call, result, vmap_method='broadcast_all', command_buffer_compatible=True
+    )(*arrays)

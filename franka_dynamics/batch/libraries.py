@@ -1,0 +1,35 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which array library the arguments of a batch belong to.
+
+The module of a library has three functions: `namespace` returns the library, `read` an argument as
+an array, or raises TypeError or ValueError, and `evaluate` a quantity of a `BatchModel` at arrays
+of shape (..., n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+import sys
+from typing import Any
+
+_CUDA_DEVICES = (2, 13)  # of DLPack: device and managed memory
+
+
+def library_of(given: Sequence[Any]) -> Any:
+    """Return the module for the library of some arguments, NumPy's if no other knows them."""
+    for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
+        known = getattr(sys.modules.get(name), kind, ())
+        if any(isinstance(one, known) for one in given):
+            return import_module(f'.{name}_arrays', __package__)
+    on_gpu = any(is_on_gpu(one) for one in given)
+    return import_module('.cupy_arrays' if on_gpu else '.numpy_arrays', __package__)
+
+
+def is_on_gpu(values: object) -> bool:
+    """Return whether an object of any library shares memory of an NVIDIA GPU."""
+    device = getattr(values, '__dlpack_device__', None)
+    on_gpu = device is not None and device()[0] in _CUDA_DEVICES
+    return on_gpu or hasattr(values, '__cuda_array_interface__')

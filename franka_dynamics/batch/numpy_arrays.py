@@ -1,0 +1,50 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of NumPy arrays, and of what NumPy reads as an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..typing import Array
+
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def namespace() -> Any:
+    """Return NumPy."""
+    return np
+
+
+def read(values: Any) -> np.ndarray:
+    """Return an argument as an array; TypeError for a masked one."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError('it is a masked array, whose mask would be lost; give .filled(nan).')
+    return np.asarray(values)
+
+
+def is_plain(given: Sequence[Any], n: int) -> bool:
+    """Return whether all are arrays (N, n) of one type that a kernel takes as they are."""
+    first = given[0]
+    if type(first) is not np.ndarray or first.dtype not in (_DOUBLE, _SINGLE):
+        return False
+    shape, dtype = first.shape, first.dtype
+    if len(shape) != 2 or shape[1] != n:
+        return False
+    for array in given[1:]:
+        if type(array) is not np.ndarray or array.shape != shape or array.dtype is not dtype:
+            return False
+    return True
+
+
+def evaluate(model: Any, key: Any, arrays: Sequence[np.ndarray], lead: tuple[int, ...]) -> Array:
+    """Return a quantity of a model at arrays of real numbers with leading axes `lead`."""
+    dtype = _SINGLE if all(array.dtype == _SINGLE for array in arrays) else _DOUBLE
+    shape = (*lead, model.description.n)
+    alike = (np.broadcast_to(one, shape).reshape(-1, shape[-1]) for one in arrays)
+    rows = [one.astype(dtype, copy=False) for one in alike]
+    found: Array = model.kernel(key, dtype)(rows, model.threads)
+    return found.reshape(*lead, *found.shape[1:])

@@ -1,0 +1,158 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generated equations as CUDA C++: device functions, and a kernel for each quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+
+from .emit import c_functions, heading, identifier, in_precision, summary
+from .equations import Equations
+from .options import Quantity
+from .quantities import function_signature, TWIST
+from ..errors import OutputError
+
+# Threads of a block, a state each. 49 doubles of each state fit the 48 KiB of shared memory that a
+# kernel has without asking.
+BLOCK = 64
+_STAGED = 49
+_ROWS_OF_GRADIENTS = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
+_USE = f"""A kernel NAME_states computes any number of states, one in each thread, in blocks of
+{BLOCK} threads: `parts` blocks for every {BLOCK} states. Of each input array it takes the address
+of the first state and the number of values from one state to the next. A state with a value that
+is not finite gives NaN in its own results alone."""
+
+
+def cuda_source(sets: Sequence[Equations], *, precision: str = 'double') -> str:
+    """
+    Return CUDA C++ of one arm's equations: a device function and a kernel for each quantity.
+
+    The text includes nothing, so that NVRTC compiles it as well as nvcc. The arguments of a kernel
+    are the number of states, address and step of each input, and the address of the output, whose
+    rows follow each other; the text says how many blocks it takes.
+
+    Raises
+    ------
+    OutputError
+        As `c_header`, and if parameters are set at run time.
+
+    """
+    lines = [*heading(sets), '', *_USE.split('\n')]
+    prefix = identifier(sets[0].arm_name)
+    text = [f'// {line}'.rstrip() for line in lines]
+    for each in sets:
+        if each.parameters:
+            raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
+        functions = c_functions(each.program, prefix, each.n)
+        functions = functions.replace('static inline', 'static __device__ __forceinline__')
+        text += ['', f'// {summary(each)} parts: {blocks_per_group(each)}.']
+        text.append(in_precision(f'{functions}\n{_kernel(each, prefix)}', precision))
+    return '\n'.join([*text, ''])
+
+
+def kernel_name(equations: Equations) -> str:
+    """Return the name of the equations' kernel in `cuda_source`."""
+    return f'{identifier(equations.arm_name)}_{equations.program.name}_states'
+
+
+def blocks_per_group(equations: Equations) -> int:
+    """
+    Return how many blocks share the work of BLOCK states.
+
+    A row of gradients is a reverse sweep of its own, and all together need more registers than a
+    thread has: each row has a block.
+    """
+    return len(_parts(equations))
+
+
+def _parts(equations: Equations) -> list[list[tuple[int, ...]]]:
+    """Return the places in the output that each block of a group computes, in order."""
+    shape = equations.shape
+    known = function_signature(equations.quantity, equations.n).shape
+    if equations.quantity not in _ROWS_OF_GRADIENTS and len(shape) == len(known):
+        return [sorted(place for one in equations.outputs for place in one.places)]
+    axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
+    parts: list[list[tuple[int, ...]]] = [[] for _ in range(shape[axis])]
+    for one in equations.outputs:
+        parts[one.places[0][axis]] += one.places
+    return [sorted(part) for part in parts if part]
+
+
+def _kernel(equations: Equations, prefix: str) -> str:
+    """Return the text of the kernel of a quantity, one state in each thread."""
+    arrays, parts, output = equations.arrays, _parts(equations), equations.program.output
+    rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
+    arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
+    group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
+    lines = [
+        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(equations)}(',
+        '  ' + ',\n  '.join(arguments) + ')',
+        '{',
+        f'  const long long first = (long long) {group} * {BLOCK};',
+        f'  const int count = (int) (states - first < {BLOCK} ? states - first : {BLOCK});',
+        '  const int thread = (int) threadIdx.x, own = thread < count ? thread : count - 1;',
+        '  double unknown = 0.0;',
+    ]
+    for one in arrays:
+        size = TWIST if one == 'wrench' else equations.n
+        lines += [
+            f'  double {one}[{size}];',
+            f'  for (int k = 0; k < {size}; ++k) {{',
+            f'    {one}[k] = {one}_rows[(first + own) * {one}_step + k];',
+            f'    unknown += {one}[k];',
+            '  }',
+        ]
+    lines.append('  unknown *= 0.0;')
+    shape = ''.join(f'[{size}]' for size in equations.shape)
+    call = [
+        f'  double {output}{shape};',
+        f'  {prefix}_{equations.program.name}({", ".join((*arrays, output))});',
+    ]
+    size, width = math.prod(equations.shape), min(_STAGED, max(map(len, parts)))
+    if equations.shape == (size,) and size <= equations.n:
+        writes = (
+            f'    {output}_rows[(first + own) * {size} + {k}] = {output}[{k}] + unknown;'
+            for k in range(size)
+        )
+        return '\n'.join([*lines, *call, '  if (thread < count) {', *writes, '  }', '}'])
+    # An odd number of values between states keeps the threads of a warp in different banks.
+    stride = width | 1
+    lines.append(f'  __shared__ double held[{stride * BLOCK}];')
+    for number, part in enumerate(parts):
+        body = [*call]
+        for start in range(0, len(part), width):
+            body += _written(output, part[start : start + width], stride, equations.shape)
+        if len(parts) > 1:
+            body = [f'  if (blockIdx.x % {len(parts)} == {number}) {{', *body, '  }']
+        lines += body
+    return '\n'.join([*lines, '}'])
+
+
+def _written(
+    output: str, places: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
+) -> list[str]:
+    """
+    Return lines that write some elements of each state's output, by way of shared memory.
+
+    So threads that follow each other write to addresses that follow each other.
+    """
+    size = len(places)
+    at = [int(np.ravel_multi_index(place, shape)) - k for k, place in enumerate(places)]
+    where = str(at[-1])
+    for k in reversed(range(1, size)):
+        if at[k] != at[k - 1]:
+            where = f'(k < {k} ? {at[k - 1]} : {where})'
+    elements = (output + ''.join(f'[{index}]' for index in place) for place in places)
+    return [
+        '  __syncthreads();',
+        *(f'  held[thread * {stride} + {k}] = {one} + unknown;' for k, one in enumerate(elements)),
+        '  __syncthreads();',
+        f'  for (int t = thread; t < count * {size}; t += {BLOCK}) {{',
+        f'    const int k = t % {size};',
+        f'    {output}_rows[(first + t / {size}) * {math.prod(shape)} + k + {where}] = '
+        f'held[t / {size} * {stride} + k];',
+        '  }',
+    ]

@@ -1,0 +1,248 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The quantities of a chain: their arrays, and their elements as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import kinematics
+from .chain import GeneratorChain, link_parameter_names, Values
+from .expression import Expression, gradient, Graph, Number
+from .factorisation import factorised, reduced, solved
+from .options import Quantity
+from .program import Output
+from .recursion import Inputs, inverse_dynamics, mass_matrix
+from .regrouping import regroup_parameters, with_origins_nearest_parent
+from ..dynamics.body_tree import BASE
+from ..dynamics.model import ALIGNED, MIN_FREE_INERTIA_RATIO, singular_frame_error
+from ..dynamics.regressor import LINK_PARAMETERS
+
+TWIST = 6  # numbers of a twist or a wrench
+
+
+@dataclass(frozen=True)
+class Problem:
+    """
+    What a quantity's elements are made of: a chain, and the inputs as variables of a graph.
+
+    `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
+    parameters of the description, which are else regrouped to base parameters. With `wrench` the
+    surroundings exert a wrench on the tip. `columns` are those of a regressor, and
+    `reference_frame` is a Jacobian's.
+    """
+
+    graph: Graph
+    chains: Sequence[GeneratorChain]
+    wrench: bool = False
+    classical: bool = False
+    columns: Sequence[int] | None = None
+    reference_frame: str = ALIGNED
+
+    @property
+    def chain(self) -> GeneratorChain:
+        """The chain with the parameters of the description."""
+        return self.chains[0]
+
+    @functools.cached_property
+    def _regrouped(self) -> GeneratorChain:
+        if self.classical:
+            return self.chain
+        return regroup_parameters(with_origins_nearest_parent(self.chain))
+
+    @property
+    def q(self) -> tuple[Expression, ...]:
+        """Positions of the joints."""
+        return self.variables('q')
+
+    def variables(self, array: str, size: int = 0) -> tuple[Expression, ...]:
+        """Return the elements of an input array, by default one a joint."""
+        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
+
+    def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
+        """Return the torques at the rates of these names, dq and ddq; the others are zero."""
+        chain, none = self._regrouped, (self.graph.zero,) * self.chain.n
+        dq, ddq = (self.variables(one) if one in moving else none for one in ('dq', 'ddq'))
+        inputs = Inputs(self.q, dq, ddq, weightless=weightless)
+        if self.wrench and chain.tip_body != BASE:
+            wrench = np.array(self.variables('wrench', TWIST))
+            force, moment = kinematics.in_tip_frame(self.graph, chain, self.q, wrench)
+            inputs = replace(inputs, force=force, moment=moment)
+        return inverse_dynamics(self.graph, chain, inputs)
+
+    def mass_elements(self) -> dict[tuple[int, int], Expression]:
+        """Return the elements (i, j), i <= j, of the mass matrix."""
+        return mass_matrix(self.graph, self._regrouped, self.q)
+
+    def outputs(self, values: Values | Sequence[Number]) -> list[Output]:
+        """Return the elements of an array as outputs."""
+        array: Any = np.asarray(values, dtype=object)
+        return [Output((at,), self.graph.lift(array[at])) for at in np.ndindex(array.shape)]
+
+
+def _torques(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
+    return lambda one: one.outputs(one.torques(*moving, weightless=weightless))
+
+
+def _symmetric(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
+    """Return a symmetric matrix of its elements (i, j), i <= j."""
+    return [
+        Output(((i, j),) if i == j else ((i, j), (j, i)), element)
+        for (i, j), element in sorted(elements.items())
+    ]
+
+
+def _derivatives(one: Problem) -> list[Output]:
+    """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
+    outputs = []
+    torques, n = one.torques('dq', 'ddq'), one.chain.n
+    variables = [each for array in ('q', 'dq', 'ddq') for each in one.variables(array)]
+    for i, torque in enumerate(torques):
+        for k, slope in enumerate(gradient(one.graph, torque, variables)):
+            kind, j = divmod(k, n)
+            if kind < 2:
+                outputs.append(Output(((kind, i, j),), slope))
+            elif i <= j:
+                outputs.append(Output(((2, i, j), (2, j, i)) if i < j else ((2, i, i),), slope))
+    return outputs
+
+
+def _coriolis_matrix(one: Problem) -> list[Output]:
+    # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
+    # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
+    # its gradient is a row of C.
+    graph, rates = one.graph, one.variables('dq')
+    rows = [gradient(graph, value, rates) for value in one.torques('dq', weightless=True)]
+    return one.outputs(0.5 * np.array(rows))
+
+
+def _regressor(one: Problem) -> list[Output]:
+    # The torques are linear in the parameters, so their gradients by the parameters are the rows
+    # of the regressor.
+    every = [name for link in range(one.chain.n) for name in link_parameter_names(link + 1)]
+    named = every if one.columns is None else [every[column] for column in one.columns]
+    parameters = [one.graph.variable(name) for name in named]
+    rows = [gradient(one.graph, torque, parameters) for torque in one.torques('dq', 'ddq')]
+    return one.outputs(np.array(rows, dtype=object).reshape(len(rows), len(named)))
+
+
+def _forward_dynamics(one: Problem) -> list[Output]:
+    factors = factorised(one.graph, one.mass_elements(), one.chain.names)
+    right = [tau - rest for tau, rest in zip(one.variables('tau'), one.torques('dq'))]
+    return one.outputs(solved(one.graph, *factors, right))
+
+
+def _operational_space_inertia(one: Problem) -> list[Output]:
+    graph = one.graph
+    if len(one.chain.path()) < TWIST:
+        raise singular_frame_error()
+    J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED)
+    lower, inverse = factorised(graph, one.mass_elements(), one.chain.names)
+    # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
+    Y = [reduced(graph, lower, row) for row in J]
+    places = [(i, j) for i in range(TWIST) for j in range(i, TWIST)]
+    mobility = {
+        (i, j): graph.sum(y * z * d for y, z, d in zip(Y[i], Y[j], inverse)) for i, j in places
+    }
+    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST))
+    factors = factorised(graph, mobility, least=least)
+    columns = [solved(graph, *factors, unit) for unit in np.eye(TWIST)]
+    return _symmetric({(i, j): columns[j][i] for i, j in places})
+
+
+def _poses(one: Problem) -> Values:
+    return np.array([kinematics.tip_pose(one.graph, chain, one.q) for chain in one.chains])
+
+
+class _Definition(NamedTuple):
+    """
+    A quantity: names of its input arrays and output, the output's shape, and its elements.
+
+    In the shape n is the number of joints.
+    """
+
+    arrays: str
+    output: str
+    shape: str
+    write: Callable[[Problem], list[Output]]
+
+
+_DEFINITIONS = {
+    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
+    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torques('dq')),
+    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torques()),
+    Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True)),
+    Quantity.MASS_MATRIX: _Definition(
+        'q', 'M', 'n n', lambda one: _symmetric(one.mass_elements())
+    ),
+    Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _derivatives),
+    Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
+    Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix),
+    Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', lambda one: one.outputs(_poses(one)[0])),
+    Quantity.JACOBIAN: _Definition(
+        'q',
+        'J',
+        '6 n',
+        lambda one: one.outputs(
+            kinematics.jacobian(one.graph, one.chain, one.q, one.reference_frame)
+        ),
+    ),
+    Quantity.BIAS_ACCELERATION: _Definition(
+        'q dq',
+        'a',
+        '6',
+        lambda one: one.outputs(
+            kinematics.bias_acceleration(one.graph, one.chain, one.q, one.variables('dq'))
+        ),
+    ),
+    Quantity.OPERATIONAL_SPACE_INERTIA: _Definition('q', 'A', '6 6', _operational_space_inertia),
+    Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', lambda one: one.outputs(_poses(one))),
+    Quantity.FIRST_MOMENT: _Definition(
+        'q',
+        'h',
+        '3',
+        lambda one: one.outputs(kinematics.first_moment(one.graph, one.chain, one.q)),
+    ),
+}
+
+
+class ArraySignature(NamedTuple):
+    """The names of a quantity's input arrays and of its output array, and the output's shape."""
+
+    arrays: tuple[str, ...]
+    output: str
+    shape: tuple[int, ...]
+
+
+def function_signature(
+    quantity: Quantity, n: int, columns: Sequence[int] | None = None
+) -> ArraySignature:
+    """Return the names of a quantity's input arrays and output, and the output's shape."""
+    arrays, output, shape, _ = _DEFINITIONS[quantity]
+    width = LINK_PARAMETERS * n if columns is None else len(columns)
+    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST}
+    return ArraySignature(
+        tuple(arrays.split()), output, tuple(sizes[size] for size in shape.split())
+    )
+
+
+def outputs_of(quantity: Quantity, given: Problem) -> list[Output]:
+    """Return the elements of a quantity as expressions of the problem's graph."""
+    return _DEFINITIONS[quantity].write(given)
+
+
+def output_derivatives(given: Problem, quantity: Quantity) -> list[Output]:
+    """Return the derivatives of a quantity's elements by all inputs: one more axis, at the end."""
+    arrays = _DEFINITIONS[quantity].arrays.split()
+    variables = [variable for array in arrays for variable in given.variables(array)]
+    return [
+        Output(tuple((*place, k) for place in output.places), slope)
+        for output in outputs_of(quantity, given)
+        for k, slope in enumerate(gradient(given.graph, output.value, variables))
+    ]
