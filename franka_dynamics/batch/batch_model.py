@@ -82,7 +82,9 @@ class BatchModel(GeneratedModel):
         *,
         threads: int | None = None,
     ) -> None:
-        if threads is not None and (not isinstance(threads, Integral) or threads < 1):
+        if threads is not None and (
+            isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1
+        ):
             raise JointVectorError(
                 f'threads is {threads!r}; give a whole number from 1, or None for one per '
                 'processor.'
@@ -107,18 +109,19 @@ class BatchModel(GeneratedModel):
         Jacobian. With derivatives=True return its first derivatives by all of its inputs: one more
         axis, at the end, with n derivatives for each array in `given`.
         """
-        key = self._key(quantity, options)
-        if numpy_arrays.is_plain(given, self.description.n):
+        key, n = (quantity, tuple(options.items())), self.description.n
+        if numpy_arrays.is_plain(given, n):
             return self.kernel(key, given[0].dtype)(given, self.threads)
-        library = self.library(*given)
-        arrays, lead = self._states(quantity, given, library.read)
-        return library.evaluate(self, key, arrays, lead)
+        library = library_of(given)
+        if library.is_plain(given, n):
+            return library.evaluate(self, key, given, given[0].shape[:-1])
+        return library.evaluate(self, key, *self._states(quantity, given, library.read))
 
     def kernel(
-        self, key: Key, dtype: Any, device: int | None = None, *, derivatives: bool = False
+        self, key: Key, dtype: Any, device: int | None = None, derivatives: bool = False
     ) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
-        known = (*key, dtype, device, derivatives)
+        known = key, dtype, device, derivatives
         kernel = self._kernels.get(known)
         if kernel is None:
             kernel = self._kernels[known] = _kernel(self.description, self._gravity, *known)
@@ -135,13 +138,13 @@ class BatchModel(GeneratedModel):
 def _kernel(
     description: ArmDescription | BodyTree,
     gravity: tuple[float, ...],
-    quantity: Quantity,
-    options: tuple[tuple[str, Any], ...],
+    key: Key,
     dtype: Any,
     device: int | None,
     derivatives: bool,
 ) -> Kernel | DeviceKernel:
     """Return the kernel of a quantity, the same for models of the same arm."""
+    quantity, options = key
     given = dict(options) | ({'derivatives': True} if derivatives else {})
     equations = customised_equations(description, quantity, gravity, **given)
     return Kernel(equations, dtype) if device is None else DeviceKernel(equations, dtype, device)

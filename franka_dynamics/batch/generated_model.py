@@ -51,6 +51,11 @@ class GeneratedModel(ABC):
         )
         self._gravity = tuple(gravity_vector(gravity).tolist())
 
+    def __repr__(self) -> str:
+        """Return the model's kind, arm and gravity in one line."""
+        name = getattr(self.description, 'name', 'a tree')
+        return f'<{type(self).__name__} of {name}, {self.description.n} joints>'
+
     @abstractmethod
     def library(self, *given: Any) -> Any:
         """Return what has `namespace` and `read` for some arguments, as `libraries` says."""
@@ -59,12 +64,11 @@ class GeneratedModel(ABC):
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n), as an array of the same library."""
 
-    def _key(self, quantity: Quantity, options: Mapping[str, Any]) -> Key:
-        """Return what identifies the equations of a quantity with these options."""
-        frame = options.get('frame')
+    def _frame(self, frame: Frame) -> Frame:
+        """Return a frame that may be looked up among kernels; FrameError for anything else."""
         if type(frame) not in (int, str, type(None)):
-            placed(self.description, frame)  # raises FrameError, also for True, which equals 1
-        return quantity, tuple(options.items())
+            placed(self.description, frame)  # also for True, which equals 1
+        return frame
 
     def _arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return arguments as arrays of real numbers; the error for another names it."""
@@ -106,8 +110,9 @@ class GeneratedModel(ABC):
     def forward_dynamics(self, q: Any, dq: Any, tau: Any, wrench: Any = None) -> Any:
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         if wrench is not None:
-            xp = self.library(q, dq, tau).namespace()
-            tau = xp.asarray(tau) + self._wrench_torque(q, wrench)
+            library = self.library(q, dq, tau)
+            (_, _, tau), _ = self._states(Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.read)
+            tau = tau + self._wrench_torque(q, wrench)
         return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)
 
     def nonlinear_effects(self, q: Any, dq: Any) -> Any:
@@ -132,9 +137,10 @@ class GeneratedModel(ABC):
 
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
-        xp = self.library(q, dq).namespace()
-        rates = xp.asarray(dq)
-        return 0.5 * xp.einsum('...i,...ij,...j->...', rates, self.mass_matrix(q), rates)
+        library = self.library(q, dq)
+        (_, rates), _ = self._states(Quantity.CORIOLIS, (q, dq), library.read)
+        M = self.mass_matrix(q)
+        return 0.5 * library.namespace().einsum('...i,...ij,...j->...', rates, M, rates)
 
     def potential_energy(self, q: Any) -> Any:
         """Return the potential energy, zero for a mass at the origin of {S}, shape (...) [J]."""
@@ -195,7 +201,7 @@ class GeneratedModel(ABC):
 
     def frame_pose(self, q: Any, frame: Frame = FLANGE) -> Any:
         """Return the poses in {S} of a frame (number or name), shape (..., 4, 4)."""
-        return self.evaluate(Quantity.FLANGE_POSE, q, frame=frame)
+        return self.evaluate(Quantity.FLANGE_POSE, q, frame=self._frame(frame))
 
     def flange_pose(self, q: Any) -> Any:
         """Return the flange's poses in {S}, shape (..., 4, 4)."""
@@ -204,11 +210,11 @@ class GeneratedModel(ABC):
     def jacobian(self, q: Any, frame: Frame = FLANGE, reference_frame: str = ALIGNED) -> Any:
         """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
         axes = require_reference_frame(reference_frame)
-        return self.evaluate(Quantity.JACOBIAN, q, frame=frame, reference_frame=axes)
+        return self.evaluate(Quantity.JACOBIAN, q, frame=self._frame(frame), reference_frame=axes)
 
     def bias_acceleration(self, q: Any, dq: Any, frame: Frame = FLANGE) -> Any:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2]."""
-        return self.evaluate(Quantity.BIAS_ACCELERATION, q, dq, frame=frame)
+        return self.evaluate(Quantity.BIAS_ACCELERATION, q, dq, frame=self._frame(frame))
 
     def operational_space_inertia(self, q: Any, frame: Frame = FLANGE) -> Any:
         """
@@ -222,7 +228,7 @@ class GeneratedModel(ABC):
             If fewer than six joints move the frame.
 
         """
-        return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=frame)
+        return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=self._frame(frame))
 
     def _wrench_torque(self, q: Any, wrench: Any) -> Any:
         """Return J^T w, shape (..., n)."""

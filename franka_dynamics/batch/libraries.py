@@ -3,9 +3,9 @@
 """
 Which array library the arguments of a batch belong to.
 
-The module of a library has three functions: `namespace` returns the library, `read` an argument as
-an array, or raises TypeError or ValueError, and `evaluate` a quantity of a `BatchModel` at arrays
-of shape (..., n).
+The module of a library has these functions: `namespace` returns the library, `is_plain` whether
+arguments need no checks, `read` an argument as an array, or raises TypeError or ValueError, and
+`evaluate` a quantity of a `BatchModel` at arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from importlib import import_module
 import sys
 from typing import Any
 
+from . import numpy_arrays
+
 _CUDA_DEVICES = (2, 13)  # of DLPack: device and managed memory
 
 
@@ -23,9 +25,12 @@ def library_of(given: Sequence[Any]) -> Any:
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())
         if any(isinstance(one, known) for one in given):
-            return import_module(f'.{name}_arrays', __package__)
-    on_gpu = any(is_on_gpu(one) for one in given)
-    return import_module('.cupy_arrays' if on_gpu else '.numpy_arrays', __package__)
+            return _module(name)
+    return _module('cupy') if any(map(is_on_gpu, given)) else numpy_arrays
+
+
+def _module(name: str) -> Any:
+    return import_module(f'.{name}_arrays', __package__)
 
 
 def is_on_gpu(values: object) -> bool:

@@ -43,8 +43,8 @@ def is_plain(given: Sequence[Any], n: int) -> bool:
 def evaluate(model: Any, key: Any, arrays: Sequence[np.ndarray], lead: tuple[int, ...]) -> Array:
     """Return a quantity of a model at arrays of real numbers with leading axes `lead`."""
     dtype = _SINGLE if all(array.dtype == _SINGLE for array in arrays) else _DOUBLE
-    shape = (*lead, model.description.n)
-    alike = (np.broadcast_to(one, shape).reshape(-1, shape[-1]) for one in arrays)
+    n = model.description.n
+    alike = (np.broadcast_to(one, (*lead, n)).reshape(-1, n) for one in arrays)
     rows = [one.astype(dtype, copy=False) for one in alike]
     found: Array = model.kernel(key, dtype)(rows, model.threads)
     return found.reshape(*lead, *found.shape[1:])

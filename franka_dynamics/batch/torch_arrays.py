@@ -14,10 +14,34 @@ import torch
 
 from ..errors import JointVectorError
 
+# Autograd's nodes take longer than a kernel; without gradients they are left out, unless
+# torch.func transforms a function, whose tensors have no memory.
+_is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
+_PRECISIONS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
+
 
 def namespace() -> Any:
     """Return PyTorch."""
     return torch
+
+
+def is_plain(given: Sequence[Any], n: int) -> bool:
+    """Return whether all are tensors (N, n) of one type on one device, as kernels take them."""
+    first = given[0]
+    if type(first) is not torch.Tensor or first.dtype not in _PRECISIONS:
+        return False
+    shape, dtype, device = first.shape, first.dtype, first.device
+    return (
+        len(shape) == 2
+        and shape[1] == n
+        and all(
+            type(one) is torch.Tensor
+            and one.shape == shape
+            and one.dtype is dtype
+            and one.device == device
+            for one in given[1:]
+        )
+    )
 
 
 def read(values: Any) -> Any:
@@ -28,7 +52,7 @@ def read(values: Any) -> Any:
     return values
 
 
-def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: tuple[int, ...]) -> Any:
+def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) -> Any:
     """
     Return a quantity of a model at tensors with leading axes `lead`, differentiable once.
 
@@ -42,34 +66,53 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: tuple[int, ...]
     if any(tensor.device != device for tensor in tensors):
         listed = ', '.join(f'{tensor.device}' for tensor in tensors)
         raise JointVectorError(f'The tensors are on {listed}; give all on one device.')
-    if device.type not in ('cpu', 'cuda') or (device.type == 'cuda' and torch.version.hip):
+    if any(tensor.shape[:-1] != lead for tensor in tensors):
+        tensors = torch.broadcast_tensors(*tensors)
+    differentiated = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
+    if differentiated or _is_transforming():
+        return _Quantity.apply(model, key, False, *tensors)
+    return _computed(model, key, False, tensors)
+
+
+def _gpu(device: Any) -> int | None:
+    """Return the number of a tensor's GPU, None for the CPU; JointVectorError for others."""
+    if device.type == 'cpu':
+        return None
+    if device.type != 'cuda' or torch.version.hip:
         raise JointVectorError(
             f'BatchModel computes on a CPU or an NVIDIA GPU, not on {device}; TracedModel(arm, '
             'torch) computes on any device of PyTorch.'
         )
-    return _Quantity.apply(model, key, False, *torch.broadcast_tensors(*tensors))
+    number: int = device.index
+    return number
 
 
 def _computed(model: Any, key: Any, derivatives: bool, tensors: Sequence[Any]) -> Any:
     """Return a quantity, or its derivatives, at tensors (..., n) of one shape."""
+    if is_plain(tensors, n := model.description.n):
+        return _of_rows(model, key, derivatives, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
-    kind = torch.float32 if dtype == torch.float32 else torch.float64
-    device, lead, n = tensors[0].device, tensors[0].shape[:-1], model.description.n
-    states = math.prod(lead)
-    rows = [tensor.detach().to(kind).reshape(states, n) for tensor in tensors]
-    precision = np.dtype(str(kind).removeprefix('torch.'))
-    if device.type == 'cpu':
-        kernel = model.kernel(key, precision, derivatives=derivatives)
-        found = torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))
-    else:
-        with torch.cuda.device(device):
-            kernel = model.kernel(key, precision, device.index, derivatives=derivatives)
-            found = torch.empty((states, *kernel.shape), dtype=kind, device=device)
-            rows = [row if row.stride(1) == 1 else row.contiguous() for row in rows]
-            stream = torch.cuda.current_stream().cuda_stream
-            places = [(row.data_ptr(), row.stride(0)) for row in rows]
-            kernel(stream, states, places, found.data_ptr())
+    kind = dtype if dtype in _PRECISIONS else torch.float64
+    lead = tensors[0].shape[:-1]
+    rows = [tensor.to(kind).reshape(math.prod(lead), n) for tensor in tensors]
+    found = _of_rows(model, key, derivatives, rows)
     return found.reshape(*lead, *found.shape[1:]).to(dtype)
+
+
+def _of_rows(model: Any, key: Any, derivatives: bool, rows: Sequence[Any]) -> Any:
+    """Return a quantity, or its derivatives, at tensors (N, n) of one type."""
+    device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
+    gpu = _gpu(device)
+    if gpu is None:
+        kernel = model.kernel(key, _PRECISIONS[dtype], derivatives=derivatives)
+        return torch.from_numpy(kernel([row.detach().numpy() for row in rows], model.threads))
+    with torch.cuda.device(device):
+        kernel = model.kernel(key, _PRECISIONS[dtype], gpu, derivatives=derivatives)
+        found = torch.empty((states, *kernel.shape), dtype=dtype, device=device)
+        rows = [row if row.stride(1) == 1 else row.contiguous() for row in rows]
+        places = [(row.data_ptr(), row.stride(0)) for row in rows]
+        kernel(torch.cuda.current_stream().cuda_stream, states, places, found.data_ptr())
+    return found
 
 
 class _Quantity(torch.autograd.Function):

@@ -78,7 +78,7 @@ class TracedModel(GeneratedModel):
 
         `options` are those of `customised_equations` that a quantity has.
         """
-        key = self._key(quantity, options)
+        key = quantity, *options.items()
         if key not in self._functions:
             equations = customised_equations(self.description, quantity, self._gravity, **options)
             self._functions[key] = python_callable(equations, self._xp), equations.shape

@@ -8,6 +8,8 @@ from enum import Enum
 class Quantity(str, Enum):
     """Quantities for which equations can be generated."""
 
+    __hash__ = str.__hash__  # kernels are looked up by it; Enum's is Python code
+
     INVERSE_DYNAMICS = 'inverse_dynamics'  # M ddq + C dq + g
     NONLINEAR_EFFECTS = 'nonlinear_effects'  # C dq + g
     GRAVITY = 'gravity'  # g

@@ -25,7 +25,7 @@ from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import as_array
-from ..errors import BaseParameterError, InertiaError
+from ..errors import BaseParameterError, InertiaError, shortened
 from ..spatial import adjoint_inverse
 from ..typing import Array
 
@@ -205,6 +205,10 @@ def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...]
     """
     if columns is None:
         return None
+    if np.ndim(columns) != 1:
+        raise BaseParameterError(
+            f'columns is {shortened(repr(columns))}; give a list of numbers from 0 to {width - 1}.'
+        )
     for column in columns:
         if not isinstance(column, (int, np.integer)) or not 0 <= column < width:
             raise BaseParameterError(

@@ -163,7 +163,7 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
     np.testing.assert_array_equal(model.inverse_dynamics(*states)[count:], clean[count:])
 
 
-@pytest.mark.parametrize('columns', [[70], [-1], [3, 3], [0.5]])
+@pytest.mark.parametrize('columns', [[70], [-1], [3, 3], [0.5], 3])
 def test_columns_that_do_not_exist_are_refused(fer, columns):
     states = np.zeros((3, 2, 7))
     for call in (
@@ -171,8 +171,27 @@ def test_columns_that_do_not_exist_are_refused(fer, columns):
         lambda: torque_regressor(fer.description, *states, columns=columns),
         lambda: customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
     ):
-        with refuses(BaseParameterError, columns[0], '0 to 69'):
+        with refuses(BaseParameterError, np.ravel(columns)[0], '0 to 69'):
             call()
+
+
+def test_no_columns_give_an_empty_regressor(fer):
+    states = np.zeros((3, 2, 7))
+    assert fer.regressor(*states, columns=[]).shape == (2, 7, 0)
+
+
+@pytest.mark.parametrize(('kind', 'far'), [(np.float32, 1.5e6), (np.float64, 8e14)])
+def test_positions_beyond_the_reduction_of_angles_give_nan_there(kind, far):
+    arm = ARMS['fer']
+    q = np.full((9, 7), far, kind)
+    q[3, 2], q[5, 6] = 1.3 * far, -np.finfo(kind).max
+    found, beyond = BatchModel(arm).flange_pose(q), [3, 5]
+    assert np.isnan(found[beyond]).all()
+    expected = PinocchioModel(arm).flange_pose(q.astype(float))
+    bound = 50 * np.finfo(kind).eps
+    np.testing.assert_allclose(
+        np.delete(found, beyond, 0), np.delete(expected, beyond, 0), rtol=0.0, atol=bound
+    )
 
 
 def test_memory_layout_and_real_type_do_not_change_the_result(fer):
@@ -234,6 +253,30 @@ def test_wrong_input_is_refused_naming_it(arrays, names):
         BatchModel(load('fer')).inverse_dynamics(*arrays)
 
 
+RAGGED = [[1.0], [2.0, 3.0]]
+
+
+@pytest.mark.parametrize('kind', [BatchModel, functools.partial(TracedModel, xp=np)])
+@pytest.mark.parametrize(
+    ('method', 'arguments', 'names'),
+    [
+        ('inverse_dynamics', (ROWS, ROWS, ROWS, RAGGED), ('wrench ',)),
+        ('inverse_dynamics', (ROWS, ROWS, ROWS, np.ones((5, 6)) * 1j), ('wrench ', 'complex')),
+        ('inverse_dynamics', (ROWS, ROWS, ROWS, np.ones((2, 6))), ('wrench (2, 6)',)),
+        ('inverse_dynamics', (ROWS, ROWS, ROWS, np.ones(5)), ('wrench ', '(5,)', '(..., 6)')),
+        ('forward_dynamics', (ROWS, ROWS, RAGGED, np.ones(6)), ('tau ',)),
+        ('kinetic_energy', (ROWS, ROWS * 1j), ('dq ', 'complex')),
+    ],
+)
+def test_a_wrong_argument_of_what_is_computed_in_two_steps_is_named(
+    kind, method, arguments, names
+):
+    if kind is not BatchModel and RAGGED in arguments:
+        names = (*names, 'float')  # which is asked for
+    with refuses(JointVectorError, *names):
+        getattr(kind(load('fer')), method)(*arguments)
+
+
 @pytest.mark.parametrize('q', [np.zeros((4, 6)), [0.0] * 7, np.zeros(7, dtype=int)])
 def test_what_cannot_be_traced_is_refused(q):
     with refuses(JointVectorError, 'q '):
@@ -245,7 +288,9 @@ def test_what_cannot_be_traced_is_refused(q):
 @pytest.mark.parametrize('kind', [BatchModel, *FORMULATIONS.values()])
 def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(kind):
     given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
-    for one in [*given, {'threads': 0}] if kind is BatchModel else given:
+    for one in (
+        [*given, *({'threads': x} for x in (0, 2.5, True))] if kind is BatchModel else given
+    ):
         with refuses(JointVectorError, *one):
             kind(load('rpr'), **one)
 
