@@ -40,10 +40,11 @@ class BatchModel(GeneratedModel):
     Arguments are arrays of NumPy (or what it reads as arrays), PyTorch, JAX or CuPy; results are
     new arrays of the same library on the same device. Arrays of other libraries on an NVIDIA GPU
     are read as CuPy's. Leading axes broadcast, and results have them. A state with a value that is
-    not finite, or with no answer, such as the operational-space inertia at a singular posture,
-    gives NaN in this state's result alone. Inputs may have any memory layout. Computation and
-    results are float32 if all inputs are, with the errors that docs/howto/gradients.md states, and
-    otherwise float64. Rotor inertias are part of torques and mass matrices, not of the regressor.
+    not finite, or with no answer (the operational-space inertia at a singular posture, positions
+    beyond 8e14, in float32 1.6e6, on a CPU), gives NaN in this state's result alone. Inputs may
+    have any memory layout. Computation and results are float32 if all inputs are, with the errors
+    that docs/howto/gradients.md states, and otherwise float64. Rotor inertias are part of torques
+    and mass matrices, not of the regressor.
 
     PyTorch and JAX differentiate every method once, by analytic derivatives, forward and reverse;
     for second derivatives and devices that are neither CPUs nor NVIDIA GPUs use `TracedModel`.

@@ -183,7 +183,8 @@ def test_no_columns_give_an_empty_regressor(fer):
 @pytest.mark.parametrize(('kind', 'far'), [(np.float32, 1.5e6), (np.float64, 8e14)])
 def test_positions_beyond_the_reduction_of_angles_give_nan_there(kind, far):
     arm = ARMS['fer']
-    q = np.full((9, 7), far, kind)
+    q = np.full((9, 7), far / 10, kind)  # the sum over the joints is bounded
+    q[1, 4] = 0.3 * far
     q[3, 2], q[5, 6] = 1.3 * far, -np.finfo(kind).max
     found, beyond = BatchModel(arm).flange_pose(q), [3, 5]
     assert np.isnan(found[beyond]).all()
@@ -256,7 +257,6 @@ def test_wrong_input_is_refused_naming_it(arrays, names):
 RAGGED = [[1.0], [2.0, 3.0]]
 
 
-@pytest.mark.parametrize('kind', [BatchModel, functools.partial(TracedModel, xp=np)])
 @pytest.mark.parametrize(
     ('method', 'arguments', 'names'),
     [
@@ -268,13 +268,11 @@ RAGGED = [[1.0], [2.0, 3.0]]
         ('kinetic_energy', (ROWS, ROWS * 1j), ('dq ', 'complex')),
     ],
 )
-def test_a_wrong_argument_of_what_is_computed_in_two_steps_is_named(
-    kind, method, arguments, names
-):
-    if kind is not BatchModel and RAGGED in arguments:
-        names = (*names, 'float')  # which is asked for
+def test_a_wrong_argument_of_what_is_computed_in_two_steps_is_named(method, arguments, names):
     with refuses(JointVectorError, *names):
-        getattr(kind(load('fer')), method)(*arguments)
+        getattr(BatchModel(load('fer')), method)(*arguments)
+    with refuses(JointVectorError, names[0]):
+        getattr(TracedModel(load('fer'), np), method)(*arguments)
 
 
 @pytest.mark.parametrize('q', [np.zeros((4, 6)), [0.0] * 7, np.zeros(7, dtype=int)])
