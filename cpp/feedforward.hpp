@@ -251,7 +251,7 @@ public:
     total.fill(0.0);
     if (settings.friction && reference) {
       // Friction at the measured velocity would follow the sensor's noise.
-      friction.feedforward(reference->dq, settings.kp, total);
+      friction.feedforward(reference->dq, dq, settings.kp, total);
     }
     if (settings.coriolis) {
       terms.coriolis(q, dq, part);

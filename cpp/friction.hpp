@@ -55,16 +55,21 @@ public:
     followed_ = true;
   }
 
-  /// Compute the friction torque tau to command [N m] at a reference velocity dq [rad/s]. A joint
-  /// that a gain kp holds gets its offset at rest, too.
-  void feedforward(const Vector & dq, const Vector & kp, Vector & tau) const noexcept
+  /// Compute the friction torque tau to command [N m] at a reference velocity dq and a measured one
+  /// [rad/s]. A joint that is faster than its reference gets less of it. A joint that a gain kp holds
+  /// gets its offset at rest, too.
+  void feedforward(
+    const Vector & dq, const Vector & measured, const Vector & kp, Vector & tau) const noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double along = (dq[i] > 0.0) - (dq[i] < 0.0);
       constexpr double kRange = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
       const double speed =
         std::min(std::max((std::abs(dq[i]) - kMinFrictionSpeedRadS) / kRange, 0.0), 1.0);
-      tau[i] = along * speed * std::max(least(i, dq[i], along), 0.0);
+      constexpr double kFade = kMaxAheadSpeedRadS - kMaxRestSpeedRadS;
+      const double ahead = along * (measured[i] - dq[i]);
+      const double left = std::min(std::max((kMaxAheadSpeedRadS - ahead) / kFade, 0.0), 1.0);
+      tau[i] = along * speed * left * std::max(least(i, dq[i], along), 0.0);
       if constexpr (kFriction == FrictionKind::linear) {
         tau[i] += (kp[i] > 0.0 ? 1.0 : speed) * kFrictionCoefficients[kOffset][i];
       }

@@ -128,7 +128,8 @@ class ControlLaw:
         """
         if reference is None:
             return self.feedforward(state, self._zero) - self.kd * state.dq
-        torque = self.feedforward(state, self.terms.friction.torque(reference.dq))
+        friction = self.terms.friction.torque(reference.dq, state.dq)
+        torque = self.feedforward(state, friction)
         return torque + self.kp * (reference.q - state.q) + self.kd * (reference.dq - state.dq)
 
     def feedforward(self, state: StateTerms, friction: Array) -> Array:

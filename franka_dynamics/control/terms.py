@@ -22,6 +22,10 @@ MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders
 # Reference speed below which no friction is commanded, so that noise in a reference at rest causes
 # no torque; above MAX_REST_SPEED_RAD_S the full friction is.
 MIN_FRICTION_SPEED_RAD_S = 0.005
+# A joint that is faster than its reference, by more than MAX_REST_SPEED_RAD_S, gets less friction,
+# from this difference on none: its own friction brakes it. Without this, friction that is 30 % too
+# large, or exact with weak gains, makes joints faster (test/control/test_friction_in_loop.py).
+MAX_AHEAD_SPEED_RAD_S = 0.05
 # Number of its standard deviations by which the friction torque is reduced.
 FRICTION_MARGIN_STD_COUNT = 2.0
 
@@ -39,17 +43,23 @@ class FrictionFeedforward(FrictionState):
     Maxwell-slip elements follow the measured position, in `torque_along` the positions of the
     motion.
 
-    The offset is the same in both directions: it is commanded at rest, too, where gains hold the
-    joint (`held`, (n,) or one for all), and else with the reference velocity.
+    A joint that is faster than its reference gets less of it (MAX_AHEAD_SPEED_RAD_S). The offset
+    is the same in both directions: it is commanded at rest, too, where gains hold the joint
+    (`held`, (n,) or one for all), and else with the reference velocity.
     """
 
     def __init__(self, model: FrictionModel | None, held: ArrayLike = True) -> None:
         super().__init__(model)
         self._held = held
 
-    def torque(self, dq: Array) -> Array:
-        """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
-        return self._least(dq, self.slip_state_bounds, self._held)
+    def torque(self, dq: Array, measured: Array | None = None) -> Array:
+        """
+        Return the friction torque to command at a reference velocity, shape (n,) [N m].
+
+        `measured` is the joints' velocity, (n,) [rad/s], by default the reference's.
+        """
+        ahead = 0.0 if measured is None else np.sign(dq) * (measured - dq)
+        return self._least(dq, self.slip_state_bounds, self._held, ahead)
 
     def torque_along(self, q: Array, dq: Array) -> Array:
         """
@@ -59,21 +69,25 @@ class FrictionFeedforward(FrictionState):
         """
         return self._least(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())), True)
 
-    def _least(self, dq: Array, bounds: Array, held: ArrayLike) -> Array:
+    def _least(
+        self, dq: Array, bounds: Array, held: ArrayLike, ahead: Array | float = 0.0
+    ) -> Array:
         """Return the least friction torque along dq, (..., n), from the slip states' bounds."""
         model = self.model
         if model is None:
             return 0.0 * dq
         along, above = np.sign(dq), np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
         speed = np.clip(above / (MAX_REST_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
+        left = (MAX_AHEAD_SPEED_RAD_S - ahead) / (MAX_AHEAD_SPEED_RAD_S - MAX_REST_SPEED_RAD_S)
+        push = along * speed * np.clip(left, 0.0, 1.0)
         if not isinstance(model, LinearFriction):
-            return np.asarray(along * speed * np.maximum(along * super().torque(dq), 0.0))
+            return np.asarray(push * np.maximum(along * super().torque(dq), 0.0))
         sure = along[..., None, :] * model.coefficients
         terms = np.where(sure >= 0.0, *(model.terms(dq, bound) for bound in bounds))
         terms[..., OFFSET, :] = 0.0
         margin = FRICTION_MARGIN_STD_COUNT * model.deviation(terms)
         least = np.maximum((sure * terms).sum(axis=-2) - margin, 0.0)
-        return np.asarray(along * speed * least + np.where(held, 1.0, speed) * model.offset)
+        return np.asarray(push * least + np.where(held, 1.0, speed) * model.offset)
 
 
 class StateTerms(NamedTuple):

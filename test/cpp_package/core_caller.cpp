@@ -38,13 +38,13 @@ void terms(int n, const double * s, const double * q, const double * dq, const d
     model.inertia(x, vector(ddq + k), tau); out(tau, m + k);
   }
 }
-void friction(int n, const double * kp, const double * t, const double * q, const double * dq, double * tau,
-              double * steady) {
+void friction(int n, const double * kp, const double * t, const double * q, const double * dq,
+              const double * measured, double * tau, double * steady) {
   Friction f; Vector x;
   for (int i = 0; i < n; ++i) {
     const std::size_t k = static_cast<std::size_t>(i) * kJoints;
     f.follow(t[i], vector(q + k));
-    f.feedforward(vector(dq + k), vector(kp), x); out(x, tau + k);
+    f.feedforward(vector(dq + k), vector(measured + k), vector(kp), x); out(x, tau + k);
     Friction::steady(vector(dq + k), x); out(x, steady + k);
   }
 }

@@ -51,7 +51,7 @@ def compiled(files, folder):
     for name, types in {
         'vectors': [ctypes.c_char_p, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_double)],
         'refusal': [DOUBLES],
-        'friction': [number, *[DOUBLES] * 6],
+        'friction': [number, *[DOUBLES] * 7],
         'terms': [number, *[DOUBLES] * 8],
         'receiver': [DOUBLES, number, ctypes.c_double],
         'configure': [made, DOUBLES, number],

@@ -366,15 +366,16 @@ def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbin
     times = steps.cumsum()
     kp = np.array([0.0, 1.0, *np.zeros(arm.n - 2)])
     model, expected = FrictionFeedforward(arm.friction, kp > 0.0), []
-    for stamp, position, velocity in zip(times.tolist(), q, dq):
+    measured = dq * (1.0 + rng.choice([-0.1, 0.03, 0.5], dq.shape))
+    for stamp, position, velocity, moved in zip(times.tolist(), q, dq, measured):
         model.update(stamp, position)
-        expected.append(model.torque(velocity))
+        expected.append(model.torque(velocity, moved))
     found, steady, never = np.full((3, *q.shape), np.nan)
-    library.friction(count, kp, times, q, dq, found, steady)
+    library.friction(count, kp, times, q, dq, measured, found, steady)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(steady, arm.friction.torque(dq), rtol=0.0, atol=ATOL)
     if isinstance(arm.friction, MaxwellSlipFriction):
-        library.friction(count, kp, 1e-3 * np.arange(count), q, dq, never, steady)
+        library.friction(count, kp, 1e-3 * np.arange(count), q, dq, measured, never, steady)
         assert np.abs(never - found).max() > 0.1  # the gaps matter
 
 
