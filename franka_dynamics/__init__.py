@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .codegen.equations import customised_equations as customised_equations
     from .control.feedforward import Feedforward as Feedforward
     from .control.settings import Terms as Terms
+    from .control.tracking_prediction import predict_tracking as predict_tracking
     from .dynamics.body_tree import BodyTree as BodyTree
     from .dynamics.closed_chain import ClosedChain as ClosedChain
     from .dynamics.closed_chain import Loop as Loop

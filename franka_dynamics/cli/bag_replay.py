@@ -13,7 +13,9 @@ from ._options import ArmChoice, BagReader, ReplayFiles
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
 from ..control.external_wrench import WrenchEstimator
+from ..control.tracking_prediction import FRANKA_ROS2, predict_tracking, TrackingPrediction
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError
 from ..files import write_text
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
@@ -21,6 +23,7 @@ from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.external import write_external_torque
+from ..report.tracking import plot_tracking, PREDICTION_SENTENCE, tracking_table
 from ..report.verdict import headline, undetermined_lines, verdict_lines
 
 _MAX_SHOWN_FITS = 3
@@ -39,6 +42,7 @@ def run(
     hands: tuple[str, ...],
     all: bool,
     require: float | None,
+    gains: tuple[str, ...],
 ) -> int:
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
     if files.no_plots:
@@ -52,14 +56,31 @@ def run(
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit, bar.new_task('observing torques'))
-    best = result.fits[0]
+    best, tracking = result.fits[0], None
+    if gains:
+        kp = _gains(gains)
+        tracking = predict_tracking(result.recording, arms[0], kp, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)
-    _write(files, result, fit, arm.payload or 'none')
+    if tracking is not None:
+        show(tracking_table(tracking))
+        say(f'{PREDICTION_SENTENCE}.')
+    _write(files, result, fit, arm.payload or 'none', tracking)
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
     return 0
+
+
+def _gains(given: tuple[str, ...]) -> tuple[float, ...] | str:
+    try:
+        return FRANKA_ROS2 if given == (FRANKA_ROS2,) else tuple(map(float, given))
+    except ValueError:
+        text = ','.join(given)
+        raise SettingsError(
+            f'--gains {text:.80}: give kp [N m/rad], one number or one for each joint, or '
+            f'{FRANKA_ROS2}.'
+        ) from None
 
 
 def _estimator(
@@ -70,12 +91,16 @@ def _estimator(
 
 
 def _write(
-    files: ReplayFiles, result: ReplayEvaluation, fit: IdentificationOptions, payload: str
+    files: ReplayFiles,
+    result: ReplayEvaluation,
+    fit: IdentificationOptions,
+    payload: str,
+    tracking: TrackingPrediction | None,
 ) -> None:
     """Write the files that are asked for, and print their names."""
     best, recording = result.fits[0], result.recording
     if files.json:
-        write_json(files.json, report.replay_as_data(result))
+        write_json(files.json, {**report.replay_as_data(result), 'tracking': tracking})
     if files.external is not None:
         point = ', '.join(f'{value:g}' for value in files.tool_center)
         about = {
@@ -91,6 +116,10 @@ def _write(
         title = f'{Path(recording.source).name} on {best.arm.name}'
         report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
         say(f'plot: {path}')
+        if tracking is not None:
+            path = files.output / 'tracking.png'
+            plot_tracking(tracking, title, path)
+            say(f'plot: {path}')
     if files.learn is not None:
         write_text(files.learn, report.guard_parameter_file(result.guard, recording.source))
         say(f"this arm's bounds: {files.learn}; give them to the node by --params-file")

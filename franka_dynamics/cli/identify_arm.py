@@ -81,6 +81,8 @@ def _say_results(result: Identification, report: Path | None, all: bool) -> None
     say_each(pages.details(result), 'warning')
     show(*pages.tables(result), *([pages.parameter_table(result)] if all else []))
     say(TORQUE_ERROR_DEFINITION)
+    if tracking := pages.tracking_sentence(result):
+        say(tracking)
     if report:
         say(f'page: {report}')
 

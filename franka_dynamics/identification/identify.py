@@ -34,7 +34,7 @@ from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, Recordings
 from .solve import estimate, rms_residuals
-from .sources import labels_of, Source
+from .sources import as_sources, Given, labels_of, Source
 from .summary import require_distinct_recordings, require_motion, summarise, Summary
 from .verdict import judge_recordings
 from ..arm import ArmDescription
@@ -52,12 +52,12 @@ _TOGETHER = 1.5
 
 
 def identify(
-    recordings: Sequence[Source],
+    recordings: Sequence[Given] | Given,
     start: ArmDescription | str | Path,
     published: Sequence[ArmDescription | str | Path] = (),
     options: IdentificationOptions | None = None,
     *,
-    tests: Sequence[Source] = (),
+    tests: Sequence[Given] | Given = (),
     skip_failures: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -67,11 +67,12 @@ def identify(
 
     Parameters
     ----------
-    recordings : sequence of Bag, Recording or Motion
+    recordings : sequence of str, Path, Bag, Recording or Motion
         Recordings of the same arm with the same load, all with the same signal options, with ten
-        seconds of motion or more in all. A `Bag` is read and prepared here, and its samples are
-        not kept in memory. A `Recording` is prepared with default options. All pass the same
-        checks.
+        seconds of motion or more in all. A path is that of a bag with the arm's joint names, on
+        /joint_states or the only topic of its type. A `Bag` is read and prepared here, and its
+        samples are not kept in memory. A `Recording` is prepared with default options. All pass
+        the same checks.
     start : ArmDescription, str or Path
         The starting set, or its name or file: geometry, centre of the prior, and masses, from
         which identified masses differ by a factor of three at most.
@@ -79,7 +80,7 @@ def identify(
         Sets to compare with, by default `start`; their friction is fitted to the same samples.
     options : IdentificationOptions, optional
         The options; their defaults if not given.
-    tests : sequence of Bag, Recording or Motion
+    tests : sequence of str, Path, Bag, Recording or Motion
         Unseen recordings that decide whether the arm is better; the final fit includes them.
         Without them, folds of `recordings` are left out in turn.
     skip_failures : bool
@@ -100,20 +101,22 @@ def identify(
     Raises
     ------
     IdentificationError
-        If there is no recording, or the recordings are prepared with different options or given
-        twice.
+        If there is no recording, or the recordings are prepared with different options, given
+        twice or something else.
     RecordingError
         If a recording cannot be used (of bags unless `skip_failures`): values that are not finite,
         less than ten seconds of motion in all, or a fault that makes all results meaningless; if
         no bag, or no test bag, can be used.
 
     """
-    problem = _problem(recordings, start, published, options)
+    start = as_description(start)
+    learnt, unseen_too = as_sources(recordings, start), as_sources(tests, start)
+    problem = _problem(learnt, start, published, options)
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
-    sources = [*recordings, *tests]
+    sources = [*learnt, *unseen_too]
     reading = partial(summarise, (problem.model, problem.start, problem.options))
     read = _counted(mapped(reading, sources, labels_of(sources)), len(sources), progress)
-    used, unseen, failures = _usable(read, len(recordings), skip_failures)
+    used, unseen, failures = _usable(read, len(learnt), skip_failures)
     parts = Parts.of([one.sums for one in used if one.sums is not None], unseen)
     asked = [*dict.fromkeys(parts.fitted), parts.every]
     priors = problem.priors(parts.every)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior, with_minimum_gyration
+from .sources import as_sources, Given, motion_of
 from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
@@ -96,8 +97,8 @@ _BLOCK_S = 1.0  # residuals this far apart are independent
 
 
 def identify_payload(
-    without: Sequence[Motion],
-    loaded: Sequence[Motion],
+    without: Sequence[Given] | Given,
+    loaded: Sequence[Given] | Given,
     arm: ArmDescription | str | Path,
     *,
     gravity: ArrayLike = GRAVITY,
@@ -105,27 +106,28 @@ def identify_payload(
     """
     Return the load that was on the flange in the recordings `loaded`, but not in `without`.
 
-    All motions are of the same arm and prepared alike. If both sets contain the same motion, most
-    errors of the arm's model cancel. `arm` is the arm without the load, or its name or file; the
-    prior standard deviation of its links' masses is 100 %, so any published set will do. `gravity`
-    (3,) is in the space frame [m/s^2]. The standard deviations follow from the residuals, whose
-    sums over one second are taken as independent (Liang and Zeger 1986, "Longitudinal data
-    analysis using generalized linear models", Biometrika 73(1)).
+    All recordings, given as to `identify`, are of the same arm and prepared alike. If both sets
+    contain the same motion, most errors of the arm's model cancel. `arm` is the arm without the
+    load, or its name or file; the prior standard deviation of its links' masses is 100 %, so any
+    published set will do. `gravity` (3,) is in the space frame [m/s^2]. The standard deviations
+    follow from the residuals, whose sums over one second are taken as independent (Liang and Zeger
+    1986, "Longitudinal data analysis using generalized linear models", Biometrika 73(1)).
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.
     """
-    if not without or not loaded:
-        raise IdentificationError('A payload needs recordings without and with it.')
     arm = as_description(arm)
+    bare, carrying = ([*map(motion_of, as_sources(one, arm))] for one in (without, loaded))
+    if not bare or not carrying:
+        raise IdentificationError('A payload needs recordings without and with it.')
     # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
     model = TorqueModel.of(
         arm, gravity=gravity, rotor_inertia=True, reaches=PRESLIDING_DISTANCES_RAD
     )
-    both = [*without, *loaded]
+    both = [*bare, *carrying]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.centered_at(arm, model, max_torque)
-    rows = [_columns(model, motion, float(k >= len(without))) for k, motion in enumerate(both)]
+    rows = [_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
     known, right = prior.least_squares_rows(1.0)
     p = len(right)

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 import os
+from pathlib import Path
 
 import numpy as np
 
 from ..arm import ArmDescription
+from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER_STAMP, read_recording, Recording, require_finite
 from ..typing import Array
@@ -42,6 +44,31 @@ class Bag:
 
 
 Source = Bag | Recording | Motion
+Given = Source | str | Path  # as users give one
+
+
+def as_sources(given: Sequence[Given] | Given, arm: ArmDescription) -> list[Source]:
+    """Return sources; paths become bags of the arm's joints. IdentificationError for others."""
+    if isinstance(given, (str, Path, Bag, Recording, Motion)):
+        given = [given]
+    sources: list[Source] = []
+    for one in given:
+        if isinstance(one, (str, Path)):
+            one = Bag(str(one), arm.joint_names)
+        if not isinstance(one, (Bag, Recording, Motion)):
+            raise IdentificationError(
+                'A recording must be the path of a bag, a Bag, Recording or Motion; got '
+                f'{type(one).__name__}.'
+            )
+        sources.append(one)
+    return sources
+
+
+def motion_of(source: Source) -> Motion:
+    """Return a source's prepared motion."""
+    if isinstance(source, Motion):
+        return source
+    return source.motion() if isinstance(source, Bag) else prepare(source)
 
 
 def labels_of(sources: Sequence[Source]) -> list[str]:

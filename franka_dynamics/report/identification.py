@@ -12,6 +12,8 @@ import numpy as np
 from .elements import heading, page, paragraph, picture, torque_figure
 from .table import Cell, Header, Table, to_json_types
 from .verdict import headline, undetermined_lines, verdict_lines
+from ..arm.arm_file import is_franka
+from ..control.tracking_prediction import FRANKA_ROS2_GAINS
 from ..identification.consistent_fit import MAX_MASS_RATIO
 from ..identification.results import Identification, Improvement, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
@@ -99,6 +101,22 @@ def conclusion(result: Identification) -> str:
         f'alike: the identified arm is {judged}{why}.',
     ]
     return ' '.join(one for one in sentences if one)
+
+
+def tracking_sentence(result: Identification) -> str:
+    """Return the tracking error that a Franka arm's PD would keep on left-out motion, or ''."""
+    kp, _ = FRANKA_ROS2_GAINS
+    if not is_franka(result.start.name) or result.start.n != len(kp):
+        return ''
+    rigid, whole = (
+        1e3 * float(np.sqrt(np.mean((one.joints / kp) ** 2)))
+        for one in (result.arm_score.rigid, result.arm_score.test)
+    )
+    return (
+        f"{_unseen(result)} a PD with franka_ros2's gains and a velocity reference would keep "
+        f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
+        '(terms.friction): a prediction, no arm was moved. Gains of your own: bag replay --gains.'
+    )
 
 
 def details(result: Identification) -> list[str]:
@@ -263,6 +281,7 @@ def identification_page(
     """
     parts: list[str | Table] = [
         paragraph(conclusion(result), 'good' if result.accepted else 'bad'),
+        paragraph(tracking_sentence(result)),
         *(paragraph(line, 'warning') for line in details(result)),
         *tables(result),
         *([parameter_table(result)] if base_parameters else []),

@@ -13,8 +13,12 @@ from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.summary import require_motion
+from franka_dynamics.identification.torque_model import (
+    PRESLIDING_DISTANCES_RAD as SLIP_REACHES,
+)
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.recordings.replay import evaluate
 from franka_dynamics.report.identification import conclusion, details
 
@@ -211,6 +215,8 @@ def clipped(recording):
     ('sources', 'error', 'names'),
     [
         (lambda x: [], IdentificationError, ['no recording']),
+        (lambda x: [x, x.q], IdentificationError, ['path', 'ndarray']),
+        (lambda x: ['/no/such/bag'], RecordingError, ['/no/such/bag']),
         (
             lambda x: [prepare(x), prepare(x, SignalOptions(cutoff=5.0))],
             IdentificationError,
@@ -231,6 +237,26 @@ def test_sources_at_fault_are_refused_before_any_fit(simulate, sources, error, n
     recording = simulate(FER, duration=24.0, noise=0.1)
     with refuses(error, *names):
         identify(sources(recording), FER)
+
+
+def test_a_path_is_that_of_a_bag(simulate, tmp_path):
+    recording, truth = simulate(FER, noise=0.1, duration=12.0), FER
+    write_recording(recording, tmp_path / 'bag')
+    found = identify(str(tmp_path / 'bag'), truth, options=SIMPLE)
+    expected = identify([recording], truth, options=SIMPLE)
+    np.testing.assert_array_equal(found.estimate.theta, expected.estimate.theta)
+
+
+def test_the_written_friction_has_the_covariance_of_its_estimate(identified):
+    estimate, friction = identified.estimate, identified.arm.friction
+    kept = [0, 1, 2, *(3 + k for k, one in enumerate(SLIP_REACHES) if one in friction.reach)]
+    start = len(estimate.model.base) + 5 * 6  # of joint 7, which has five parameters
+    own = estimate.covariance[start : start + 5, start : start + 5]
+    np.testing.assert_array_equal(friction.covariance[6], own[np.ix_(kept, kept)])
+    # Coefficients are less certain than their sum.
+    terms = friction.terms(np.full(7, 0.5))
+    apart = np.abs(terms * np.sqrt(np.einsum('ikk->ki', friction.covariance))).sum(axis=0)
+    assert (friction.deviation(terms) < 0.6 * apart).all()
 
 
 def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):

@@ -1,0 +1,161 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Predicts from a recording the tracking error that a PD keeps, by what is fed forward beside it.
+
+Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
+tau_J - g(q) along the measured motion; what it does not feed forward, its gain kp must make up
+for: kp times the tracking error is the rest. The robot adds g(q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .settings import per_joint
+from .terms import FrictionFeedforward
+from ..arm import ArmDescription, available_arms, load
+from ..arm.friction import friction_along
+from ..arm_io import as_description
+from ..dynamics.model import GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..errors import SettingsError
+from ..recordings.options import SignalOptions
+from ..recordings.preprocessing import Motion, prepare
+from ..recordings.recording import read_recording, Recording
+from ..typing import Array
+
+FRANKA_ROS2 = 'franka_ros2'
+# kp and kd of franka_ros2's joint_impedance_with_ik_example_controller [N m/rad, N m s/rad].
+FRANKA_ROS2_GAINS = (600.0,) * 4 + (250.0, 150.0, 50.0), (30.0,) * 4 + (10.0, 10.0, 5.0)
+_KD_TO_KP_S = 0.05  # where kd is not given, as franka_ros2's first four joints
+# Sampling rate, at most, and cut-off of the motion [Hz]: what a PD with such gains follows.
+_MAX_RATE_HZ, _CUTOFF_HZ = 200.0, 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class TrackingPrediction:
+    """
+    Tracking errors that a PD with gains kp and kd would keep along a recorded motion.
+
+    It is a prediction: the measured motion is the reference, torques are made without error or
+    delay, and no arm was moved. `errors` (k, n) [rad] are root mean squares by joint, one row for
+    each of `rows`, which say what is fed forward. `kp` and `kd` are (n,) [N m/rad, N m s/rad].
+    """
+
+    joint_names: tuple[str, ...]
+    kp: Array
+    kd: Array
+    rows: tuple[str, ...]
+    errors: Array
+
+    @property
+    def total(self) -> Array:
+        """Root mean square over the joints of each row, (k,) [rad]."""
+        return np.asarray(np.sqrt(np.mean(self.errors**2, axis=1)))
+
+
+def predict_tracking(
+    recording: Recording | str | Path,
+    arm: ArmDescription | str | Path,
+    kp: ArrayLike | str,
+    kd: ArrayLike | None = None,
+    *,
+    gravity: ArrayLike = GRAVITY,
+) -> TrackingPrediction:
+    """
+    Predict the tracking error that a PD keeps along a recorded motion, by what is fed forward.
+
+    The terms are those of `arm` and, if it is not the published set of its name, of that as well.
+    Friction is commanded with its margin (`FrictionFeedforward`), and without it where the arm
+    knows one.
+
+    Parameters
+    ----------
+    recording : Recording, str or Path
+        The recorded motion with measured torques, gravity included, or the path of its bag.
+    arm : ArmDescription, str or Path
+        The arm, or its name or file.
+    kp, kd : array_like, shape (n,), a number or 'franka_ros2'
+        The gains; kd is by default kp times 0.05 s, and with 'franka_ros2' its example's.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+
+    Raises
+    ------
+    SettingsError
+        If kp is not positive at every joint, or kd negative.
+    RecordingError
+        If the recording cannot be read or is too slow.
+
+    """
+    arm = as_description(arm)
+    if not isinstance(recording, Recording):
+        recording = read_recording(recording, arm.joint_names)
+    gains = _gains(kp, kd, arm)
+    rate = 1.0 / float(np.median(np.diff(recording.time)))
+    motion = prepare(recording, SignalOptions(min(rate, _MAX_RATE_HZ), _CUTOFF_HZ))
+    rests = dict(_rests(motion, arm, gains[1], gravity))
+    errors = [np.sqrt(np.mean((rest / gains[0]) ** 2, axis=0)) for rest in rests.values()]
+    return TrackingPrediction(arm.joint_names, *gains, tuple(rests), np.array(errors))
+
+
+def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
+    """Return kp and kd, (n,) each."""
+    if isinstance(kp, str):
+        if kp != FRANKA_ROS2:
+            raise SettingsError(f'There are no gains {kp!r:.80}; give kp, or {FRANKA_ROS2}.')
+        kp, kd = FRANKA_ROS2_GAINS[0], FRANKA_ROS2_GAINS[1] if kd is None else kd
+    stiffness = per_joint('kp', kp, arm.n)
+    damping = _KD_TO_KP_S * stiffness if kd is None else per_joint('kd', kd, arm.n)
+    if not (stiffness > 0.0).all() or (damping < 0.0).any():
+        raise SettingsError(
+            'A tracking error is predicted for a kp above zero at every joint, and a kd of zero '
+            f'or more; got kp {stiffness.tolist()!s:.80} and kd {damping.tolist()!s:.80}.'
+        )
+    return stiffness, damping
+
+
+def _rests(
+    motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
+) -> Iterator[tuple[str, Array]]:
+    """Yield what is fed forward, and the torque that is left to the gains, (N, n) [N m]."""
+    q, dq, ddq, effort = motion.q, motion.dq, motion.ddq, motion.effort
+    gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
+    yield 'PD that damps to rest', gravity_left + kd * dq
+    yield 'PD with velocity reference', gravity_left
+    published = _published(arm)
+    sets = {'published': published, arm.inertial_set or 'this arm': arm}
+    known = {name: one for name, one in sets.items() if one is not None}
+    left = {
+        name: effort - PinocchioModel(one, gravity).inverse_dynamics(q, dq, ddq)
+        for name, one in known.items()
+    }
+    yield from ((f'+ C dq + M ddq, {name}', rest) for name, rest in left.items())
+    for name, one in known.items():
+        if one.friction is None:
+            continue
+        if getattr(one.friction, 'covariance', None) is not None:
+            torque = _along(motion, lambda *states, f=one.friction: friction_along(f, *states))
+            yield f'+ friction, {name}, without margin', left[name] - torque
+        torque = _along(motion, FrictionFeedforward(one.friction).torque_along)
+        yield f'+ friction, {name}', left[name] - torque
+
+
+def _along(motion: Motion, torque: Any) -> Array:
+    """Return a torque that depends on the path, (N, n), of each piece of a motion."""
+    return np.concatenate([torque(one.q, one.dq) for one in motion.pieces()])
+
+
+def _published(arm: ArmDescription) -> ArmDescription | None:
+    """Return the published set of an arm's name, with its hand; None of one that is published."""
+    if arm.name not in available_arms():
+        return None
+    published = load(arm.name, hand=arm.hand)
+    return None if arm.file == published.file else published
