@@ -150,6 +150,7 @@ def main():
         xlabel='time [s]', ylabel='loop open by [mrad]', title='drift of the constraint (11)'
     )
     torque.legend()
+    opening.set_ylim(top=1.4)
     opening.legend()
     figure.savefig('five_bar.png', dpi=110)
 
