@@ -67,7 +67,7 @@ def run(
     # Files are written before results are printed, because `| head` can end this program.
     if files.output and not refused:
         result.save(files.output, payload=arm.read_payload(), anyway=True)
-    _write_reports(files, result, [*fitted, *left_out], base_parameters=all)
+    _write_reports(files, result, [*fitted, *left_out])
     _say_results(result, files.report, all)
     if refused:
         say(refused, style='red')
@@ -94,13 +94,10 @@ def _published(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
     return [*own, *(one for one in with_sets_and_hands(arm) if one.hand != start.hand)]
 
 
-def _write_reports(
-    files: IdentifyFiles, result: Identification, bags: Sequence[Bag], *, base_parameters: bool
-) -> None:
+def _write_reports(files: IdentifyFiles, result: Identification, bags: Sequence[Bag]) -> None:
     """Write the HTML page, with the torques of the bags that were used, and JSON."""
     if files.report:
-        motions = _motions_of(result, bags)
-        page = pages.identification_page(result, motions, base_parameters=base_parameters)
+        page = pages.identification_page(result, _motions_of(result, bags))
         write_text(files.report, page)
     if files.json:
         write_json(files.json, pages.identification_as_data(result))

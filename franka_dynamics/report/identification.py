@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .elements import heading, page, paragraph, picture, torque_figure
+from .elements import heading, page, paragraph, picture
+from .identification_figures import friction_figure, parameter_figure, recording_figure
 from .table import Cell, Header, Table, to_json_types
 from .verdict import headline, undetermined_lines, verdict_lines
 from ..arm.arm_file import is_franka
@@ -261,37 +262,26 @@ def parameter_table(result: Identification) -> Table:
     return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
 
 
-def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
-    """Return a figure of measured torque, the identified arm's, and their difference."""
-    predicted = result.estimate.model.torque(motion, result.estimate.theta)
-    return torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
-
-
-def identification_page(
-    result: Identification,
-    motions: Iterable[tuple[str, Motion]] = (),
-    *,
-    base_parameters: bool = False,
-) -> str:
+def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
     """
-    Return an identification as an HTML page with a torque plot per motion.
+    Return an identification as an HTML page with plots of torques and friction per motion.
 
-    `motions` are pairs (name, motion); an iterator need not hold all motions in memory. With
-    `base_parameters` the table of all parameters is on the page, too.
+    `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
     parts: list[str | Table] = [
         paragraph(conclusion(result), 'good' if result.accepted else 'bad'),
         paragraph(tracking_sentence(result)),
         *(paragraph(line, 'warning') for line in details(result)),
         *tables(result),
-        *([parameter_table(result)] if base_parameters else []),
-        heading('Torques'),
+        heading('Torques and friction'),
         *(
-            picture(
-                recording_figure(result, motion, name), f'measured and predicted torques of {name}'
-            )
+            picture(draw(result, motion, name), f'{what} of {name}')
             for name, motion in motions
+            for what, draw in (('torques', recording_figure), ('friction', friction_figure))
         ),
+        heading('Base parameters'),
+        picture(parameter_figure(result), 'base parameters with two standard deviations'),
+        parameter_table(result),
         heading('How'),
         paragraph(_method(result)),
     ]

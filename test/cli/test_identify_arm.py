@@ -82,12 +82,12 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     error = scores['consistent']['train']['E']
     assert evaluate(arm, motion).filtered.E == pytest.approx(error, rel=1e-8)
     html = page.read_text()
-    assert html.count('data:image/png;base64,') == 1 and 'http' not in html
+    # Torques, friction, base parameters.
+    assert html.count('data:image/png;base64,') == 3 and 'http' not in html
     for text in (html, printed):
         assert 'E = 0.37' in text and 'gaz2019' in text
-    # Links are printed, base parameters only on request.
-    for text in (html, printed):
-        assert 'centre moved' in text and 'XXR_5' not in text
+        assert 'centre moved' in text
+    assert 'XXR_5' in html and 'XXR_5' not in printed  # there with --all
 
 
 def test_an_arm_no_better_than_published_is_not_written(record, out, tmp_path, verb, refused):
