@@ -49,7 +49,7 @@ from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
-from franka_dynamics.validation import crosscheck, published, robot_model, urdf_check
+from franka_dynamics.validation import comparison, crosscheck, published, robot_model
 from franka_dynamics.view import scene
 
 ROOT = Path(__file__).parents[1]
@@ -245,8 +245,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/howto/check-a-model.md': [
             (
-                'joint axes within {} m and {} rad of the DH rows',
-                (urdf_check._ROUNDED, urdf_check._ROUNDED),
+                'joint axes within {} m and {} rad',
+                (comparison.GEOMETRY_ROUNDING, comparison.GEOMETRY_ROUNDING),
             ),
             (
                 "relative to the arm's largest torque, may be at most {}",

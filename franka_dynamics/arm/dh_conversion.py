@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Converts standard DH rows to modified ones and back, and reverses the direction of a joint.
+Converts standard DH rows to modified ones and back.
 
 Standard and modified rows describe the same sequence of screw motions along z and x but divide it
 differently: a and alpha of a standard row belong to the next modified row.
@@ -12,16 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-import math
-
-import numpy as np
 
 from .denavit_hartenberg import Convention, DHRow
 from .description import ArmDescription
-from .friction import friction_of_reversed_joint
-
-# A half turn of a frame about its x axis commutes with translations along and rotations about x.
-_HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 
 def modified_rows(
@@ -68,50 +61,6 @@ def with_modified_rows(description: ArmDescription, rows: Sequence[DHRow]) -> Ar
     *own, flange = from_modified_rows(rows, description.convention, description.flange)
     joints = (replace(joint, row=row) for joint, row in zip(description.joints, own))
     return replace(description, joints=tuple(joints), flange=flange)
-
-
-def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
-    """
-    Return the arm with the positive direction of joint `joint` (counted from 0) reversed.
-
-    The bodies stay where they are; the joint's position, position limits and home position change
-    sign, and friction becomes -tau(-dq). By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) =
-    Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint change by pi, beta
-    changes sign, and the frame between them is rotated by pi about its x axis.
-    """
-    rows, _ = modified_rows_with_flange(description)
-    row, after = rows[joint : joint + 2]
-    alpha = _half_turn_on(row.alpha)
-    rows[joint] = replace(row, theta=-row.theta, d=-row.d, alpha=alpha, beta=0.0 - row.beta)
-    rows[joint + 1] = replace(after, alpha=_half_turn_on(after.alpha))
-    description = with_modified_rows(description, rows)
-    base, joints, links = description.base, list(description.joints), list(description.links)
-    limits = joints[joint].limits
-    limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-    joints[joint] = replace(joints[joint], limits=limits)
-    # Rotated is the frame whose z is the axis of joint i: {i}, or {i-1} in standard rows.
-    turned = joint if description.convention is Convention.MODIFIED else joint - 1
-    if turned < 0:
-        base = base @ _HALF_TURN
-    else:
-        links[turned] = links[turned].expressed_in(_HALF_TURN)
-    home = description.home
-    if home is not None:
-        home = np.where(np.arange(len(home)) == joint, -home, home)
-    return replace(
-        description,
-        joints=tuple(joints),
-        links=tuple(links),
-        base=base,
-        home=home,
-        friction=friction_of_reversed_joint(description.friction, joint),
-        simulated_friction=friction_of_reversed_joint(description.simulated_friction, joint),
-    )
-
-
-def _half_turn_on(alpha: float) -> float:
-    """Return alpha plus or minus pi, whichever is nearer to zero; pi/2 becomes exactly -pi/2."""
-    return alpha - math.pi if alpha > 0.0 else alpha + math.pi
 
 
 def in_modified_convention(description: ArmDescription) -> ArmDescription:

@@ -9,7 +9,7 @@ For a prismatic joint read N for N m and m for rad.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Protocol
 
@@ -273,20 +273,6 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     if isinstance(model, MaxwellSlipFriction):
         return model.torque(dq, slip_state_bounds(q, model.reach).mean(axis=0))
     return model.torque(dq)
-
-
-def friction_of_reversed_joint(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return the friction with one joint reversed; None and user-defined models unchanged."""
-    if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
-        offset = np.array(model.offset)
-        offset[joint] = -offset[joint]
-        if isinstance(model, SigmoidFriction) or model.covariance is None:
-            return replace(model, offset=offset)
-        covariance = np.array(model.covariance)
-        covariance[joint, OFFSET] *= -1.0
-        covariance[joint, :, OFFSET] *= -1.0
-        return replace(model, offset=offset, covariance=covariance)
-    return model
 
 
 def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:

@@ -54,11 +54,11 @@ class UrdfProvenance:
     The URDF from which an arm was read, with the names of its joints and flange link there.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
-    there, from base to tip; `tip` is the link that is the flange, `flange_notes` say what is
-    doubtful about it. `held` are the other joints that the arm carries or stands on, with their
-    positions [rad or m]. `payload` is the inertia of
-    what was put on the flange since then, about its origin and in its frame. `mjcf` is the path or
-    the text of the MJCF that the URDF was made from, empty if there is none.
+    there, from base to tip. `tip` is the link that is the flange, `flange_notes` say what is
+    doubtful about it, and `tip_is_guess` whether no link has the name of a flange. `held` are the
+    other joints that the arm carries or stands on, with their positions [rad or m]. `payload` is
+    the inertia of what was put on the flange since then, about its origin and in its frame. `mjcf`
+    is the path or the text of an MJCF, empty for a URDF.
     """
 
     source: str
@@ -67,6 +67,7 @@ class UrdfProvenance:
     tip: str
     held: tuple[tuple[str, float], ...] = ()
     flange_notes: tuple[str, ...] = ()
+    tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     mjcf: str = ''
 

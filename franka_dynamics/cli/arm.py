@@ -10,7 +10,7 @@ import click
 
 from . import _options as shared
 from ._command import choice_or_flag, CommaList, flag, Group, Number, option
-from ..names import Convention, FORMATS, GRAVITY_DIRECTIONS
+from ..names import AS_LISTED, Convention, FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
 
@@ -45,25 +45,43 @@ def show(**options: Any) -> int:
 
 
 @arm.command()
-@click.argument('others', type=shared.ARM, nargs=-1, metavar='[OTHER]...')
+@click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
-@option('--seed', 'seed of the random states', click.IntRange(0), default=0)
 @shared.gravity_option
 @flag('--all', 'print everything: the tables of every quantity')
 @shared.json_option
-@option('--arm-prefix', 'prefix of joint names in OTHER, a URDF (default: found)', dest='prefix')
 @shared.arm_options
 def check(**options: Any) -> int:
     """
-    Compare three independent formulations of an arm's dynamics, or the arm with OTHER.
+    Compare three independent formulations of an arm's dynamics.
 
-    OTHER is a shipped arm or an arm file, which gets the same --hand and --payload, or a URDF.
-    A line for each joint and its link has the largest difference and its effect on torques.
-    Without --arm, a file is compared with the shipped arm of its name or joint names; for a URDF,
-    in the set nearest to it. Of a folder, or of several files, each is checked. Exit status: 0
-    pass, 1 a difference or a link that no real body can be, 2 a file that cannot be read.
+    ARM is a shipped arm or a file, as of --arm; of a folder, or of several files, each is checked.
+    A URDF or MJCF is compared with the reading of Pinocchio or MuJoCo, too. Exit status: 0 pass, 1
+    a difference or a link that no real body can be, 2 a file that cannot be read.
     """
     from .arm_check import run
+
+    return run(**options)
+
+
+@arm.command()
+@click.argument('first', type=click.Path())
+@click.argument('second', type=click.Path())
+@option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
+@option(
+    '--hand', 'hand of an arm that is no URDF', click.Path(), default=AS_LISTED, show_default=False
+)
+@option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
+@shared.xacro_option
+@shared.json_option
+def compare(**options: Any) -> int:
+    """
+    Compare two arms: shipped arms, arm files, URDFs, MJCFs or xacro files.
+
+    A line for each joint and its link has the largest difference and its effect on torques. Exit
+    status: 0 if no torque differs, 1 if one does, 2 a file that cannot be read.
+    """
+    from .arm_compare import run
 
     return run(**options)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm check`: compare formulations of an arm's dynamics, or two descriptions."""
+"""`franka-dynamics arm check`: each arm's formulations against each other and against its file."""
 
 from __future__ import annotations
 
@@ -8,29 +8,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-import shlex
 from typing import Any
 import warnings
 
-from ._command import forbid_with, is_given, require_with
 from ._console import make_console, say, say_each, show, write_json
-from ._options import ArmChoice, MASS_OPTIONS
-from ..arm import ArmDescription, available_arms
+from ._options import ArmChoice
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
-from ..arm_io import load_arm
-from ..errors import DescriptionError, FrankaDynamicsError, listed, NoLinksError, UrdfWarning
+from ..errors import DescriptionError, FrankaDynamicsError, NoLinksError, UrdfWarning
 from ..report import crosscheck as report
-from ..urdf.importer import arms_with_joints
+from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
 from ..urdf.reading import parse_urdf, read_document
 from ..urdf.writer import urdf_text
-from ..validation.compare_files import compare, read_pair
 from ..validation.crosscheck import compare_formulations
-from ..validation.urdf_check import node_notes
 
-Gravity = tuple[float, float, float]
 # Verdicts, the first words of each answer.
 PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'error'
 
@@ -38,7 +31,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 @dataclass
 class Answer:
     """
-    Result of a check: its sentence, whether descriptions differ, and data for JSON.
+    Result of a check: its sentence, whether formulations differ, and data for JSON.
 
     `faults` are sentences on differences, `impossible` on links that no real body can be;
     `details`, not printed where several files are checked, are tables and labels with sentences.
@@ -53,7 +46,7 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """MISMATCH if descriptions differ, 'not physical' if a link is impossible, else 'pass'."""
+        """MISMATCH if formulations differ, 'not physical' if a link is impossible, else 'pass'."""
         return MISMATCH if self.differs else NOT_PHYSICAL if self.impossible else PASS
 
     def note(self, *sentences: object, label: str = 'note') -> None:
@@ -72,19 +65,19 @@ class Answer:
                 show(one)
 
 
-def run(arm: ArmChoice, others: Sequence[str], json: Path | None, **options: Any) -> int:
+def run(arm: ArmChoice, arms: Sequence[str], json: Path | None, **options: Any) -> int:
     """
-    Check the arm or the others; return 1 if descriptions differ or a link is not physical.
+    Check the arm, or each of `arms`; return 1 if formulations differ or a link is not physical.
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    files: list[Any] = [file for one in others for file in _files_of(one)]
-    alone = not others or files == [others[0]]
+    files = [file for one in arms for file in _files_of(one)]
+    alone = not arms or files == [arms[0]]
     found = dict[str, dict[str, Any]]()
-    for file in files or [None] if alone else files:
+    for file in [arm.arm] if not arms else files:
         try:
-            answer = _check(arm, file, alone, **options)
+            answer = _check(replace(arm, arm=file), **options)
         except FrankaDynamicsError as error:
             if alone:
                 raise
@@ -96,7 +89,7 @@ def run(arm: ArmChoice, others: Sequence[str], json: Path | None, **options: Any
         found[file] = {'verdict': answer.verdict, **answer.data}
     if not found:
         raise DescriptionError(
-            f'{others[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
+            f'{arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
         )
     counts = Counter(one['verdict'] for one in found.values())
     if not alone:
@@ -118,29 +111,11 @@ def _files_of(path: str) -> list[str]:
     ]
 
 
-def _check(
-    arm: ArmChoice,
-    other: str | None,
-    alone: bool,
-    states: int,
-    seed: int,
-    gravity: Gravity,
-    all: bool,
-    prefix: str | None,
-) -> Answer:
-    """Check an arm by itself, or against another one."""
-    if other is None:
-        require_with('OTHER', 'prefix')
-    elif _is_unknown(other, prefix, arm):
-        arm = replace(arm, arm=other, arm_prefix=prefix or '')
-    else:
-        if alone:  # of several files others may be checked by themselves
-            why = 'OTHER: random states are for the formulations of one arm'
-            forbid_with(why, 'states', 'seed', 'all')
-        return _descriptions(arm, other, prefix, gravity)
+def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all: bool) -> Answer:
+    """Check an arm by itself."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
-        result = compare_formulations(description, gravity=gravity, count=states, seed=seed)
+        result = compare_formulations(description, gravity=gravity, count=states)
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
     data = {**report.crosscheck_as_data(result), 'doubts': []}
     answer = Answer(sentence, not result.passed, data, [*result.findings])
@@ -148,15 +123,15 @@ def _check(
     if is_robot_model(arm.arm):
         assert description.urdf is not None
         found = ', '.join(f'{one}' for one in result.urdf)
-        with_arm = f'`franka-dynamics arm check {shlex.quote(arm.arm)} --arm ARM`'
         answer.note(
             "Compared were three formulations of the arm's dynamics and "
             f"{description.urdf.words.reader}'s own reading of the file; largest differences from "
-            f'that: {found}. {with_arm} compares it with another arm.'
+            f'that: {found}.'
         )
-        shown = _add_doubts(answer, description.urdf.text, arm.arm)
+        shown = _add_doubts(answer, read_document(arm.arm, xacro=dict(arm.xacro)), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
-        _add_doubts(answer, urdf_text(description), f'{arm.arm} as arm export writes it')
+        source = f'{arm.arm} as arm export writes it'
+        _add_doubts(answer, parse_urdf(urdf_text(description), source), source)
     answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))
@@ -164,22 +139,13 @@ def _check(
     return answer
 
 
-def _is_unknown(other: str, prefix: str | None, arm: ArmChoice) -> bool:
-    """Return whether a URDF, given without --arm, holds no shipped arm's joints."""
-    if not is_robot_model(other) or any(map(is_given, ('arm', 'repair', 'payload'))):
-        return False
-    document = read_document(other, xacro=dict(arm.xacro))
-    return is_given('joints') or not arms_with_joints(document.joints, None, prefix)
-
-
-def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
+def _add_doubts(answer: Answer, document: UrdfDocument, source: str) -> set[str]:
     """
-    Add to an answer what is doubtful about the numbers of a URDF, by its meshes if they are read.
+    Add to an answer what is doubtful about the numbers of a file, by its meshes if they are read.
 
     Those that no body can have are the answer's, the others are a table. Returns the sentences of
     doubts that need no mesh, which notes have, too.
     """
-    document = parse_urdf(text, source)
     doubts, unread = find_implausible_values(document, Path(source))
     answer.data['doubts'] = [*doubts]
     answer.impossible += [f'{one}' for one in doubts if one.impossible]
@@ -194,76 +160,3 @@ def _add_doubts(answer: Answer, text: str, source: str) -> set[str]:
     if not doubts:
         answer.note(f'masses, tensors and effort limits of {source} are plausible')
     return {str(one) for one in find_implausible_values(document)[0]}
-
-
-def _descriptions(arm: ArmChoice, other: str, prefix: str | None, gravity: Gravity) -> Answer:
-    """Compare two descriptions of an arm."""
-    first, second = _pair(arm, other, prefix)
-    found = compare(first, second, gravity=gravity)
-    named, own = other, f' ({second.inertial_set}, hand {second.hand})'
-    empty, inertial = dict[str, str](), ''
-    if second.urdf is not None:
-        named, own, inertial = second.source, '', second.urdf.words.inertial
-        links = zip(first.joint_names, second.link_names, second.links)
-        empty = {joint: name for joint, name, link in links if not link.parameters().any()}
-    shown = [one for one in found.differences if one.kind != 'link' or one.place not in empty]
-    sentence = (
-        f'{named}{own} against {first.name} ({first.inertial_set}, hand {first.hand}): '
-        f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}, '
-        f'{sum(one.has_effect for one in shown)} of them with an effect on torque. Compared are '
-        'the base, the flange, the friction and, for each joint, DH row, rotor, limits and the '
-        "ten inertial parameters of its link; each place's largest difference:"
-    )
-    if empty:
-        sentence = (
-            f'{named}: no {inertial} with mass in {listed([*empty.values()])}, nor in what is '
-            'fixed to it; give it there. Below only the geometry of these links is compared.\n'
-            f'{sentence}'
-        )
-    answer = Answer(sentence, not found.passed, found.as_data())
-    for place in ('base', *first.joint_names, 'flange', 'arm'):
-        here = [one for one in shown if one.place == place]
-        more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
-        label = 'friction' if place == 'arm' else place
-        text = f'- {here[0]}{more}' if here else f'- {label}: the same.'
-        if here and here[0].has_effect:
-            answer.faults.append(text)
-        else:
-            answer.note(text, label='')
-    if found.effective_differences and not empty:
-        answer.faults.append(f'Together they change the torque by {found.together}.')
-    if second.urdf is not None:
-        answer.data['doubts'] = []
-        if not empty:
-            _add_doubts(answer, second.urdf.text, second.source)
-        answer.data['node'] = node_notes(first, second, gravity)
-        answer.note(*answer.data['node'])
-    elif second.hand != first.hand:
-        answer.note(f'the hands differ; --hand {second.hand} puts the same on both.')
-    answer.impossible = answer.impossible or [*second.inconsistencies()]
-    return answer
-
-
-def _pair(arm: ArmChoice, other: str, prefix: str | None) -> tuple[ArmDescription, ArmDescription]:
-    """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
-    if is_robot_model(arm.arm):
-        forbid_with('a URDF or MJCF, which is compared as it is written', *MASS_OPTIONS)
-    xacro = dict(arm.xacro)
-    if is_robot_model(other) and not is_given('arm'):
-        require_with('--arm', 'repair', 'payload')
-        hand = arm.hand if is_given('hand') else None
-        of_arm = {'inertial_set': arm.inertial_set, 'hand': hand}
-        return read_pair(None, other, prefix=prefix, xacro=xacro, **of_arm)
-    if is_robot_model(other):
-        if arm.arm.endswith('.xacro'):
-            xacro = xacro if other.endswith('.xacro') else {}
-        else:
-            arm = replace(arm, xacro=())
-        return read_pair(arm.load(), other, prefix=prefix, xacro=xacro)
-    forbid_with('an arm file: it is the prefix of joint names in a URDF', 'prefix')
-    second = load_arm(other, hand=arm.hand, payload=arm.read_payload())
-    if is_robot_model(arm.arm):
-        return read_pair(arm.arm, second, xacro=xacro)
-    if is_file_name(other) and not is_given('arm') and second.name in available_arms():
-        arm = replace(arm, arm=second.name)
-    return read_pair(arm.load(), second)

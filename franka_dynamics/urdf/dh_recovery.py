@@ -187,6 +187,7 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
             tool.name,
             held,
             flange_notes=tool.notes,
+            tip_is_guess=tool.is_guess,
             mjcf=document.mjcf,
         ),
     )

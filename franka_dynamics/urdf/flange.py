@@ -30,10 +30,11 @@ _MIN_ALONG = 0.3  # least share of the way to the flange that lies along the las
 
 
 class Flange(NamedTuple):
-    """Name of the link that is the flange, and notes on what is doubtful about it."""
+    """The link that is the flange, notes on what is doubtful, and whether no name said it."""
 
     name: str
     notes: tuple[str, ...] = ()
+    is_guess: bool = False
 
 
 def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
@@ -78,6 +79,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
             f'no {words.link} has the name of a flange: {links[0]!r} is taken, the last that '
             f'moves, and a payload counts from there ({how}{choice}).',
         ),
+        is_guess=True,
     )
 
 

@@ -161,49 +161,38 @@ def _with_simulated(arm: ArmDescription, document: UrdfDocument) -> ArmDescripti
     )
 
 
-def detect_arm(
-    document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
-) -> tuple[ArmDescription, tuple[str, ...]]:
+def names_in(
+    document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
+) -> tuple[str, ...]:
     """
-    Return the shipped arm whose joints a URDF has, or `arm`, and its joints' names in the URDF.
+    Return the names that an arm's joints have in a URDF, behind any prefix or the given one.
 
-    Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
-    If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
-    are those of the first n joints of its only chain. With both `arm` and
-    `prefix` the prefixed names are returned even if the URDF lacks them.
+    If a URDF lacks the joint names of an arm with n joints, and no prefix is given, the names are
+    those of the first n joints of its only chain. Names with a given prefix are returned even if
+    the URDF lacks them.
 
     Raises
     ------
     UrdfError
-        If not exactly one arm or chain fits; the message lists the joints or the choices.
+        If not exactly one prefix or chain fits; the message lists the joints or the choices.
 
     """
-    found = arms_with_joints(document.joints, arm, prefix)
-    if len(found) == 1:
-        return found[0][1:]
+    if prefix is not None:
+        return tuple(prefix + name for name in arm.joint_names)
+    found = arms_with_joints(document.joints, arm)
     if len(found) > 1:
         first = ' and '.join(names[0] for _, _, names in found)
         raise document.error(
-            f'holds more than one arm ({first}); say which by '
-            'its prefix (--arm-prefix) or name (--arm).'
+            f'holds more than one arm ({first}); say which by its prefix (--arm-prefix).'
         )
-    if arm is not None and prefix is not None:
-        # `read_chain` will raise an error that names a missing joint.
-        return arm, tuple(prefix + name for name in arm.joint_names)
-    if arm is not None:
-        names, _ = choose_joints(document)
-        if len(names) < arm.n:
-            raise document.error(
-                f'has {len(names)} moving joints ({", ".join(names)}), and {arm.name} {arm.n}.'
-            )
-        return arm, names[: arm.n]
-    moving = [joint.name for joint in document.joints.values() if joint.moves]
-    raise document.error(
-        f'holds no arm that is known by name'
-        f'{f" behind the prefix {prefix}" if prefix else ""}; its moving joints are '
-        f'{", ".join(moving) or "none"}. Say which arm it should be (--arm), or import it as an '
-        'arm of its own (franka-dynamics arm import).'
-    )
+    if found:
+        return found[0][2]
+    names, _ = choose_joints(document)
+    if len(names) < arm.n:
+        raise document.error(
+            f'has {len(names)} moving joints ({", ".join(names)}), and {arm.name} {arm.n}.'
+        )
+    return names[: arm.n]
 
 
 def arms_with_joints(

@@ -103,7 +103,7 @@ def _principal_moments(body: Any) -> Array:
 def _of_joints(model: Any, joints: Sequence[str]) -> Iterator[str]:
     for attribute, said in _OF_JOINTS:
         values = getattr(model, attribute, None)  # MuJoCo 3 has no polynomials
-        if values is None:
+        if values is None or not len(values):
             continue
         rows = np.flatnonzero(np.any(np.reshape(values, (len(values), -1)), axis=1))
         if attribute.startswith('dof'):

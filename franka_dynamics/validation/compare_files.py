@@ -4,23 +4,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain, links_in_frames_of, reference_on_mount_of
+from .arm_in_space import ArmInSpace
 from .comparison import compare_descriptions, Comparison
-from .published import nearest_set, published_sets
+from .published import links_in_frames_of, nearest_set
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
 from ..arm_io import as_description, load_arm
 from ..dynamics.model import GRAVITY
-from ..errors import DescriptionError, UnknownArmError
-from ..urdf.importer import detect_arm
+from ..errors import DescriptionError
+from ..urdf.dh_recovery import description_from_chain
+from ..urdf.importer import names_in
 from ..urdf.reading import read_document
-from ..urdf.serial_chain import read_chain
+from ..urdf.serial_chain import read_chain, SerialChain
 
 
 def compare(
@@ -68,57 +70,89 @@ def compare(
 
 
 def read_pair(
-    first: str | Path | ArmDescription | None,
+    first: str | Path | ArmDescription,
     second: str | Path | ArmDescription,
     *,
     prefix: str | None = None,
-    inertial_set: str | None = None,
-    hand: str | None = None,
     xacro: Mapping[str, object] | None = None,
+    among: Sequence[ArmDescription] = (),
 ) -> tuple[ArmDescription, ArmDescription]:
     """
     Return two loaded arms for `compare_descriptions`; if one is from a URDF, it comes second.
 
-    `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
-    URDF, and the first is the shipped arm that has its joint names, in the published set and with
-    the hand nearest to the URDF's inertials; `inertial_set` and `hand` limit the choice.
-    `prefix` is the prefix of the joint names in the URDF, found if not given; `xacro` are a xacro
-    file's arguments.
+    `first` and `second` are arms as `compare` takes them. `prefix` is the prefix of the joint
+    names in the URDF, found if not given; `xacro` are a xacro file's arguments. Of the arms
+    `among`, if there are any, the first gets the inertial set and the hand nearest to the URDF's.
 
     Raises
     ------
     UrdfError
         If a URDF cannot be read, or which of its joints are the arm is not clear.
     UnknownArmError
-        If there is no such arm, or no published set with this hand.
+        If there is no such arm.
 
     """
     if not is_robot_model(second):
-        if first is None:
-            raise UnknownArmError(
-                'An arm file does not say which arm to compare it with; name both arms.'
-            )
         if is_robot_model(first):
             # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
             return read_pair(second, first, prefix=prefix, xacro=xacro)
         return as_description(first), as_description(second)
-    if first is not None:
-        first = as_description(first)
+    reference = as_description(first)
     document = read_document(f'{second}', xacro=xacro)
-    reference, names = detect_arm(document, arm=first, prefix=prefix)
+    names = names_in(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     reference = reference_on_mount_of(reference, arm)
-    if first is None:
-        candidates = published_sets(reference, hand, inertial_set)
-        if not candidates:
-            which = f' {inertial_set}' if inertial_set else ''
-            which += f' with the hand {hand}' if hand else ''
-            raise UnknownArmError(
-                f'{reference.name} has no published set{which}; name the arm (--arm) to compare '
-                'with a set or a hand of a file.'
-            )
-        known = nearest_set(links_in_frames_of(reference, arm), candidates).known
+    if among:
+        known = nearest_set(links_in_frames_of(reference, arm), among).known
         reference = replace(
             reference, links=known.links, inertial_set=known.inertial_set, hand=known.hand
         )
     return reference.with_joint_names(names), arm
+
+
+# The limits that URDF can express.
+URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
+
+
+def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
+    """
+    Return a URDF's serial arm with DH rows; what URDF lacks comes from the arm `like`.
+
+    What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
+    """
+    arm = description_from_chain(chain, like.convention)
+    joints = []
+    for joint, own in zip(like.joints, arm.joints):
+        stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}
+        limits = replace(joint.limits, **stated)
+        joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
+    shared = {**like.shared_fields(), 'fixed_frames': arm.fixed_frames}
+    return replace(
+        arm,
+        **{**shared, 'joints': tuple(joints), 'flange': arm.flange},
+        hand=like.hand,
+        carried=like.carried,
+        notes=chain.notes,
+        torque_notes=chain.torque_notes,
+        inertial_set='as written',
+        file=arm.source,
+    )
+
+
+def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:
+    """
+    Return `reference` on the mount of `arm` if this brings their joint axes nearer together.
+
+    The base of a file that was made of a mounted arm states the mount, and stays, as the base of a
+    URDF's arm does: it is taken if it puts the joints' axes nearer to the arm's.
+    """
+    if reference.urdf is not None:
+        return reference
+    mounted, there = replace(reference, base=arm.mount @ reference.base), ArmInSpace.of(arm).twists
+
+    def distance(one: ArmDescription) -> float:
+        here = ArmInSpace.of(one).twists
+        each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
+        return float(np.minimum(*each).sum())  # a line has two directions
+
+    return min((mounted, reference), key=distance)

@@ -1,48 +1,45 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares the parameters of two arms, and the effect of each difference on joint torques.
+Compares two arms by the axis, inertia and limits of each joint in {S} at q = 0.
 
-A joint with reversed direction is reported as one difference, although up to nine numbers of a
-FER change. A link's ten inertial parameters are compared in the form (about the frame's origin or
-the centre of mass) in which the fewest differ.
-DH rows are not unique. If both arms have one convention, their own rows are compared; rows
-computed from the joint axes (`alignment`) are compared, too. The result is the comparison in which
-fewer numbers differ.
+Joints are paired from base to tip. A joint that is moved carries what is behind it: where one
+rigid motion brings the rest of the first arm to that of the second, it is one difference of that
+joint, or of the base, and the rest is compared after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .alignment import joint_axis_frames, with_rows_from_axes
+from .arm_in_space import ArmInSpace, axes_agree, motion_of_rest
 from .parameters import (
     friction_parameters,
     friction_structure,
-    geometry_parameters,
     inertia_parameters,
     limit_parameters,
     Parameter,
 )
 from .torque_effect import Difference, JointEffect, TorqueProbe
 from ..arm import ArmDescription
-from ..arm.dh_conversion import with_joint_reversed
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
+from ..spatial import JointKind, log3
+from ..typing import Array
 
-# Two numbers of arm files (m, rad, kg, kg m, kg m^2) within _EQUALITY_TOLERANCE are equal.
+# Two numbers of arm files (m, rad, kg, kg m^2) within _EQUALITY_TOLERANCE are equal.
 _EQUALITY_TOLERANCE = 1e-9
-# Two numbers, one of them from the rounded text of a URDF, are equal within
-# TEXT_ROUNDING_TOLERANCE: pi/2 written as 1.570796 is 3e-7 off.
-TEXT_ROUNDING_TOLERANCE = 1e-6
-
+# Two numbers, one of them from the rounded text of a URDF, are equal within TEXT_ROUNDING, and
+# lengths and angles within GEOMETRY_ROUNDING: pi/2 written as 1.5708 is 3.7e-6 off, and errors of
+# axes add up. An error of 1e-5 rad in an axis of a FER changes a torque by at most 8e-4 N m, one
+# of 1e-5 m by at most 3e-3 N m.
+TEXT_ROUNDING, GEOMETRY_ROUNDING = 1e-6, 1e-5
 
 Pair = tuple[Parameter, Parameter]  # a parameter of the first and of the second arm
 
@@ -52,18 +49,19 @@ class Comparison:
     """
     The differences of a second arm from a first, the largest effect on torque first.
 
-    `first` and `second` are in the DH rows that were compared, with joints of `second` reversed to
-    match the first's. `together` is the effect of all differences at once on torques.
+    `together` is the effect of all differences at once on torques. `spaces` are the two arms in
+    {S}, the first with the differences of its geometry that move what is behind them.
     """
 
     first: ArmDescription
     second: ArmDescription
     differences: tuple[Difference, ...]
     together: JointEffect
+    spaces: tuple[ArmInSpace, ArmInSpace]
 
     @property
     def geometry(self) -> tuple[Difference, ...]:
-        """Differences in joint directions, base pose, DH rows, rotor inertias and flange."""
+        """Differences of base, axes, kinds, rotor inertias and flange."""
         return tuple(one for one in self.differences if one.kind == 'geometry')
 
     @property
@@ -97,117 +95,130 @@ def compare_descriptions(
         raise DescriptionError(
             f'{first.file or first.name} has {first.n} joints and '
             f'{second.file or second.name} has {second.n}; '
-            'only arms with equally many joints can be compared parameter by parameter.'
+            'only arms with equally many joints can be compared joint by joint.'
         )
-    tolerance = _EQUALITY_TOLERANCE if second.urdf is None else TEXT_ROUNDING_TOLERANCE
-    together = TorqueProbe(first, gravity).effect(second)
-    first, aligned, reversed_joints = _nearest_rows(first, second, tolerance)
-    probe, found = TorqueProbe(first, gravity), list[Difference]()
+    found = _Differences(first, second, gravity)
+    for i in range(first.n):
+        found.add_joint(i)
+    found.add_flange()
+    found.add_friction()
+    found.all.sort(key=lambda one: -one.torque_effect)
+    spaces = found.here, found.there
+    return Comparison(first, second, tuple(found.all), found.together, spaces)
 
-    def add(kind: str, pairs: Sequence[Pair], changed: ArmDescription | None = None) -> None:
-        """Add a Difference for each pair; `changed` is the first arm with their effect."""
-        effect = probe.effect(changed).largest if pairs and changed is not None else 0.0
-        for one, its in pairs:
+
+class _Differences:
+    """Collects the differences of two arms, joint after joint, in `all`."""
+
+    def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
+        self.first, self.second, self.all = first, second, list[Difference]()
+        text = second.urdf is not None
+        self._rounding = TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
+        self._room = GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
+        # A URDF's arm may have no link with the name of a flange.
+        self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
+        self._probe = TorqueProbe(first, gravity)
+        self.here, self.there = (ArmInSpace.of(one) for one in (first, second))
+        self.together = self._probe.effect(self.there, self.here, other=second)
+
+    def _add(
+        self,
+        kind: str,
+        pairs: Sequence[Pair],
+        changed: ArmInSpace | None = None,
+        other: ArmDescription | None = None,
+    ) -> bool:
+        """
+        Add a Difference for each pair that differs; return whether there are any.
+
+        Their effect is that of `changed`, the first arm with what differs, or of the friction of
+        the arm `other`.
+        """
+        differing = [pair for pair in pairs if not self._are_close(*pair)]
+        effect = 0.0
+        if differing and (changed or other):
+            effect = self._probe.effect(changed or self.here, self.here, other=other).largest
+        for one, its in differing:
             words = one.place, one.name, one.value, its.value, one.unit
-            found.append(Difference(kind, *words, effect))
+            self.all.append(Difference(kind, *words, effect))
+        return bool(differing)
 
-    def differing(parameters: Callable[[ArmDescription], list[Parameter]]) -> list[Pair]:
-        return _differing_pairs(parameters(first), parameters(aligned), tolerance)
+    def _are_close(self, one: Parameter, its: Parameter) -> bool:
+        a, b = one.value, its.value
+        if isinstance(a, str) or isinstance(b, str):
+            return a == b
+        room = self._room if one.is_geometric else self._rounding
+        return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
 
-    built = differing(geometry_parameters)
+    def add_joint(self, i: int) -> None:
+        """Add the differences of a joint and its link."""
+        name, joint, its = self.first.joint_names[i], self.first.joints[i], self.second.joints[i]
+        against = False
+        if joint.kind is not its.kind:
+            kinds = [_pair(name, 'kind', '', joint.kind.value, its.kind.value)]
+            self._add('geometry', kinds, self.here.with_joint(i, self.there, 'twists'))
+        else:
+            if not axes_agree(self.here, self.there, i, self._room):
+                self._add_axis(i, name)
+            against = bool(self.here.axis(i)[0] @ self.there.axis(i)[0] < 0.0)
+        if against:
+            signs = [_pair(name, 'direction of the axis', '', '+', '-')]
+            self._add('geometry', signs, self.here.reversed(i))
+        unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
+        rotors = [_pair(name, 'rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
+        self._add('geometry', rotors, self.here.with_joint(i, self.there, 'rotors'))
+        links = self.here.links[i], self.there.links[i]
+        massive = all(link.mass for link in links)
+        inertias = (inertia_parameters(name, link, about_origin=not massive) for link in links)
+        self._add('link', [*zip(*inertias)], self.here.with_joint(i, self.there, 'links'))
+        limits = its.limits
+        if against:
+            limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
+        stated = (limit_parameters(name, one) for one in (joint.limits, limits))
+        self._add('limits', [*zip(*stated)])
 
-    def built_at(place: str) -> list[Pair]:
-        return [pair for pair in built if pair[0].place == place]
+    def _add_axis(self, i: int, name: str) -> None:
+        """Add how an axis is moved, with what is behind it if that is moved alike."""
+        motion = motion_of_rest(self.here, self.there, i, self._room, flange=self._has_flange)
+        (d, p), (e, q) = self.here.axis(i), self.there.axis(i)
+        if motion is None:
+            changed = self.here.with_joint(i, self.there, 'twists')
+            e = np.copysign(1.0, d @ e) * e
+            pairs = _vectors(name, 'axis', '', d, e) + _vectors(name, 'axis position', 'm', p, q)
+            self._add('geometry', pairs, changed)
+            return
+        place, changed = name if i else 'base', self.here.moved(motion, i)
+        pairs = _vectors(place, 'position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
+        pairs += _vectors(place, 'turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
+        self._add('geometry', pairs, changed)
+        self.here = changed
 
-    add('geometry', built_at('base'), replace(first, base=aligned.base))
-    for i, (name, own, its) in enumerate(zip(first.joint_names, first.joints, aligned.joints)):
-        if i in reversed_joints:
-            sign = Parameter(name, 'joint sign', '', '+'), Parameter(name, 'joint sign', '', '-')
-            add('geometry', [sign], with_joint_reversed(first, i))
-        joint = replace(own, kind=its.kind, row=its.row, rotor_inertia=its.rotor_inertia)
-        changed = replace(first, joints=(*first.joints[:i], joint, *first.joints[i + 1 :]))
-        add('geometry', built_at(name), changed)
-        changed = replace(first, links=(*first.links[:i], aligned.links[i], *first.links[i + 1 :]))
-        add('link', _differing_inertias(first, aligned, i, tolerance), changed)
-    add('geometry', built_at('flange'))  # no torque depends on it: a load is part of the last link
-    add('limits', differing(limit_parameters))
-    friction = differing(
-        lambda arm: [Parameter('arm', 'friction model', '', friction_structure(arm))]
-    ) or differing(friction_parameters)
-    add('friction', friction, replace(first, friction=aligned.friction))
-    found.sort(key=lambda one: -one.torque_effect)
-    return Comparison(first, aligned, tuple(found), together)
+    def add_flange(self) -> None:
+        """Add the differences of the flange, on which no torque depends: a load is in a link."""
+        if self._has_flange:
+            one, other = self.here.flange, self.there.flange
+            pairs = _vectors('flange', 'position', 'm', one[:3, 3], other[:3, 3])
+            turn = log3(other[:3, :3] @ one[:3, :3].T)
+            pairs += _vectors('flange', 'turn about', 'rad', np.zeros(3), turn)
+            self._add('geometry', pairs)
 
-
-def _nearest_rows(
-    first: ArmDescription, second: ArmDescription, tolerance: float
-) -> tuple[ArmDescription, ArmDescription, list[int]]:
-    """
-    Return two arms in those rows in which fewer numbers differ.
-
-    Also returns the indices of the second arm's joints that are reversed to match the first's.
-    """
-    pairs = []
-    if second.urdf is None and second.convention is first.convention:
-        pairs.append((first, second))
-    flanges = [one.frames(np.zeros(one.n))[-1] for one in (first, second)]
-    if second.urdf is not None and second.urdf.tip == second.link_names[-1]:
-        flanges[1] = flanges[0]  # no link of the URDF has a flange's name
-    one, other = (
-        with_rows_from_axes(arm, first.base, first.convention, flange)
-        for arm, flange in zip((first, second), flanges)
-    )
-    pairs.append((one, other))
-    axes = zip(joint_axis_frames(one), joint_axis_frames(other))
-    against = [i for i, (a, b) in enumerate(axes) if a[:3, 2] @ b[:3, 2] < 0.0]
-    found = [(one, other, list[int]()) for one, other in pairs]
-    if against:
-        found += [
-            (one, reduce(with_joint_reversed, against, other), against) for one, other in pairs
-        ]
-    # A joint's reversal counts as one difference.
-    return min(found, key=lambda one: _count(one[0], one[1], tolerance) + len(one[2]))
-
-
-def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
-    """Return the number of differences in geometry, limits and links."""
-    return sum(
-        len(_differing_pairs(parameters(first), parameters(second), tolerance))
-        for parameters in (geometry_parameters, limit_parameters)
-    ) + sum(len(_differing_inertias(first, second, i, tolerance)) for i in range(first.n))
+    def add_friction(self) -> None:
+        """Add the differences of friction."""
+        arms = self.first, self.second
+        models = [_pair('arm', 'friction model', '', *map(friction_structure, arms))]
+        if not self._add('friction', models, other=self.second):
+            pairs = [*zip(*map(friction_parameters, arms))]
+            self._add('friction', pairs, other=self.second)
 
 
-def _differing_pairs(
-    first: Sequence[Parameter], second: Sequence[Parameter], tolerance: float
-) -> list[Pair]:
-    """Return the pairs of the first and second arm's parameters that differ."""
-    return [
-        (a, b)
-        for a, b in zip(first, second)
-        if not are_close(a.value, b.value, tolerance, angle=a.unit == 'rad')
+def _pair(place: str, name: str, unit: str, first: float | str, second: float | str) -> Pair:
+    return Parameter(place, name, unit, first), Parameter(place, name, unit, second)
+
+
+def _vectors(place: str, name: str, unit: str, first: Array, second: Array) -> list[Pair]:
+    """Return the components of two vectors as parameters of the geometry."""
+    each = [
+        [Parameter(place, f'{name} {axis}', unit, x, True) for axis, x in zip('xyz', one.tolist())]
+        for one in (first, second)
     ]
-
-
-def are_close(a: float | str, b: float | str, tolerance: float, *, angle: bool = False) -> bool:
-    """Return whether two values are equal within a tolerance, an `angle` modulo 2 pi."""
-    if isinstance(a, str) or isinstance(b, str):
-        return a == b
-    if a == b or (math.isnan(a) and math.isnan(b)):
-        return True
-    if angle:
-        return abs(math.remainder(a - b, math.tau)) <= tolerance
-    return abs(a - b) <= tolerance
-
-
-def _differing_inertias(
-    first: ArmDescription, second: ArmDescription, i: int, tolerance: float
-) -> list[Pair]:
-    """Return link i's differing parameters, in the form in which the fewest differ."""
-    if first.links[i] == second.links[i]:
-        return []
-    place, links = first.joint_names[i], (first.links[i], second.links[i])
-    forms = [
-        [inertia_parameters(place, link, about_origin=about_origin) for link in links]
-        for about_origin in (False, True)
-    ]
-    return min((_differing_pairs(a, b, tolerance) for a, b in forms), key=len)
+    return [*zip(*each)]

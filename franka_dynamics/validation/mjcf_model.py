@@ -67,6 +67,11 @@ def mjcf_terms(
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
     bodies = [model.body(k).name or f'unnamed_body{k}' for k in range(model.nbody)]
 
+    site = None
+    if urdf.tip not in bodies:  # one with a body's name has more behind it
+        sites = [model.site(k).name for k in range(model.nsite)]
+        site = urdf.tip if urdf.tip in sites else urdf.tip.rstrip('_').removesuffix('_site')
+
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
         data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
         data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, weight
@@ -78,10 +83,7 @@ def mjcf_terms(
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, gravity_vector(gravity))
-        if urdf.tip in bodies:
-            tip = data.body(bodies.index(urdf.tip))
-        else:
-            tip = data.site(urdf.tip.rstrip('_').removesuffix('_site'))
+        tip = data.body(bodies.index(urdf.tip)) if site is None else data.site(site)
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
         found.append(

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.hand_file import NO_HAND
+from ..spatial import inverse_transform
 from ..typing import Array
 
 # Two links are the same if mass, moments and tensors differ by at most half a unit of the fourth
@@ -106,3 +107,10 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
 
 def _largest(values: Array) -> float:
     return float(np.abs(values).max())
+
+
+def links_in_frames_of(arm: ArmDescription, other: ArmDescription) -> tuple[LinkInertia, ...]:
+    """Return inertial parameters of the links of `other` in the DH frames of `arm` (same axes)."""
+    zero = np.zeros(arm.n)
+    pairs = zip(other.links, arm.frames(zero), other.frames(zero))
+    return tuple(link.expressed_in(inverse_transform(here) @ there) for link, here, there in pairs)

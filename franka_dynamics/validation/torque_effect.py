@@ -10,10 +10,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arm_in_space import ArmInSpace
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
 from ..dynamics.model import gravity_vector
-from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.sampling import sample_states
 from ..typing import Array
 
@@ -56,9 +56,10 @@ class Difference:
     `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction)
     or 'the arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of
     `parameter`, in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in
-    the motions of `TorqueProbe` if what differs at this place (the base, a joint's row, kind and
-    rotor, a link, the friction) is taken from the second arm; 0.0 if no torque changes by more
-    than rounding. `remark` says more of the difference, if there is more to say.
+    the motions of `TorqueProbe` if what differs at this place (the base, a joint's axis with what
+    is moved with it, its kind, direction or rotor, a link, the friction) is taken from the second
+    arm; 0.0 if no torque changes by more than rounding. `remark` says more of the difference, if
+    there is more to say.
     """
 
     kind: str
@@ -90,41 +91,44 @@ class Difference:
 
 class TorqueProbe:
     """
-    Computes how far joint torques of other arms differ from those of a first arm.
+    Computes how far joint torques of an arm change with its parameters.
 
-    Torques are compared at random states within the first arm's limits, in a gravity of shape
-    (3,), in the space frame [m/s^2]. Friction is also compared along a motion to and fro of
+    Torques are compared at random states within the limits of the arm `first`, in a gravity of
+    shape (3,), in the space frame [m/s^2]. Friction is also compared along a motion to and fro of
     growing amplitude, because Maxwell-slip friction depends on the path.
     """
 
     def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
-        self._joints, self._gravity = first.joint_names, gravity_vector(gravity)
+        self._first, self._gravity = first, gravity_vector(gravity)
         self._states = sample_states(first, _STATES)
-        self._torques = self._torque(first)
-        self._floor = MAX_TORQUE_ROUNDING_RATIO * float(np.abs(self._torques).max())
+        largest = np.abs(ArmInSpace.of(first).torque(self._states, self._gravity)).max()
+        self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
-    def effect(self, other: ArmDescription) -> JointEffect:
-        """Return the largest and rms difference of an arm's joint torques from the first arm's."""
-        change = self._torque(other) - self._torques
+    def effect(
+        self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
+    ) -> JointEffect:
+        """Return the change of torques from `arm` to `changed`, and to the friction of `other`."""
+        rigid = (one.torque(self._states, self._gravity) for one in (changed, arm))
+        change = np.vstack([np.subtract(*rigid), np.zeros((_PATH_SAMPLES, self._first.n))])
+        if other is not None:
+            change += self._friction(other) - self._friction(self._first)
         change[np.abs(change) <= self._floor] = 0.0
         worst = np.abs(change).max(axis=0)
         return JointEffect(
             float(worst.max()),
-            self._joints[int(worst.argmax())],
+            self._first.joint_names[int(worst.argmax())],
             float(np.sqrt(np.mean(np.sum(change[:_STATES] ** 2, axis=1)))),
         )
 
-    def _torque(self, arm: ArmDescription) -> Array:
-        """Return rigid-body plus friction torque at random states, then friction along a path."""
-        states = self._states
-        rigid = NewtonEulerModel(arm, self._gravity).inverse_dynamics(*states)
+    def _friction(self, arm: ArmDescription) -> Array:
+        """Return an arm's friction torque at the random states, then along a path."""
         if arm.friction is None:
-            return np.vstack([rigid, np.zeros((_PATH_SAMPLES, arm.n))])
+            return np.zeros((_STATES + _PATH_SAMPLES, arm.n))
         amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLES)  # [rad or m]
         sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLES))
         q = np.outer(amplitude * sine, np.ones(arm.n))
         along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
-        return np.vstack([rigid + arm.friction.torque(states.dq), along])
+        return np.vstack([arm.friction.torque(self._states.dq), along])
 
 
 def _texts(first: float | str, second: float | str) -> list[str]:

@@ -3,7 +3,7 @@
 """
 Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
-The URDF's geometry must be that of the described arm's DH rows. The inertias are compared link by
+The URDF's axes must be those of the described arm. The inertias are compared link by
 link, in DH frames, with the published sets (`published_sets`); differences are reported by number
 and with their effect on torque.
 """
@@ -16,9 +16,9 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
-from .alignment import arm_of_chain, links_in_frames_of, reference_on_mount_of, URDF_LIMITS
-from .comparison import are_close, compare_descriptions, Comparison
-from .published import nearest_set, NearestSet, published_sets
+from .compare_files import arm_of_chain, reference_on_mount_of, URDF_LIMITS
+from .comparison import compare_descriptions, Comparison
+from .published import links_in_frames_of, nearest_set, NearestSet, published_sets
 from .torque_effect import Difference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_urdf_text
@@ -80,10 +80,6 @@ _EXACT = 1e-6  # [kg, kg m or kg m^2] largest difference from a published set wi
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED = (3.0, -5.0, -7.9)
-# [rad] or [m]: pi/2 written as 1.5708 is 3.7e-6 off, and the errors of all axes before a DH row
-# add up in it. An error of 1e-5 rad in a joint axis of a FER changes a torque by at most 8e-4 N m,
-# one of 1e-5 m by at most 3e-3 N m.
-_ROUNDED = 1e-5
 
 
 def checked_arm_from_urdf(
@@ -150,15 +146,11 @@ def checked_arm_from_urdf(
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_descriptions(known, arm, gravity)
-    if differences := tuple(
-        one
-        for one in found.geometry
-        if not are_close(one.first, one.second, _ROUNDED, angle=one.unit == 'rad')
-    ):
-        _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
+    if found.geometry:
+        _refuse(UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes))
     same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
-    notes += *chain.torque_notes, *chain.notes, *limit_notes, *_geometry_notes(found, chain)
+    notes += *chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes
     verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
     if findings:
         _refuse(verdict)
@@ -201,21 +193,20 @@ def _judgement(
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.
     """
-    first, second = found.first, found.second
-    probe = TorqueProbe(first, _TILTED)
+    first, second = found.spaces
+    probe = TorqueProbe(found.first, _TILTED)
     findings, notes, impossible = [], [], False
-    for i, place in enumerate(first.joint_names):
+    for i, place in enumerate(found.first.joint_names):
         if nearest.matches[i]:
             continue
-        link = second.links[i]
-        changed = replace(first, links=(*first.links[:i], link, *first.links[i + 1 :]))
+        link, changed = second.links[i], first.with_joint(i, second, 'links')
         remark = '' if link.is_physical() else 'no real body has these parameters'
         differing = [
             replace(one, remark=remark)
             for one in found.differences
             if (one.kind, one.place) == ('link', place)
         ]
-        if probe.effect(changed).largest > 0.0 or not link.is_physical():
+        if probe.effect(changed, first).largest > 0.0 or not link.is_physical():
             findings += differing
             impossible = impossible or not link.is_physical()
         else:
@@ -235,21 +226,12 @@ def _refuse(verdict: UrdfVerdict) -> None:
     others, more = len(verdict.findings) - 1, ''
     if others:
         what = f'{others} more {"difference" if others == 1 else "differences"}'
-        more = f' {what}; "franka-dynamics arm check" lists all.'
-    rows = f'the DH rows of {verdict.arm}'
-    against = rows if verdict.nearest is None else verdict.nearest
+        more = f' {what}; "franka-dynamics arm compare" lists all.'
+    axes = f'the joints of {verdict.arm}'
+    against = axes if verdict.nearest is None else verdict.nearest
     raise UrdfMismatchError(
         f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
     )
-
-
-def _geometry_notes(found: Comparison, chain: SerialChain) -> list[str]:
-    """Return notes on a geometry that is rounded, and on a flange that has no name."""
-    notes = []
-    if found.geometry:
-        name = found.first.name
-        notes.append(f'its geometry is that of {name} within rounding; its own is used.')
-    return [*notes, *find_flange(chain).notes]
 
 
 def _require_masses(chain: SerialChain) -> None:

@@ -9,18 +9,16 @@ import pytest
 
 from franka_dynamics.arm import (
     Convention,
-    JointKind,
     JointLimits,
     LinkInertia,
     load,
-    ViscousCoulombFriction,
 )
-from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
+from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 
 from ..agreement import assert_near
-from ..arms import random_arm, random_covariance, with_joint, with_link
+from ..arms import random_arm, with_joint, with_link
 
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
@@ -75,22 +73,6 @@ def test_joint_transforms_are_products_of_matrix_exponentials(convention):
     np.testing.assert_allclose(arm.joint_transforms(q), expected, rtol=0.0, atol=1e-14)
 
 
-@pytest.mark.parametrize('convention', list(Convention))
-@pytest.mark.parametrize('kind', JointKind)
-@pytest.mark.parametrize('joint', range(3))
-def test_a_reversed_joint_reverses_its_torque(convention, kind, joint):
-    rng = np.random.default_rng(joint)
-    arm = random_arm(rng, joints=3, convention=convention, kinds=(kind,))
-    turned, sign = with_joint_reversed(arm, joint), np.where(np.arange(3) == joint, -1.0, 1.0)
-    assert max(abs(one.row.alpha) for one in turned.joints) <= np.pi
-    states, gravity = sample_states(arm, 10, joint), rng.normal(size=3) * 9.81
-    other = [stack * sign for stack in states]
-    before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
-    assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states), ATOL)
-    tips = [model.frames(q)[:, -1, :3, 3] for model, q in ((before, states.q), (after, other[0]))]
-    np.testing.assert_allclose(*tips, rtol=0.0, atol=ATOL)
-
-
 @pytest.mark.parametrize('seed', range(3))
 def test_rows_made_modified_keep_torques_and_flange(seed):
     rng = np.random.default_rng(seed)
@@ -106,28 +88,6 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
     )
     poses, others = (NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
     np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
-
-
-RUBBING = ViscousCoulombFriction(
-    *np.linspace(0.1, 0.7, 21).reshape(3, 7), covariance=random_covariance(0, 7, 3)
-)
-
-
-@pytest.mark.parametrize(
-    ('name', 'friction'),
-    [('friction', load('fer').friction), ('friction', RUBBING), ('simulated_friction', RUBBING)],
-)
-def test_a_reversed_joint_rubs_the_other_way_and_has_its_home_there(name, friction):
-    arm, dq = replace(load('fer'), **{name: friction}), np.linspace(-2.0, 2.0, 7)
-    turned, sign = with_joint_reversed(arm, 3), np.where(np.arange(7) == 3, -1.0, 1.0)
-    found = getattr(turned, name).torque(sign * dq)
-    np.testing.assert_allclose(found, sign * friction.torque(dq), rtol=0.0, atol=1e-14)
-    np.testing.assert_array_equal(turned.home, sign * arm.home)
-    assert (turned.limit('lower')[3], turned.limit('upper')[3]) == (0.0698, 3.0718)
-    if friction is RUBBING:  # the sum is as uncertain as before
-        parts = getattr(turned, name)
-        there, here = parts.deviation(parts.terms(sign * dq)), RUBBING.deviation(RUBBING.terms(dq))
-        np.testing.assert_allclose(there, here, rtol=1e-12)
 
 
 @pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])

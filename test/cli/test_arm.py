@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`arm show`, `arm check` and `arm export`: what they print, their files and exit statuses."""
+"""`arm show`, `check`, `compare` and `export`: what they print, their files and exit statuses."""
 
 import json
 import re
@@ -50,7 +50,8 @@ ANSWERS = {
     f'{CHECK} --arm rpr --all': 'pass: rpr, set |coriolis_matrix',
     # A bare wrist is almost massless, which is noted; with a hand there is nothing to note.
     f'{CHECK} --arm fr3 --hand none': 'note: |fr3_joint7|16841',
-    'arm check fer --arm fer --hand franka_hand': 'pass: ',
+    f'{CHECK} fer': 'pass: fer, set gaz2019, hand none',
+    'arm compare fer fer --hand franka_hand': 'pass: ',
 }
 
 
@@ -162,7 +163,7 @@ def test_json_holds_the_figures_of_the_check(figures):
     assert [link['physical'] for link in data['consistency']] == [True] * 7
 
 
-WIDE = '- fr3_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by'
+WIDE = '- fr3_joint4: position x is 0.0925 instead of 0.0825 [m]; torque changes by'
 
 
 @pytest.fixture
@@ -176,58 +177,64 @@ def urdf(tmp_path):
     return write
 
 
-def test_a_urdf_is_checked_as_an_arm_file_is(urdf, answered):
+def test_a_urdf_is_checked_as_an_arm_file_is(urdf, tmp_path, answered):
     path = urdf(load('fr3'))
     path.write_text(path.read_text('utf-8').replace('xyz="0 0 1"', 'xyz="0 0 2"', 1), 'utf-8')
-    status, said = answered(f'{CHECK} --arm', path)
-    assert status == 0 and said.startswith(f'pass: {path}: fr3, set imported')
-    assert 'note: joint' in said and 'axis of length 2' in said
+    for words in ((path,), ('--arm', path)):
+        status, said = answered(CHECK, *words)
+        assert status == 0 and said.startswith(f'pass: {path}: fr3, set imported')
+        assert 'note: joint' in said and 'axis of length 2' in said
+    save(load('fer'), tmp_path / 'mine.yaml')
+    status, said = answered(CHECK, tmp_path / 'mine.yaml')
+    assert status == 0 and said.startswith(f'pass: {tmp_path}/mine.yaml: fer, set gaz2019')
 
 
-def test_an_arm_is_compared_with_its_like_another_urdf_or_an_arm_file(urdf, tmp_path, answered):
+def test_two_arms_are_compared_of_whichever_files(urdf, tmp_path, answered):
     # Given an FR3 whose elbow is 1 cm too wide.
     wide, sound = urdf(with_row_shifted(load('fr3'), 3, a=0.01)), urdf(load('fr3'), 'sound.urdf')
-    status, said = answered('arm check', wide)
-    assert status == 1 and said.startswith('MISMATCH: ')
-    assert ' against fr3 (franka_description, hand none): ' in said and WIDE in said
-    assert 'note: a node refuses it as its model' in said
-    status, said = answered('arm check', wide, '--arm', sound)
+    for words in (('fr3', wide), (wide, 'fr3')):
+        status, said = answered('arm compare', *words)
+        assert status == 1 and said.startswith('MISMATCH: ')
+        assert ' against fr3 (franka_description, hand none): ' in said and WIDE in said
+        assert 'note: a node refuses it as its model' in said
+    status, said = answered('arm compare', sound, wide)
     assert status == 1 and WIDE in said and '1 difference' in said
     # A URDF has no friction and no rotors, so these do not count as differences.
-    assert answered('arm check fr3 --arm', sound)[0] == 0
+    assert answered('arm compare', sound, 'fr3')[0] == 0
     save(load('fer'), tmp_path / 'mine.yaml')
-    status, said = answered('arm check', tmp_path / 'mine.yaml')
+    status, said = answered('arm compare fer', tmp_path / 'mine.yaml')
     assert status == 0 and ' against fer (gaz2019, ' in said
 
 
-def test_an_arm_file_is_compared_with_its_own_hand_and_the_other_is_named(tmp_path, answered):
+def test_hands_that_differ_are_named(tmp_path, answered):
     save(load('fr3', hand='franka_hand'), tmp_path / 'mine.yaml')
-    status, said = answered('arm check', tmp_path / 'mine.yaml')
+    status, said = answered('arm compare fr3', tmp_path / 'mine.yaml')
     assert status == 1 and '(franka_description, hand franka_hand) against fr3 (' in said
     assert '- fr3_joint6: the same.' in said and '- fr3_joint7: mass is ' in said
     assert 'the hands differ; --hand franka_hand' in said
-    assert answered('arm check --hand franka_hand', tmp_path / 'mine.yaml')[0] == 0
+    assert answered('arm compare --hand franka_hand fr3', tmp_path / 'mine.yaml')[0] == 0
 
 
 def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared(urdf, answered):
     path = urdf(with_row_shifted(load('fr3'), 3, a=0.01))
     text = path.read_text('utf-8')
     path.write_text(re.sub('<inertial>.*?</inertial>', '', text, flags=re.DOTALL), 'utf-8')
-    status, said = answered('arm check', path)
-    assert status == 1 and said.count('MISMATCH') == 1
-    assert f'MISMATCH: {path}: no <inertial> with mass in fr3_link1, ' in said
-    assert 'mass is ' not in said and '- fr3_joint4: a is 0.0925' in said
+    status, said = answered('arm compare fr3', path)
+    assert status == 1 and f'MISMATCH: {path}: no <inertial> with mass in fr3_link1, ' in said
+    assert 'mass is ' not in said and '- fr3_joint4: position x is 0.0925' in said
     assert '- fr3_joint3: the same.' in said
 
 
-def test_a_urdf_of_the_arm_passes_and_json_says_which(urdf, figures):
-    data = figures('arm check', urdf(load('fr3', hand='franka_hand')))
+def test_a_urdf_is_compared_with_the_nearest_published_set_and_hand(urdf, figures):
+    path = urdf(load('fr3', hand='franka_hand'))
+    data = figures('arm compare fr3', path)
     assert (data['passed'], data['hand'], data['differences']) == (True, 'franka_hand', [])
     assert 'inertials of fr3 franka_description, franka_hand, within rounding' in data['node'][0]
 
 
-def test_against_another_set_exits_with_1_and_json_lists_all(told):
-    status, out, data = told('arm check fer --arm fer --set franka_description')
+def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, told):
+    save(load('fer', 'franka_description'), tmp_path / 'mine.yaml')
+    status, out, data = told('arm compare fer', tmp_path / 'mine.yaml')
     masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
     assert status == 1 and masses == {f'fer_joint{i}' for i in range(1, 8)}
     effects = [one['torque_effect'] for one in data['differences']]

@@ -68,7 +68,7 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
         (folder / name).write_text(text, 'utf-8')
     fr3 = tmp_path / 'fr3.urdf'
     fr3.write_text(urdf_text(load('fr3')), 'utf-8')
-    status, said, data = told('arm check --states 7 --seed 2 --all', folder, fr3, 'fr3')
+    status, said, data = told('arm check --states 7 --all', folder, fr3, 'fr3')
     verdicts = {path.removeprefix(f'{folder}/'): one['verdict'] for path, one in data.items()}
     assert verdicts == {
         **{'a/own.urdf': 'pass', 'heavy.urdf': 'pass', f'{fr3}': 'pass', 'fr3': 'pass'},
@@ -95,7 +95,7 @@ def test_an_arm_file_of_ones_own_gets_the_same_look(tmp_path, told):
 
 def test_two_urdfs_give_one_verdict(file, answered):
     path = file(OWN)
-    status, said = answered('arm check', path, '--arm', path)
+    status, said = answered('arm compare', path, path)
     assert status == 0 and said.startswith('pass:') and 'no arm' not in said
 
 
@@ -134,6 +134,6 @@ def test_commands_take_a_xacro_files_arguments_as_words(tmp_path, told):
     assert status == 0 and data['consistency'][2]['mass'] == 0.2
     plain = tmp_path / 'own.urdf'
     plain.write_text(edited(OWN, f'{LINK3}/mass', value='3'), 'utf-8')
-    for words in ((plain, '--arm', file), (file, '--arm', plain)):
-        assert told('arm check m:=3', *words)[0] == 0
-        assert told('arm check m:=4', *words)[0] == 1
+    for words in ((plain, file), (file, plain)):
+        assert told('arm compare m:=3', *words)[0] == 0
+        assert told('arm compare m:=4', *words)[0] == 1

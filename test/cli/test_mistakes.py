@@ -51,13 +51,12 @@ MISTAKES = [
     ('arm check --arm .', ('. is a folder; give',)),
     ('arm check --hand empty.yaml', ('a hand file starts with name, source',)),
     # Two descriptions.
-    ('arm check robot.urdf --repair nearest_within_rounding', ('--repair', '--arm')),
-    ('arm check robot.urdf --payload 1,0,0,0', ('--payload', '--arm')),
-    ('arm check fr3 --arm-prefix left_', ('Leave one of them out',)),
-    ('arm check fr3 --hand none --arm fr3.urdf', ('--hand has no meaning with a URDF',)),
-    ('arm check fr3.urdf --set gaz2019', ('fr3', 'gaz2019')),
+    ('arm compare fr3 fer --arm-prefix left_', ('--arm-prefix', 'Leave one of them out')),
+    ('arm compare fr3.urdf fr3.urdf --hand none', ('--hand has no meaning with two URDFs',)),
+    ('arm compare fr3 fr3.urdf --set gaz2019', ('fr3', 'gaz2019')),
+    ('arm compare fr3', ('SECOND',)),
     ('arm export --arm-prefix a&b', ('--arm-prefix', "'a&b'", 'letters, digits')),
-    ('arm check fr3.urdf --arm fr3 --arm-prefix x_', ("'x_fr3_joint1'",)),
+    ('arm compare fr3 fr3.urdf --arm-prefix x_', ("'x_fr3_joint1'",)),
     # Recordings.
     (f'bag import log.csv --arm fr3 {MOTION} --stamp t', ('--position-unit deg', 'fr3_joint')),
     ('bag replay --arm fer bag --joint-names a,b', ('2 names', 'fer has 7')),
@@ -98,8 +97,6 @@ arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
 arm show --dq 0,0,0,0,0,0,0
 arm show fr3 --arm fer
-arm check fr3 --states 5
-arm check --arm-prefix left_
 bag replay no_such_bag --frame 3
 payload-from-mesh tool.stl --mass 1 --density 2700
 """

@@ -24,8 +24,9 @@ PATIENT = {f'node {one}': ['--timeout', '60'] for one in ('state', 'set', 'play'
 RECORDER = {'bag record': '--output', 'node play': '--record'}
 # Commands that need no system; they run after its end, because its nodes keep a core busy.
 ALONE = {'doctor --machine', 'bag replay', 'identify arm', 'identify plan', 'arm check'}
+ALONE |= {'arm compare'}
 # Commands that may exit with 1, for instance doctor on a machine without real time.
-MAY_SAY_NO = {'doctor', 'arm check'}
+MAY_SAY_NO = {'doctor', 'arm compare'}
 
 
 def commands(page):
@@ -137,7 +138,7 @@ def test_the_commands_of_getting_started_run(shell):
     assert said['node state'].splitlines()[:2] == ['active', 'running: torques are sent']
     assert 'would not have stopped the arm' in said['bag replay recording']
     assert (shell.folder / 'my_arm.yaml').is_file()
-    assert 'pass' in said['arm check --arm my_arm.yaml']
+    assert 'pass' in said['arm check my_arm.yaml']
 
 
 def test_the_commands_for_the_real_arm_run(shell):

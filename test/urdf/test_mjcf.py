@@ -347,9 +347,18 @@ def test_an_arm_with_a_loop_inside_is_refused():
         )
 
 
-def test_a_payload_is_put_on_the_flange_of_an_mjcf():
-    arm = fd.load(ARM.format(joints=PLAIN), payload=(0.5, 0.0, 0.0, 0.1))
-    assert fd.crosscheck(arm, count=5).passed
+@pytest.mark.parametrize('site', ['attachment_site', 'link_ee', 'fore', 'attachment'])
+@pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')
+def test_a_payload_is_put_on_the_flange_of_an_mjcf(site):
+    text = ARM.format(joints=PLAIN).replace('name="tool"', f'name="{site}"')
+    tip = {'fore': 'fore_site', 'attachment': 'attachment'}.get(site)
+    arm = fd.load(text, tip=tip, payload=(0.5, 0.0, 0.0, 0.1))
+    assert arm.urdf.tip == (tip or site) and fd.crosscheck(arm, count=5).passed
+
+
+def test_an_mjcf_without_joints_is_one_sentence():
+    with refuses(UrdfError, 'the MJCF: has no joint that moves'):
+        fd.load(f'<mujoco><worldbody><body name="a">{BALL}</body></worldbody></mujoco>')
 
 
 def test_friction_of_a_urdf_is_said_to_be_in_no_model(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.urdf.importer import detect_arm
+from franka_dynamics.urdf.importer import names_in
 from franka_dynamics.urdf.joint_choice import find_chains, gripper_joints
 from franka_dynamics.urdf.reading import parse_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
@@ -182,31 +182,24 @@ FR3 = urdf_text(load('fr3'))
     ('text', 'arm', 'first'),
     [
         (urdf_text(load('fer', prefix='a/b_')), 'fer', 'a/b_fer_joint1'),
-        (urdf_text(load('fer')).replace('fer_', 'panda_'), 'fer', 'panda_joint1'),
-        (FR3.replace('fr3_', 'fp3_'), 'fr3', 'fp3_joint1'),
+        (FR3.replace('fr3_', 'left_fr3_'), 'fr3', 'left_fr3_joint1'),
+        (FR3.replace('fr3_joint', 'axis'), 'fr3', 'axis1'),
     ],
 )
-def test_arm_and_prefix_are_detected_from_the_joint_names(text, arm, first):
-    description, names = detect_arm(parse_urdf(text))
-    assert (description.name, names[0], len(names)) == (arm, first, description.n)
+def test_an_arms_names_in_a_urdf_have_any_prefix_or_are_those_of_its_chain(text, arm, first):
+    names = names_in(parse_urdf(text), load(arm))
+    assert (names[0], len(names)) == (first, 7)
 
 
-def test_given_two_arms_when_detected_then_the_prefix_chooses():
+def test_given_two_arms_the_prefix_chooses():
     left, right = (urdf_text(load('fr3', prefix=prefix)) for prefix in ('left_', 'right_'))
     body = right[right.index('<joint name="right_fr3_link0_joint"') :]
     document = parse_urdf(left.replace('</robot>', '') + body)
     with refuses(UrdfError, 'left_fr3_joint1 and right_fr3_joint1', 'prefix'):
-        detect_arm(document)
-    assert detect_arm(document, prefix='right_')[1][0] == 'right_fr3_joint1'
+        names_in(document, load('fr3'))
+    assert names_in(document, load('fr3'), 'right_')[0] == 'right_fr3_joint1'
 
 
-def test_with_unknown_joint_names_the_arm_must_be_said():
-    document = parse_urdf(FR3.replace('fr3_joint', 'axis'))
-    with refuses(UrdfError, 'axis1, ', '--arm'):
-        detect_arm(document)
-    with refuses(UrdfError, 'prefix left_'):
-        detect_arm(parse_urdf(FR3), prefix='left_')
-    assert detect_arm(document, arm=load('fr3'))[1][6] == 'axis7'
-    short = parse_urdf(urdf_text(load('rpr')))
+def test_an_arm_of_more_joints_than_the_urdf_has_is_refused():
     with refuses(UrdfError, 'fer 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
-        detect_arm(short, arm=load('fer'))
+        names_in(parse_urdf(urdf_text(load('rpr'))), load('fer'))

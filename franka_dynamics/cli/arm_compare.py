@@ -1,0 +1,110 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics arm compare`: two arms by axis, inertia and limits of each joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+import warnings
+
+from ._command import forbid_with
+from ._console import say, say_each, write_json
+from .arm_check import MISMATCH, PASS
+from ..arm import ArmDescription
+from ..arm.arm_file import is_robot_model
+from ..arm.hand_file import is_file_name
+from ..arm_io import load_arm
+from ..errors import listed, UrdfWarning
+from ..names import AS_LISTED
+from ..validation.compare_files import read_pair
+from ..validation.comparison import compare_descriptions
+from ..validation.published import published_sets
+from ..validation.urdf_check import node_notes
+
+
+def run(
+    first: str,
+    second: str,
+    inertial_set: str | None,
+    hand: str,
+    prefix: str | None,
+    xacro: Sequence[tuple[str, str]],
+    json: Path | None,
+) -> int:
+    """Print the largest difference of each joint; return 1 if one changes a torque."""
+    warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
+    if is_robot_model(first) and not is_robot_model(second):
+        first, second = second, first  # what URDFs lack comes from the other arm
+    one, other = _pair(first, second, inertial_set, hand, prefix, dict(xacro))
+    found = compare_descriptions(one, other)
+    words = other.urdf.words if other.urdf else None
+    empty = {
+        joint: name
+        for joint, name, link in zip(one.joint_names, other.link_names, other.links)
+        if words and not link.parameters().any()
+    }
+    shown = [diff for diff in found.differences if diff.kind != 'link' or diff.place not in empty]
+    if words and empty:
+        say(
+            f'{other.source}: no {words.inertial} with mass in {listed([*empty.values()])}, nor '
+            'in what is fixed to it; give it there. Only the geometry of these links is compared.',
+            MISMATCH,
+        )
+    effective = sum(diff.has_effect for diff in shown)
+    count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
+    say(
+        f'{_title(second, other)} against {_title(first, one)}: {count}, {effective} of them with '
+        'an effect on torque. Compared are base, flange, friction and, for each joint, its axis, '
+        "rotor and limits, and its link's mass, centre of mass and tensor, in the space frame at "
+        "zero; each place's largest difference:",
+        PASS if found.passed else MISMATCH,
+    )
+    for place in ('base', *one.joint_names, 'flange', 'arm'):
+        here = [diff for diff in shown if diff.place == place]
+        more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
+        same = f'{"friction" if place == "arm" else place}: the same.'
+        text = f'- {here[0]}{more}' if here else f'- {same}'
+        say(text, style='red' if here and here[0].has_effect else 'dim')
+    if effective and not empty:
+        say(f'Together they change the torque by {found.together}.', style='red')
+    data = found.as_data()
+    if words:
+        data['node'] = node_notes(one, other)
+        say_each(data['node'], 'note')
+    elif other.hand != one.hand:
+        say(f'the hands differ; --hand {other.hand} puts the same on both.', 'note')
+    if json:
+        write_json(json, data)
+    return int(not found.passed)
+
+
+def _title(given: str, arm: ArmDescription) -> str:
+    """Return what was given for an arm, with set and hand unless that is a URDF."""
+    return given if is_robot_model(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'
+
+
+def _pair(
+    first: str,
+    second: str,
+    inertial_set: str | None,
+    hand: str,
+    prefix: str | None,
+    xacro: dict[str, str],
+) -> tuple[ArmDescription, ArmDescription]:
+    """Return both arms."""
+    if not is_robot_model(second):
+        forbid_with('an arm that is no URDF or MJCF', 'prefix', 'xacro')
+        arms = (load_arm(one, inertial_set, hand=hand) for one in (first, second))
+        return next(arms), next(arms)
+    if is_robot_model(first):
+        forbid_with('two URDFs or MJCFs, which are compared as they are written', 'set', 'hand')
+        one, other = (xacro if name.endswith('.xacro') else None for name in (first, second))
+        return read_pair(load_arm(first, xacro=one), second, prefix=prefix, xacro=other)
+    if is_file_name(first):
+        arm = load_arm(first, inertial_set, hand=hand)
+        return read_pair(arm, second, prefix=prefix, xacro=xacro)
+    known = hand if hand != AS_LISTED else None
+    arm = load_arm(first, inertial_set)
+    sets = published_sets(arm, known, inertial_set)
+    return read_pair(arm, second, prefix=prefix, xacro=xacro, among=sets)
