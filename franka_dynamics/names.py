@@ -10,7 +10,7 @@ NO_HAND = 'none'  # as `hand`: take the hand off
 REPAIR_TO_NEAREST = 'nearest_within_rounding'
 REPAIRS = (REPAIR_TO_NEAREST,)  # of an inertial set
 GRAVITY_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
-FORMATS = ('urdf', 'mjcf')  # in which an arm can be written
+FORMATS = ('urdf', 'mjcf', 'franky', 'crisp')  # of `arm export`; the last two of friction alone
 # SCHED_FIFO priority of control threads, as of ros2_control's controller manager: users permit it.
 REALTIME_PRIORITY = 50
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm export`: an arm as URDF or MJCF, generated from its description."""
+"""`franka-dynamics arm export`: an arm as URDF or MJCF, or its friction for others."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from ._console import print_or_write
 from ._options import ArmChoice, require_not_existing
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
+from ..control.friction_forms import TEXTS as FRICTION_FORMS
 from ..urdf.xacro_writer import robot_text
 
 
 def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bool) -> int:
-    """Print the arm's URDF or MJCF or write it to a file."""
+    """Print the arm in a format or write it to a file."""
     require_not_existing(output, force)
     if output is not None and output.suffix == '.mjcf' and format != 'mjcf':
         forbid_with(f'{output}, whose ending says MJCF', 'format')
         format = 'mjcf'
     if format != 'mjcf':
         require_with('--format mjcf', 'ideal')
+    if format in FRICTION_FORMS:
+        print_or_write(FRICTION_FORMS[format](arm.load()), output)
+        return 0
     own = is_file_name(arm.arm) or is_robot_model(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.arm_prefix
     text = robot_text(arm.load(), format, source=source, prefix=prefix, ideal=ideal)

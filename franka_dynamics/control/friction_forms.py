@@ -1,0 +1,108 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Writes an arm's friction in the forms of other controllers, for those who stay with them.
+
+franky (2.0, FrictionCompensationParams) commands coulomb tanh(dq / epsilon) + viscous dq, and
+crisp_controllers the sigmoid of Gaz et al. 2019, both at the measured velocity. Their parameters
+are fitted to the friction torque that this package would command along a motion, less its margin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .terms import FrictionFeedforward
+from ..arm import ArmDescription, SigmoidFriction
+from ..errors import FrictionError, require_extra
+from ..typing import Array
+
+_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
+_MAX_SLOPE_S_RAD = 2.0 / _EPSILON_RAD_S  # the sigmoid that is as steep
+# The motion: speeds [rad/s] and frequencies [Hz] of two sines, to about 1 rad and 1 rad/s.
+_SPEEDS, _FREQUENCIES, _SECONDS, _STEP_S = (0.6, 0.4), (0.13, 0.31), 30.0, 0.01
+
+
+def franky_text(arm: ArmDescription) -> str:
+    """Return the friction as Python that makes franky's FrictionCompensationParams."""
+    from scipy.optimize import lsq_linear
+
+    _, dq, torque = _commanded(arm)
+    columns = np.stack([np.tanh(dq / _EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
+    least = [0.0, 0.0, -np.inf]
+    found = np.array([lsq_linear(columns, one, (least, np.inf)).x for one in torque.T])
+    coulomb, viscous, offset = found.T
+    error = torque - columns @ found.T
+    return (
+        f'{_heading(arm, "franky", error, torque)}'
+        'from franky import FrictionCompensationParams\n\n'
+        f'FRICTION = FrictionCompensationParams(\n    coulomb={_row(coulomb)},\n'
+        f'    viscous={_row(viscous)},\n    max_torque={_row(coulomb + viscous)},\n'
+        f'    velocity_epsilon={_EPSILON_RAD_S},\n)\n'
+        f'CONSTANT_TORQUE_OFFSET = {_row(offset)}  # constant_torque_offset of joint impedance\n'
+    )
+
+
+def crisp_text(arm: ArmDescription) -> str:
+    """Return the friction as a parameter file with crisp_controllers' fp1, fp2 and fp3."""
+    from scipy.optimize import least_squares
+
+    _, dq, torque = _commanded(arm)
+
+    def sigmoid(x: Array) -> SigmoidFriction:
+        amplitude, slope, rest = x.reshape(3, -1)
+        return SigmoidFriction(amplitude, slope, np.log(rest / (1.0 - rest)) / slope)
+
+    def fit(one: Array) -> Any:
+        start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
+        bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SLOPE_S_RAD, 0.99])
+
+        def rest(x: Array) -> Array:
+            return sigmoid(x).torque(dq[:, None])[:, 0] - one
+
+        return least_squares(rest, start, bounds=bounds).x
+
+    found = sigmoid(np.array([fit(one) for one in torque.T]).T)
+    error = torque - found.torque(dq[:, None] * np.ones(arm.n))
+    return (
+        f'{_heading(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
+        f'    use_friction: true\n    friction:\n      fp1: {_row(found.amplitude)}\n'
+        f'      fp2: {_row(found.slope)}\n      fp3: {_row(found.offset)}\n'
+    )
+
+
+TEXTS: dict[str, Callable[[ArmDescription], str]] = {'franky': franky_text, 'crisp': crisp_text}
+
+
+def _commanded(arm: ArmDescription) -> tuple[Array, Array, Array]:
+    """Return positions and velocities (N,) of every joint, and the torque (N, n) commanded."""
+    if arm.friction is None:
+        raise FrictionError(
+            f'{arm.file or arm.name} has no friction model; `identify arm` writes one.'
+        )
+    with require_extra('Fitting friction needs scipy', 'identify'):
+        import scipy  # noqa: F401
+    time = np.arange(0.0, _SECONDS, _STEP_S)
+    turns = [2.0 * np.pi * one for one in _FREQUENCIES]
+    dq = sum(speed * np.sin(turn * time) for speed, turn in zip(_SPEEDS, turns))
+    q = sum(-speed / turn * np.cos(turn * time) for speed, turn in zip(_SPEEDS, turns))
+    every = np.ones(arm.n)
+    states = np.outer(q, every), np.outer(dq, every)
+    torque = FrictionFeedforward(arm.friction).torque_along(*states)
+    return np.asarray(q), np.asarray(dq), torque
+
+
+def _heading(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
+    errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
+    return (
+        f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
+        '# where the arm file states them. Rms errors of this form, largest after reversals, on\n'
+        f'# ways of 1 rad at up to 1 rad/s: {_row(errors)} N m,\n# of {_row(sizes)} N m.\n'
+    )
+
+
+def _row(values: Array) -> str:
+    return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'
