@@ -277,7 +277,10 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
         *(
             picture(draw(result, motion, name), f'{what} of {name}')
             for name, motion in motions
-            for what, draw in (('torques', recording_figure), ('friction', friction_figure))
+            for what, draw in (
+                ('measured and predicted torques', recording_figure),
+                ('friction', friction_figure),
+            )
         ),
         heading('Base parameters'),
         picture(parameter_figure(result), 'base parameters with two standard deviations'),
