@@ -3,7 +3,7 @@
 """
 Inverse dynamics of many states of a Franka arm: this package and others, in interleaved rounds.
 
-    python benchmarks/batch.py [--largest 1e7] [--threads N] [--least]
+    python benchmarks/batch.py [--largest 1e7] [--threads N] [--least] [--device cuda]
 
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
@@ -12,7 +12,8 @@ alike. The table gives the median time over the rounds, and the median over the 
 ratios of two candidates' times. A candidate's first call in a round wakes threads and fills caches
 and is not counted. The load by other processes is printed, and marked above 0.1 cores. `--least`,
 for shared machines, takes the shortest call instead of the median: on one thread, other work
-usually leaves some call undisturbed, on all threads hardly ever.
+usually leaves some call undisturbed, on all threads hardly ever. On a GPU (`--device cuda`) other
+tables are printed, of PyTorch and JAX.
 """
 
 from __future__ import annotations
@@ -185,7 +186,13 @@ def main() -> None:
         '--threads', type=int, default=available_threads(), help='threads of every candidate'
     )
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
+    parser.add_argument('--device', choices=('cpu', 'cuda'), default='cpu')
     arguments = parser.parse_args()
+    if arguments.device == 'cuda':
+        from batch_gpu import measure as measure_gpu
+
+        measure_gpu(arguments.largest)
+        return
     print(f'{machine()}, mujoco {mujoco.__version__}; {arguments.threads} threads.')
     print(f'frax {"is" if has_frax() else "is not"} installed.\n')
     sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
