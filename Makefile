@@ -71,7 +71,8 @@ help:
 	@echo 'make ament        ament_flake8 and ament_pep257; ament_flake8.ini says what is not followed, and why'
 	@echo 'make rosdoc2      the pages as docs.ros.org makes them, in build/rosdoc2'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
-	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/'
+	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/,'
+	@echo '                  constants.hpp in cpp/'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder; one that'
@@ -229,7 +230,7 @@ ament: $(VENV)/packagers-ready
 	@$(BIN)/ament_pep257 $(LINTED) --add-ignore D401 D402 2>&1 | grep -v '^checking '
 
 fuzz: setup
-	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/properties test/cpp_package/test_package.py -k 'properties or whatever or whole'
+	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/properties test/cpp_package/test_core.py -k 'properties or whatever or whole'
 
 broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \
@@ -268,11 +269,12 @@ gazebo-check:
 		'docs/howto/gazebo.md says how to install them.'; fi
 
 define GENERATE
+from franka_dynamics.cpp_package import constants
 from franka_dynamics.files import write_text
 from franka_dynamics.ros import parameter_tables
 from franka_dynamics.urdf import xacro_writer
 
-for name, text in parameter_tables.generated_files().items():
+for name, text in (parameter_tables.generated_files() | constants.generated_files()).items():
     write_text(name, text)
 for name, text in xacro_writer.generated_files().items():
     write_text(f'urdf/{name}', text)

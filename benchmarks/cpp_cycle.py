@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measure how long one cycle of the generated C++ core takes."""
+"""Measure how long one cycle of the C++ core takes while it follows a motion, and while it brakes."""
 
 import argparse
 from pathlib import Path
@@ -10,43 +10,52 @@ import subprocess
 import tempfile
 
 from franka_dynamics.arm import load
-from franka_dynamics.cpp_package.package import cpp_package_files
+from franka_dynamics.cpp_package.arm_text import controller_arm_text
+from franka_dynamics.resources import share_directory
 
 PROGRAM = """
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <vector>
-#include "timed/feedforward.hpp"
-using namespace timed;
-int main() {
-  Feedforward feedforward; Settings settings; settings.gravity_vector = {2.0, -3.0, -9.12};
-  settings.target = kMujoco; settings.friction = kFriction != FrictionKind::none;
+#include "franka_dynamics_controllers/arm_file.hpp"
+#include "franka_dynamics_controllers/feedforward.hpp"
+using namespace franka_dynamics_controllers;
+int main(int, char ** argv) {
+  const Arm arm = arm_from_file(argv[1]);
+  Feedforward feedforward(arm);
+  Settings settings;
+  settings.target = kMujoco;
+  settings.friction = arm.friction.kind != FrictionModel::Kind::none;
   settings.payload = {1.0, 0.0, 0.0, 0.05, 0.001, 0.0, 0.0, 0.001, 0.0, 0.001};
-  if (feedforward.configure(settings)) {return 1;}
-  Vector q, dq, tau; Reference reference; double sum = 0.0;
-  std::vector<double> ns;
-  for (int k = 0; k < 1000000; ++k) {
-    const double t = 1e-3 * k;
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      q[i] = kHome[i] + 0.1 * std::sin(t + static_cast<double>(i));
-      dq[i] = 0.1 * std::cos(t + static_cast<double>(i));
-      reference.q[i] = q[i]; reference.dq[i] = dq[i]; reference.ddq[i] = -0.1;
+  if (!feedforward.configure(settings).empty()) {return 1;}
+  double sum = 0.0;
+  for (const bool braking : {false, true}) {
+    std::vector<double> ns;
+    for (int k = 0; k < 300000; ++k) {
+      JointState state;
+      Reference reference;
+      for (std::size_t i = 0; i < arm.n(); ++i) {
+        const double t = 1e-3 * k + static_cast<double>(i);
+        reference.q[i] = state.q[i] = arm.home[i] + 0.1 * std::sin(t);
+        reference.dq[i] = state.dq[i] = 0.1 * std::cos(t);
+        reference.ddq[i] = -0.1 * std::sin(t);
+      }
+      Vector tau{};
+      if (braking && k % 500 == 0) {feedforward.cycle(1e-3, &state, &reference, tau);}
+      if (braking && k % 500 == 0) {feedforward.brake();}
+      const auto begin = std::chrono::steady_clock::now();
+      feedforward.cycle(1e-3, &state, braking ? nullptr : &reference, tau);
+      const std::chrono::duration<double, std::nano> passed =
+        std::chrono::steady_clock::now() - begin;
+      ns.push_back(passed.count());
+      sum += tau[0];
     }
-    q[2] += 1e-4 * static_cast<double>(k % 7);  // so that Maxwell-slip elements reverse
-    const auto begin = std::chrono::steady_clock::now();
-    feedforward.cycle(1e-3, &q, &dq, &reference, tau);
-    const std::chrono::duration<double, std::nano> passed =
-      std::chrono::steady_clock::now() - begin;
-    ns.push_back(passed.count()); sum += tau[1];
+    std::sort(ns.begin(), ns.end());
+    std::printf("%s: p50 %.2f us, p99 %.2f us, p99.9 %.2f us\\n", braking ? "braking" : "following",
+                ns[ns.size() / 2] / 1e3, ns[ns.size() * 99 / 100] / 1e3,
+                ns[ns.size() * 999 / 1000] / 1e3);
   }
-  std::sort(ns.begin(), ns.end());
-  double whole = 0.0;
-  for (const double one : ns) {whole += one;}
-  std::printf("%.3f %.3f %.3f %.3f %g\\n", whole / 1e3 / static_cast<double>(ns.size()),
-              ns[ns.size() / 2] / 1e3, ns[ns.size() * 99 / 100] / 1e3,
-              ns[ns.size() * 999 / 1000] / 1e3, sum);
+  return sum == 0.0;
 }
 """
 
@@ -61,20 +70,16 @@ def main() -> None:
         raise SystemExit('No C++ compiler (g++ or c++) is on the path.')
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for path, text in cpp_package_files(load(arguments.arm), 'timed').items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text)
+        (folder / 'arm.yaml').write_text(controller_arm_text(load(arguments.arm)))
         (folder / 'main.cpp').write_text(PROGRAM)
-        include, program = folder / 'include', folder / 'timed'
+        include, program = share_directory() / 'cpp/include', folder / 'timed'
         options = ['-std=c++17', '-O2', '-I', include, '-o', program, folder / 'main.cpp']
         subprocess.run([compiler, *options], check=True)
-        done = subprocess.run([program], check=True, text=True, capture_output=True)
-        mean, p50, p99, p999, _ = done.stdout.split()
-    print(
-        f'{platform.processor() or platform.machine()}, {compiler} -O2, one million cycles of '
-        f'{arguments.arm} with payload, inclined base and the friction of its file: '
-        f'mean {mean} us, p50 {p50} us, p99 {p99} us, p99.9 {p999} us'
-    )
+        command = [program, folder / 'arm.yaml']
+        done = subprocess.run(command, check=True, text=True, capture_output=True)
+    machine = platform.processor() or platform.machine()
+    print(f'{machine}, {compiler} -O2, {arguments.arm} with payload and the friction of its file')
+    print(done.stdout, end='')
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How the generated C++ receiver reacts when its sender dies, stalls, or is not the only sender.
+How the C++ receiver reacts when its sender dies, stalls, or is not the only sender.
 
     FRANKA_DYNAMICS_ROS2_CONTROL=/opt/ros/jazzy python benchmarks/receivers_cpp.py [--events kill]
 
@@ -39,7 +39,7 @@ def main() -> int:
     bad, arm = 0, load('fr3')
     with tempfile.TemporaryDirectory() as folder:
         print('building the controller takes minutes', file=sys.stderr)
-        built(arm, Path(folder))
+        built(Path(folder))
         print('event         largest step  held')
         for event in events:
             with Senders(arm, Path(folder)) as senders:

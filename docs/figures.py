@@ -220,11 +220,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('{} s are dropped at each end', (filters.trim,)),
         ],
         'docs/howto/cpp.md': [
-            ('changed settings (`configure`) are ramps of {} s', (control_law.RAMP_S,)),
-            ("{} rad beyond the joint's range", (state_check.POSITION_TOLERANCE_RAD,)),
+            ('{} rad outside the range', (state_check.POSITION_TOLERANCE_RAD,)),
             ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ("motion's torque begins by a ramp of {} s", (control_law.RAMP_S,)),
-            ('is braked for longer than {} s', (braking.MAX_BRAKING_TIME_S,)),
+            ('a motion begins by a ramp of {} s', (control_law.RAMP_S,)),
         ],
         'docs/howto/gazebo.md': [
             ('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,)),

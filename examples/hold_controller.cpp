@@ -1,29 +1,53 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
-// A ros2_control controller that holds the pose at which it is activated, with the same stiffness
-// in every pose, by the terms that `franka-dynamics codegen --arm fr3 --output include` writes.
-// It has no limits of torque and torque rate and no stop sequence.
-#include <controller_interface/controller_interface.hpp>
-#include <pluginlib/class_list_macros.hpp>
+//
+// A ros2_control controller of your own on the core of franka_dynamics_controllers: it holds the
+// pose at which it is activated. The arm is that of robot_description, with identified inertias if
+// you write that by `franka-dynamics arm export`. The core keeps the limits of torque and torque
+// rate, and ends at zero torque if joint states cease. In CMakeLists.txt link it to
+// franka_dynamics_controllers::franka_dynamics_controllers.
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "fr3_dynamics.h"
+#include "controller_interface/controller_interface.hpp"
+#include "franka_dynamics_controllers/arm_from_urdf.hpp"
+#include "franka_dynamics_controllers/feedforward.hpp"
+#include "pluginlib/class_list_macros.hpp"
+
+namespace core = franka_dynamics_controllers;
 
 class HoldController : public controller_interface::ControllerInterface
 {
-  double start_[7] = {};
+  const std::vector<std::string> joints_{"fr3_joint1", "fr3_joint2", "fr3_joint3", "fr3_joint4",
+    "fr3_joint5", "fr3_joint6", "fr3_joint7"};
+  std::unique_ptr<core::Feedforward> feedforward_;
+  core::Reference start_;
 
   controller_interface::InterfaceConfiguration interfaces(std::vector<std::string> kinds) const
   {
     std::vector<std::string> names;
     for (const auto & kind : kinds) {
-      for (int i = 1; i <= 7; ++i) {
-        names.push_back("fr3_joint" + std::to_string(i) + "/" + kind);
-      }
+      for (const auto & joint : joints_) {names.push_back(joint + "/" + kind);}
     }
     return {controller_interface::interface_configuration_type::INDIVIDUAL, names};
   }
 
+  core::JointState measured() const
+  {
+    core::JointState state;
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      // A state that is missing becomes NaN, which the core does not believe.
+      state.q[i] = state_interfaces_[i].get_optional().value_or(NAN);
+      state.dq[i] = state_interfaces_[joints_.size() + i].get_optional().value_or(NAN);
+    }
+    return state;
+  }
+
 public:
+  using CallbackReturn = controller_interface::CallbackReturn;
+  using return_type = controller_interface::return_type;
+
   controller_interface::InterfaceConfiguration command_interface_configuration() const override
   {
     return interfaces({"effort"});
@@ -32,42 +56,56 @@ public:
   {
     return interfaces({"position", "velocity"});
   }
-  controller_interface::CallbackReturn on_init() override
+  CallbackReturn on_init() override {return CallbackReturn::SUCCESS;}
+
+  CallbackReturn on_configure(const rclcpp_lifecycle::State &) override
   {
-    return controller_interface::CallbackReturn::SUCCESS;
-  }
-  controller_interface::CallbackReturn on_activate(const rclcpp_lifecycle::State &) override
-  {
-    for (int i = 0; i < 7; ++i) {
-      const auto position = state_interfaces_[i].get_optional();
-      if (!position) { return controller_interface::CallbackReturn::ERROR; }
-      start_[i] = *position;
+    core::Settings settings;
+    settings.target = core::kFci;  // the robot adds the gravity torque; kMujoco: nobody does
+    settings.kp = {600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0};  // N m/rad
+    settings.kd = {30.0, 30.0, 30.0, 30.0, 10.0, 10.0, 5.0};         // N m s/rad
+    try {
+      std::vector<std::string> notes;
+      feedforward_ = std::make_unique<core::Feedforward>(
+        core::arm_from_urdf(get_robot_description(), joints_, "", notes));
+      const std::string refused = feedforward_->configure(settings);
+      if (refused.empty()) {return CallbackReturn::SUCCESS;}
+      RCLCPP_ERROR(get_node()->get_logger(), "%s.", refused.c_str());
+    } catch (const std::exception & error) {
+      RCLCPP_ERROR(get_node()->get_logger(), "%s.", error.what());
     }
-    return controller_interface::CallbackReturn::SUCCESS;
+    return CallbackReturn::FAILURE;
   }
 
-  controller_interface::return_type update(const rclcpp::Time &, const rclcpp::Duration &) override
+  CallbackReturn on_activate(const rclcpp_lifecycle::State &) override
   {
-    double q[7], dq[7], M[7][7], coriolis[7], gravity[7];
-    for (int i = 0; i < 7; ++i) {
-      const auto position = state_interfaces_[i].get_optional();
-      const auto velocity = state_interfaces_[7 + i].get_optional();
-      if (!position || !velocity) { return controller_interface::return_type::ERROR; }
-      q[i] = *position;
-      dq[i] = *velocity;
+    feedforward_->restart();
+    start_.q = measured().q;
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override
+  {
+    core::Vector tau;
+    return !feedforward_->end(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
+  }
+
+  return_type update(const rclcpp::Time &, const rclcpp::Duration & period) override
+  {
+    core::Vector tau;
+    const core::JointState state = measured();
+    const bool sends = feedforward_->cycle(period.seconds(), &state, &start_, tau);
+    return !sends || write(tau) ? return_type::OK : return_type::ERROR;
+  }
+
+private:
+  bool write(const core::Vector & tau)
+  {
+    bool done = true;
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      done = command_interfaces_[i].set_value(tau[i]) && done;
     }
-    fr3_mass_matrix(q, M);
-    fr3_coriolis(q, dq, coriolis);
-    fr3_gravity(q, gravity);
-    bool sent = true;
-    for (int i = 0; i < 7; ++i) {
-      double tau = coriolis[i] + gravity[i];  // without gravity on a real arm, which adds it itself
-      for (int j = 0; j < 7; ++j) {
-        tau += M[i][j] * (100.0 * (start_[j] - q[j]) - 20.0 * dq[j]);  // 1/s^2, 1/s
-      }
-      sent = command_interfaces_[i].set_value(tau) && sent;
-    }
-    return sent ? controller_interface::return_type::OK : controller_interface::return_type::ERROR;
+    return done;
   }
 };
 

@@ -51,7 +51,7 @@ ARGUMENTS = {
     ),
     'controllers_file': (
         '',
-        'Parameters of the controllers. If empty, receiver.yaml of the generated package, or else '
+        'Parameters of the controllers. If empty, those of the receiver, or '
         'config/franka_ros2_controllers.yaml with the joint names of the arm.',
     ),
     'joint_states_topic': (

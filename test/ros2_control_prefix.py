@@ -50,7 +50,7 @@ def made(source, build, install, *more):
     """Configure, build and install a project with its own CMakeLists."""
     for command in (
         ['cmake', '-S', source, '-B', build, f'-DCMAKE_INSTALL_PREFIX={install}', *more],
-        ['cmake', '--build', build, '--target', 'install'],
+        ['cmake', '--build', build, '--target', 'install', '--parallel', '2'],
     ):
         done = subprocess.run(
             [str(word) for word in command],
@@ -61,17 +61,18 @@ def made(source, build, install, *more):
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
 
 
-def mock_urdf(arm, commands=('effort',)):
-    """Return a robot description with ros2_control's mock hardware at the arm's home."""
+def mock_urdf(arm, commands=('effort',), text=None):
+    """
+    Return a robot description with ros2_control's mock hardware at the arm's home.
+
+    `text` is a URDF with the arm's joints; without it they turn about z, and links weigh nothing.
+    """
     taken = ''.join(f'<command_interface name="{name}"/>' for name in commands)
-    links = '<link name="base"/>'
-    joints, interfaces = '', ''
-    for index, (name, start) in enumerate(zip(arm.joint_names, arm.home)):
-        parent = 'base' if not index else f'link{index}'
-        links += f'<link name="link{index + 1}"/>'
+    joints, interfaces = '<link name="link0"/>', ''
+    for index, (name, start) in enumerate(zip(arm.joint_names, arm.home_position)):
         joints += (
-            f'<joint name="{name}" type="revolute"><parent link="{parent}"/>'
-            f'<child link="link{index + 1}"/><axis xyz="0 0 1"/>'
+            f'<link name="link{index + 1}"/><joint name="{name}" type="revolute">'
+            f'<parent link="link{index}"/><child link="link{index + 1}"/><axis xyz="0 0 1"/>'
             '<limit lower="-7" upper="7" effort="1000" velocity="100"/></joint>'
         )
         interfaces += (
@@ -80,8 +81,9 @@ def mock_urdf(arm, commands=('effort',)):
             '<state_interface name="velocity"><param name="initial_value">0.0'
             '</param></state_interface><state_interface name="effort"/></joint>'
         )
-    return (
-        f'<robot name="mock">{links}{joints}<ros2_control name="mock" type="system"><hardware>'
+    return (text or f'<robot name="mock">{joints}</robot>').replace(
+        '</robot>',
+        '<ros2_control name="mock" type="system"><hardware>'
         f'<plugin>mock_components/GenericSystem</plugin></hardware>{interfaces}'
-        '</ros2_control></robot>'
+        '</ros2_control></robot>',
     )

@@ -272,6 +272,12 @@ class ArmDescription(ArmFields):
         own = zip(self.joints, link_names(self.joint_names).moving)
         return tuple(joint.link or name for joint, name in own)
 
+    @property
+    def contents(self) -> str:
+        """What the links contain, in words: inertial set, hand and payload."""
+        load = f'{self.carried:g} kg of hand and payload added to it' if self.carried else ''
+        return f'inertial set {self.inertial_set}, hand {self.hand}, {load or "no payload"}'
+
     def limit(self, field_name: str) -> Array:
         """Return one field of `JointLimits` for all joints, shape (n,)."""
         return np.array([getattr(joint.limits, field_name) for joint in self.joints], dtype=float)

@@ -117,7 +117,7 @@ def import_(**options: Any) -> int:
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options
 def export(**options: Any) -> int:
-    """Write an arm as URDF or MJCF, or its friction for franky or crisp_controllers."""
+    """Write an arm as URDF or MJCF, for the C++ controller, or its friction for others."""
     from .arm_export import run
 
     return run(**options)

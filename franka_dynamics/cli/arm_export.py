@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm export`: an arm as URDF or MJCF, or its friction for others."""
+"""`franka-dynamics arm export`: an arm as URDF or MJCF, or for controllers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ._console import print_or_write
 from ._options import ArmChoice, require_not_existing
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
-from ..control.friction_forms import TEXTS as FRICTION_FORMS
+from ..control.friction_forms import TEXTS
+from ..cpp_package.arm_text import controller_arm_text
 from ..urdf.xacro_writer import robot_text
 
 
@@ -23,8 +24,9 @@ def run(arm: ArmChoice, output: Path | None, force: bool, format: str, ideal: bo
         format = 'mjcf'
     if format != 'mjcf':
         require_with('--format mjcf', 'ideal')
-    if format in FRICTION_FORMS:
-        print_or_write(FRICTION_FORMS[format](arm.load()), output)
+    texts = {**TEXTS, 'controller': controller_arm_text}
+    if format in texts:
+        print_or_write(texts[format](arm.load()), output)
         return 0
     own = is_file_name(arm.arm) or is_robot_model(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.arm_prefix

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import click
 from rich.progress import track
 
 from ._command import forbid_with
@@ -17,9 +18,8 @@ from ..codegen.cuda import cuda_source
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
 from ..codegen.options import ParameterMode, Quantity
-from ..cpp_package.package import cpp_package_files
+from ..cpp_package.package import copy_package
 from ..errors import SettingsError
-from ..files import write_text
 from ..report.table import Table
 
 _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
@@ -35,17 +35,16 @@ def run(
     output: Path | None,
     parameters: str,
     gravity: tuple[float, float, float],
-    package: str | None,
+    package: bool,
+    name: str | None,
     quantities: tuple[str, ...],
     frame: str,
     precision: str,
 ) -> int:
     """Print operation counts, and write the code with --output or a package with --package."""
     require_each_once(quantities)
-    if package is not None:
-        return _write_package(arm, package, output)
-    if language == 'cpp':
-        raise SettingsError('--language cpp writes a package; add --package NAME and --output.')
+    if package:
+        return _write_package(output)
     if language == 'python':
         forbid_with('--language python, whose numbers are double', 'precision')
     if parameters == 'run_time':
@@ -66,22 +65,17 @@ def run(
     if output is not None:
         text_of, suffix = _LANGUAGES[language]
         if language != 'python':
-            text_of = partial(text_of, precision=precision)
-        path = output / f'{identifier(description.name)}_dynamics{suffix}'
+            text_of = partial(text_of, precision=precision, name=name)
+        path = output / f'{identifier(name or description.name)}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0
 
 
-def _write_package(arm: ArmChoice, name: str, output: Path | None) -> int:
-    """Write an ament_cmake package with the arm's equations; return exit status 0."""
-    why = '--package, which writes C++ with parameters and gravity at run time'
-    forbid_with(why, 'language', 'parameters', 'gravity', 'quantities', 'frame', 'precision')
+def _write_package(output: Path | None) -> int:
+    """Copy the C++ package to a folder; return exit status 0."""
+    why = '--package, which copies C++ that reads any arm (arm export --format controller)'
+    forbid_with(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
-    description, folder = arm.load(), output / name
-    with make_console().status('writing equations'):
-        files = cpp_package_files(description, name)
-    for path, text in files.items():
-        write_text(folder / path, text)
-    say(f'wrote {folder} ({len(files)} files); put it into the src of a colcon workspace')
+    say(f'wrote {copy_package(output)}; put it into the src of a colcon workspace')
     return 0

@@ -160,13 +160,12 @@ def payload_from_mesh(**options: Any) -> int:
 
 
 @command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
-@option(
-    '--language', 'of the code; cpp: with --package', ('c', 'cuda', 'python', 'cpp'), default='c'
-)
+@option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
 @option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
 @option('--parameters', 'inertias and gravity as numbers, or set later', _WHEN, default='baked')
 @shared.gravity_option
-@option('--package', 'write a package of that name', metavar='NAME')
+@flag('--package', 'copy the C++ package of the ros2_control controller to --output instead')
+@option('--name', "of functions and file (default: the arm's)")
 @option(
     '--quantity',
     f'quantities to generate: {", ".join(_QUANTITIES)}',
@@ -181,8 +180,9 @@ def codegen(**options: Any) -> int:
     """
     Generate an arm's equations of motion as C, CUDA or Python; count their operations.
 
-    With --package, write a whole ament_cmake package below --output: a C++ core, a chainable
-    ros2_control controller, a solver plugin.
+    With --package, copy the ament_cmake package franka_dynamics_controllers into --output: a C++
+    core and a ros2_control controller, which read the arm when they start (arm export --format
+    controller writes it).
     """
     from .codegen import run
 

@@ -26,13 +26,16 @@ of the first state and the number of values from one state to the next. A state 
 is not finite gives NaN in its own results alone."""
 
 
-def cuda_source(sets: Sequence[Equations], *, precision: str = 'double') -> str:
+def cuda_source(
+    sets: Sequence[Equations], *, precision: str = 'double', name: str | None = None
+) -> str:
     """
     Return CUDA C++ of one arm's equations: a device function and a kernel for each quantity.
 
     The text includes nothing, so that NVRTC compiles it as well as nvcc. The arguments of a kernel
     are the number of states, address and step of each input, and the address of the output, whose
-    rows follow each other; the text says how many blocks it takes.
+    rows follow each other; the text says how many blocks it takes. Names begin with `name`, or
+    else the arm's.
 
     Raises
     ------
@@ -41,7 +44,7 @@ def cuda_source(sets: Sequence[Equations], *, precision: str = 'double') -> str:
 
     """
     lines = [*heading(sets), '', *_USE.split('\n')]
-    prefix = identifier(sets[0].arm_name)
+    prefix = identifier(name or sets[0].arm_name)
     text = [f'// {line}'.rstrip() for line in lines]
     for each in sets:
         if each.parameters:
@@ -88,7 +91,8 @@ def _kernel(equations: Equations, prefix: str) -> str:
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
     lines = [
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(equations)}(',
+        f'extern "C" __global__ void __launch_bounds__({BLOCK}) '
+        f'{prefix}_{equations.program.name}_states(',
         '  ' + ',\n  '.join(arguments) + ')',
         '{',
         f'  const long long first = (long long) {group} * {BLOCK};',

@@ -215,11 +215,15 @@ def in_precision(functions: str, precision: str) -> str:
     return _REAL_NUMBER.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', functions))
 
 
-def c_header(sets: Sequence[Equations], *, precision: str = 'double') -> str:
+def c_header(
+    sets: Sequence[Equations], *, precision: str = 'double', name: str | None = None
+) -> str:
     """
     Return a C99 header with one arm's equations as functions; the header includes math.h only.
 
-    With the `precision` float they compute in single precision, for microcontrollers.
+    With the `precision` float they compute in single precision, for microcontrollers. The names of
+    functions and types begin with `name`, or else the arm's; headers with different names can be
+    included together.
 
     Returns
     -------
@@ -235,7 +239,7 @@ def c_header(sets: Sequence[Equations], *, precision: str = 'double') -> str:
     """
     # An arm's name that contains */ must not end the comment.
     comment = [f' * {line}'.rstrip().replace('*/', '* /') for line in heading(sets)]
-    prefix = identifier(sets[0].arm_name)
+    prefix = identifier(name or sets[0].arm_name)
     guard = f'{prefix.upper()}_DYNAMICS_H'
     functions = [
         f'/* {summary(each)} */\n'
@@ -325,7 +329,7 @@ def _known(equations: Equations) -> str:
     if not isinstance(arm, ArmDescription):
         return f'Baked in: {gravity} frame.'
     doubts = ''.join(f' WARNING: {sentence}.' for sentence in arm.inconsistencies())
-    return f'Baked in: inertial set {arm.inertial_set}, hand {arm.hand}, {gravity} frame.{doubts}'
+    return f'Baked in: {arm.contents}, {gravity} frame.{doubts}'
 
 
 def require_each_once(names: Sequence[str]) -> None:

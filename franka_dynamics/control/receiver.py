@@ -4,7 +4,7 @@
 Receives torques of a topic, and stops the arm when torques cease.
 
 A sender that was killed or cut off sends nothing more, so only the receiver can end the sender's
-last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; the generated
+last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; the
 ros2_control controller stops the arm in the same way.
 """
 
@@ -49,7 +49,7 @@ class ReceiverState(Enum):
 
 
 class Refusal(str, Enum):
-    """Why a torque is refused, in the words of the generated ros2_control controller."""
+    """Why a torque is refused, in the words of the ros2_control controller in C++."""
 
     OTHER_PUBLISHER = 'other publisher'
     WRONG_SIZE = 'wrong size'

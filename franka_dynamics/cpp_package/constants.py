@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the Python controller's constants, targets and status texts as C++ declarations."""
+"""Writes the Python controller's constants, targets and status texts as a C++ header."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ..control import (
 )
 from ..control.receiver import ReceiverState, Refusal
 from ..dynamics.model import GRAVITY
+from ..parameter_schema import specs
 
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
 _CONSTANTS = {
@@ -33,37 +34,59 @@ _CONSTANTS = {
     'MAX_SPEED_INCREASE_RATIO MIN_BRAKING_TIME_S '
     'MAX_HELD_ARM_ENERGY_J MAX_BRAKING_TIME_S',
     reference: 'MAX_START_DISTANCE_RAD',
-    terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S MAX_AHEAD_SPEED_RAD_S '
-    'FRICTION_MARGIN_STD_COUNT',
+    terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT '
+    'MAX_AHEAD_SPEED_RAD_S',
     unseen_arm: 'UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
     friction_state: 'MAX_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
-    'MAX_EARTH_GRAVITY_M_S2',
+    'MAX_EARTH_GRAVITY_M_S2 MIN_ROTATION_RAD _MAX_DIRECTION_ERROR_RAD',
     payload: 'MAX_PAYLOAD_KG MAX_PAYLOAD_DISTANCE_M',
 }
+_HEADER = """// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Constants, targets and status words of the Python controller: written by `make generated`.
+#ifndef FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
+#define FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
+
+#include "franka_dynamics_controllers/dynamics.hpp"
+
+namespace franka_dynamics_controllers
+{
+
+/// A receiver of the torques, and whether it adds gravity torque to them, so that only what its
+/// model lacks is commanded.
+struct Target
+{
+  const char * name;
+  bool adds_gravity;
+};
+
+"""
+_END = """
+}  // namespace franka_dynamics_controllers
+
+#endif  // FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
+"""
 
 
-def constants() -> str:
-    """Return C++ declarations of the controller's constants, targets, states and messages."""
-    return '\n'.join((*_numbers(), '', *_targets(), '', *_states(), '', *_answers()))
-
-
-def message_bounds() -> dict[str, str]:
-    """Return the constants' values as texts, by the placeholders of them in C++ messages."""
-    return {name: f'{value:g}' for name, value in (*_values(), ('EARTH_GRAVITY', -GRAVITY[2]))}
-
-
-def _values() -> Iterator[tuple[str, float]]:
-    for module, names in _CONSTANTS.items():
-        yield from ((name, getattr(module, name)) for name in names.split())
+def generated_files() -> dict[str, str]:
+    """Return the text of the header by its path in the repository."""
+    lines = (*_numbers(), '', *_targets(), '', *_states(), '', *_answers())
+    path = 'cpp/include/franka_dynamics_controllers/constants.hpp'
+    return {path: _HEADER + '\n'.join(lines) + '\n' + _END}
 
 
 def _numbers() -> Iterator[str]:
-    for name, value in _values():
-        kind = 'int' if isinstance(value, int) else 'double'
-        yield f'constexpr {kind} k{name.title().replace("_", "")} = {value!r};'
-    listed = ', '.join(map(repr, GRAVITY))
-    yield f'constexpr std::array<double, 3> kGravity{{{listed}}};  // [m/s^2] base frame'
+    for module, names in _CONSTANTS.items():
+        for name in names.split():
+            value = getattr(module, name)
+            kind = 'int' if isinstance(value, int) else 'double'
+            yield f'constexpr {kind} k{name.title().replace("_", "")} = {value!r};'
+    (bounds,) = (spec.bounds for spec in specs('torque') if spec.name == 'scale')
+    for word, bound in zip(('Min', 'Max'), bounds or ()):
+        yield f'constexpr double k{word}Scale = {bound!r};'
+    yield f'constexpr Three kGravity{{{", ".join(map(repr, GRAVITY))}}};  // [m/s^2] base frame'
 
 
 def _targets() -> Iterator[str]:

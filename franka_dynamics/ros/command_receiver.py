@@ -86,7 +86,7 @@ class CommandReceiver:
     @property
     def event_counts(self) -> dict[str, int]:
         """Number of command time-outs, and of refused torques by reason."""
-        # The generated C++ controller publishes values of the same keys on its ~/status.
+        # The C++ controller publishes values of the same keys on its ~/status.
         refused = {f'refused: {why.value}': n for why, n in self.receiver.refused.items()}
         return {'time-outs': self.receiver.timeouts, **refused}
 

@@ -31,13 +31,15 @@ import yaml
 
 from . import SIMULATION_NAMESPACE
 from ..arm import ArmDescription
+from ..cpp_package.arm_text import controller_arm_text
+from ..cpp_package.package import NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
 from ..resources import share_directory
 from ..simulation.gazebo import format_numbers, gazebo_start
 
 PACKAGE = 'franka_dynamics'
-# Names of controllers: of a generated package's, and of the forward controller.
-GENERATED_CONTROLLER = 'receiver'
+# Names of controllers: of the one that brakes the arm, and of the forward controller.
+BRAKING_CONTROLLER = 'receiver'
 EFFORT_CONTROLLER = 'effort_controller'
 CONFIG_FOLDER = share_directory() / 'config'
 # A launch argument: its default, its description and, if they are limited, its choices.
@@ -81,8 +83,8 @@ def namespace_argument(nodes: str) -> Argument:
 
 RECEIVER_HELP = (
     'What takes the torques: effort_controller, a forward controller, which holds the last torque '
-    'for ever if the node is killed, or a package that franka-dynamics codegen generated for this '
-    'arm, whose controller then brakes the arm.'
+    f'for ever if the node is killed, or {BRAKING_PACKAGE} (franka-dynamics codegen --package), '
+    'whose controller then brakes the arm.'
 )
 
 
@@ -275,46 +277,43 @@ def torque_controller(
     """
     Return the controller that the launch argument `receiver` selects for an arm's torques.
 
-    `arm` has the joint names of the robot description. `target` is the node's target: it tells a
-    generated controller whether to add gravity torque while it brakes and holds the arm. `forward`
-    is the text of the forward controller's parameter file. `prefix` is put before the controller's
-    name. Raises SettingsError if there is no such receiver, or the package was generated for other
-    joint names; the arm's names may have a prefix that the package's lack.
+    `arm` has the joint names of the robot description. `target` is the node's target: it tells the
+    controller that brakes whether to add gravity torque while it brakes and holds the arm.
+    `forward` is the text of the forward controller's parameter file. `prefix` is put before the
+    controller's name. Raises SettingsError if there is no such receiver, and what
+    `controller_arm_text` raises for an arm that the controller cannot take.
     """
     name = arguments.receiver
     if name == EFFORT_CONTROLLER:
         controller = f'{prefix}{EFFORT_CONTROLLER}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
         return TorqueController(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
-    files = {
-        package: file
-        for package, folder in sorted(get_packages_with_prefixes().items())
-        if (file := Path(folder, 'share', package, 'config', 'receiver.yaml')).is_file()
-    }
-    if name not in files:
-        hand = '' if arm.hand == 'none' else arm.hand
-        package = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
-        here = ''.join(f', receiver:={one} (it then brakes the arm)' for one in files)
+    installed = BRAKING_PACKAGE in get_packages_with_prefixes()
+    if name != BRAKING_PACKAGE or not installed:
+        here = f'receiver:={BRAKING_PACKAGE} (it then brakes the arm)'
+        fix = (
+            f', {here}.'
+            if installed
+            else (
+                f'. For {here} franka-dynamics codegen --package --output src, then colcon build.'
+            )
+        )
         raise SettingsError(
             f'receiver: {f"{name} is not installed" if name else "say what takes the torques"}. '
-            f'There are: receiver:={EFFORT_CONTROLLER} (it holds the last torque for ever if the '
-            f'node is killed){here}. For one that brakes: franka-dynamics codegen --package '
-            f'{package} --arm {arguments.robot_type}{f" --hand {hand}" if hand else ""} --output '
-            'src, then colcon build. Nothing is started.'
+            f'There is: receiver:={EFFORT_CONTROLLER} (it holds the last torque for ever if the '
+            f'node is killed){fix} Nothing is started.'
         )
-    table = yaml.safe_load(files[name].read_text(encoding='utf-8'))
-    controller = f'{prefix}{GENERATED_CONTROLLER}'
-    table[f'/**/{controller}'] = section = table.pop(f'/**/{GENERATED_CONTROLLER}')
-    values = section['ros__parameters']
-    if not all(own.endswith(its) for own, its in zip(arm.joint_names, values['joints'])):
-        raise SettingsError(
-            f'receiver: {name} was generated for {values["joints"][0]} and so on, not for '
-            f'{arm.joint_names[0]}. Nothing is started.'
-        )
-    values.update(joints=list(arm.joint_names), target=target)
+    controller = f'{prefix}{BRAKING_CONTROLLER}'
+    folder = write_temporary_files({'arm.yaml': controller_arm_text(arm)})
+    values = {
+        'type': f'{BRAKING_PACKAGE}/FeedforwardController',
+        'arm_file': str(folder / 'arm.yaml'),
+        'target': target,
+        'reference': 'total_torque',
+    }
     note = f'{name} takes the torques, and brakes the arm when they cease.'
-    text, topic = yaml.safe_dump(table), f'{controller}/reference'
-    return TorqueController(controller, topic, text, [LogInfo(msg=note)])
+    text = yaml.safe_dump({f'/**/{controller}': {'ros__parameters': values}})
+    return TorqueController(controller, f'{controller}/reference', text, [LogInfo(msg=note)])
 
 
 def ros2_control_actions(

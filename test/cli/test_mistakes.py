@@ -34,7 +34,8 @@ MISTAKES = [
     ('arm show --q 1_0,0,0,0,0,0,0', ('zero, home or 7 numbers', '1_0')),
     ('arm show --arm fer --q 1,2', ('(2,)', '(7,)', 'fer')),
     ('arm show --arm fer --q nan,0,0,0,0,0,0', ('fer_joint1', 'nan')),
-    ('codegen --language cpp', ('cpp', '--package NAME')),
+    ('codegen --package --arm fr3', ('--arm', 'arm export --format controller')),
+    ('codegen --package', ('--output FOLDER',)),
     ('bag import log.csv', ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t')),
     ('bag import log.csv --stamp t --position q{}', ('velocity is missing', 't, q1, q2')),
     (f'bag import log.csv {MOTION}', ('stamp column', 'rate')),
@@ -91,8 +92,7 @@ bag replay no_such_bag --no-plots --output replay_output
 codegen --arm rpr --gravity 0,0,nan
 codegen --parameters run_time --gravity 0,0,-9.81
 codegen --arm rpr --quantity gravity,gravity --output folder
-codegen --package core --output folder --gravity 0,0,-9.81
-codegen --package core
+codegen --package --output folder --gravity 0,0,-9.81
 arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
 arm show --dq 0,0,0,0,0,0,0

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A generated C++ core behind ctypes, and the vectors that its package brings."""
+"""The C++ core behind ctypes, with arms that it reads from files."""
 
 import ctypes
 from pathlib import Path
@@ -11,77 +11,113 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
+from franka_dynamics.cpp_package.arm_text import controller_arm_text
+
+from .vectors import TILTS
 
 COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
-# Enumerators of settings.hpp, in the same order.
+# Enumerators of settings.hpp and feedforward.hpp, in the same order.
 COMMANDS = ('motion', 'torque', 'total_torque')
+REMEDIES = ('none', 'wait', 'clear')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C++ compiler on the path')
 
-CALLER = Path(__file__).with_name('core_caller.cpp')
+HERE = Path(__file__).parent
+PACKAGE = HERE.parents[1] / 'cpp'
 
 
-def compiled_program(files, source, folder, *, sanitizers=None):
-    """Compile a C++ file beside an arm's generated files; return the program."""
-    write(files, folder)
+def compiled_program(source, folder, *, sanitizers=None, options=()):
+    """Compile a C++ file against the core; return the program."""
     program = folder / source.stem
-    options = [*STRICT, '-pthread', '-I', str(folder / 'include')]
+    options = [*STRICT, '-pthread', *options, '-I', str(PACKAGE / 'include')]
     if sanitizers:
         options += [f'-fsanitize={sanitizers}', '-fno-sanitize-recover=all']
     subprocess.run([COMPILER, *options, '-o', str(program), str(source)], check=True)
     return program
 
 
-def compiled(files, folder):
-    """Compile the caller of the core among an arm's generated files; return the library."""
-    write(files, folder)
+def compiled(folder):
+    """Compile the caller of the core; return the library."""
     built = folder / 'caller.so'
-    options = (*STRICT, '-O0', '-fPIC', '-shared', '-I', str(folder / 'include'))
-    subprocess.run(
-        [COMPILER, *options, '-I', str(folder), '-o', str(built), str(CALLER)], check=True
-    )
+    options = (*STRICT, '-O1', '-fPIC', '-shared', '-I', str(PACKAGE / 'include'))
+    subprocess.run([COMPILER, *options, '-o', built, HERE / 'core_caller.cpp'], check=True)
     library, number, made = ctypes.CDLL(str(built)), ctypes.c_int, ctypes.c_void_p
-    for name in ('refusal', 'configure', 'receive', 'cycle'):
+    for name in ('refusal', 'refusal_of_arm', 'configure', 'receive', 'cycle'):
         getattr(library, name).restype = ctypes.c_char_p
-    library.receiver.restype = made
+    library.receiver.restype = library.read_arm.restype = made
     for name, types in {
-        'vectors': [ctypes.c_char_p, ctypes.POINTER(number), ctypes.POINTER(ctypes.c_double)],
-        'refusal': [DOUBLES],
-        'friction': [number, *[DOUBLES] * 7],
-        'terms': [number, *[DOUBLES] * 8],
-        'receiver': [DOUBLES, number, ctypes.c_double],
+        'read_arm': [ctypes.c_char_p],
+        'drop_arm': [made],
+        'vectors': [
+            made,
+            ctypes.c_char_p,
+            ctypes.POINTER(number),
+            ctypes.POINTER(ctypes.c_double),
+        ],
+        'refusal': [made, DOUBLES],
+        'friction': [made, number, *[DOUBLES] * 6],
+        'terms': [made, number, *[DOUBLES] * 9],
+        'receiver': [made, DOUBLES, number, ctypes.c_double],
         'configure': [made, DOUBLES, number],
         'receive': [made, number, number, DOUBLES],
         'cycle': [made, ctypes.c_double, *[DOUBLES] * 3],
         'end_receiver': [made],
         'restart': [made],
+        'remedy': [made],
     }.items():
         getattr(library, name).argtypes = types
     return library
 
 
-def write(files, folder):
-    """Write texts by their paths into a folder."""
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
+class Core:
+    """The compiled core with one arm."""
+
+    def __init__(self, library, arm, folder):
+        self.library, self.arm = library, arm
+        path = folder / f'{arm.name}.yaml'
+        path.write_text(controller_arm_text(arm), encoding='utf-8')
+        self.made = read(library, path)
+
+    def terms(self, settings, q, dq, ddq):
+        """Return g, what of it is commanded, C dq, M ddq, (4, N, n), and M, (N, n, n)."""
+        found = np.full((4, *q.shape), np.nan)
+        mass = np.full((*q.shape, self.arm.n), np.nan)
+        packed_settings = packed(settings, self.arm.n)
+        self.library.terms(self.made, len(q), packed_settings, q, dq, ddq, *found, mass)
+        return found, mass
+
+    def friction(self, times, q, dq, measured, kp):
+        found = np.full(q.shape, np.nan)
+        self.library.friction(self.made, len(q), times, q, dq, measured, kp, found)
+        return found
+
+    def refusal(self, settings):
+        """Return why settings are refused, or None."""
+        said = self.library.refusal(self.made, packed(settings, self.arm.n))
+        return said and said.decode()
+
+    def played(self, text, folder):
+        """Return 0 if vectors agree, the number of cycles, and the largest difference [N m]."""
+        (folder / 'vectors.csv').write_text(text)
+        cycles, largest = ctypes.c_int(), ctypes.c_double()
+        path = str(folder / 'vectors.csv').encode()
+        different = self.library.vectors(self.made, path, cycles, largest)
+        return different, cycles.value, largest.value
 
 
-def vectors(files, command):
-    """Yield kind and columns of the rows of the vectors' first script of a command."""
-    rows = [line.split(',') for line in files['test/vectors.csv'].splitlines()]
-    first = next(k for k, row in enumerate(rows) if row[:2] == ['settings', command])
-    for kind, *columns in rows[first:]:
-        if kind == 'begin':
-            return
-        yield kind, columns
+def read(library, path):
+    """Return a handle of the arm in a file; ValueError with the core's sentence if it is none."""
+    made = library.read_arm(str(path).encode())
+    if not made:
+        raise ValueError(library.refusal_of_arm().decode())
+    return made
 
 
-def packed(settings, joints=7):
+def packed(settings, joints):
     """Return settings as the array that the C++ caller reads."""
     return np.array(
         [
@@ -91,6 +127,7 @@ def packed(settings, joints=7):
             float(settings.payload_known_to_robot),
             settings.scale,
             float(settings.terms.friction),
+            float(TILTS.index(settings.mount_tilt_compensated_by)),
             *np.resize(settings.kp, joints),
             *np.resize(settings.kd, joints),
         ]
@@ -100,16 +137,19 @@ def packed(settings, joints=7):
 class Receiver:
     """A compiled core with an inbox: `receive` what a publisher sent, then `cycle`."""
 
-    def __init__(self, library, settings, command='total_torque', timeout=0.05):
-        self._library, self._command = library, COMMANDS.index(command)
-        self._made = library.receiver(packed(settings), self._command, timeout)
+    def __init__(self, core, settings, command='total_torque', timeout=0.05):
+        self._library, self._command = core.library, COMMANDS.index(command)
+        self._n = core.arm.n
+        self._made = self._library.receiver(
+            core.made, packed(settings, self._n), self._command, timeout
+        )
         assert self._made, 'the settings were refused'
 
     def __del__(self):
         self._library.end_receiver(self._made)
 
     def configure(self, settings):
-        refused = self._library.configure(self._made, packed(settings), self._command)
+        refused = self._library.configure(self._made, packed(settings, self._n), self._command)
         assert refused is None, refused
 
     def restart(self):
@@ -124,3 +164,7 @@ class Receiver:
         torque = np.empty(len(q))
         state = self._library.cycle(self._made, elapsed, q, dq, torque)
         return torque, state.decode()
+
+    @property
+    def remedy(self):
+        return REMEDIES[self._library.remedy(self._made)]

@@ -1,12 +1,12 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Feeds a generated core numbers without sense, for test_package.py.
+// Feeds the core with an arm numbers without sense, for test_core.py.
 //
-// nonsense SEED CYCLES -> a line for the core and one for the core behind an inbox: how many commands
+// nonsense SEED CYCLES ARM_FILE -> a line for the core and one for the core behind an inbox: how many commands
 // came out, and how many of them were not finite, above the torque limit, or further from the
 // command before than the rate allows within a cycle.
-// nonsense threads COUNT -> how many commands one thread read while another one wrote them, and how
+// nonsense threads COUNT ARM_FILE -> how many commands one thread read while another one wrote them, and how
 // many of them were mixed of two.
 #include <algorithm>
 #include <cmath>
@@ -15,18 +15,21 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "my_arm/inbox.hpp"
+#include "franka_dynamics_controllers/arm_file.hpp"
+#include "franka_dynamics_controllers/inbox.hpp"
 
-using namespace my_arm;
+using namespace franka_dynamics_controllers;  // NOLINT(google-build-using-namespace)
 
 namespace
 {
 std::mt19937_64 source;
+Arm arm;
 
 double uniform(double low, double high)
 {
@@ -53,7 +56,7 @@ double number(double sensible, int rare)
 
 Vector vector(double low, double high, int rare)
 {
-  Vector values;
+  Vector values;  // also beyond the arm's joints
   for (double & value : values) {
     value = number(uniform(low, high), rare);
   }
@@ -63,7 +66,7 @@ Vector vector(double low, double high, int rare)
 Vector near(const Vector & centre, double reach, int rare)
 {
   Vector values;
-  for (std::size_t i = 0; i < kJoints; ++i) {
+  for (std::size_t i = 0; i < kMaxJoints; ++i) {
     values[i] = number(centre[i] + uniform(-reach, reach), rare);
   }
   return values;
@@ -73,9 +76,9 @@ Vector near(const Vector & centre, double reach, int rare)
 Vector positions(Vector & centre)
 {
   if (one_in(200)) {
-    centre = kHome;
-    for (std::size_t i = 0; i < kJoints && one_in(2); ++i) {
-      centre[i] = uniform(kLower[i], kUpper[i]);
+    centre = arm.home;
+    for (std::size_t i = 0; i < arm.n() && one_in(2); ++i) {
+      centre[i] = uniform(arm.lower[i], arm.upper[i]);
     }
   }
   return near(centre, 0.04, 3000);
@@ -97,8 +100,8 @@ Settings settings()
   if (one_in(2)) {
     s.payload = {number(1.0, 20), 0.0, 0.0, number(0.05, 20), 0.001, 0.0, 0.0, 0.001, 0.0, 0.001};
   }
-  s.gravity_vector[0] = number(0.0, 20);
-  s.gravity_vector[2] = number(-9.81, 20);
+  s.gravity_vector.x = number(0.0, 20);
+  s.gravity_vector.z = number(-9.81, 20);
   return s;
 }
 
@@ -109,10 +112,10 @@ public:
   void look(const Vector & tau)
   {
     bool finite = true, large = false, fast = false;
-    for (std::size_t i = 0; i < kJoints; ++i) {
+    for (std::size_t i = 0; i < arm.n(); ++i) {
       finite = finite && std::isfinite(tau[i]);
-      large = large || std::abs(tau[i]) > kEffort[i];
-      const double most = std::min(kEffortRate[i], kMaxTorqueRateNmS) * kMaxStepS;
+      large = large || std::abs(tau[i]) > arm.effort[i];
+      const double most = std::min(arm.effort_rate[i], kMaxTorqueRateNmS) * kMaxStepS;
       fast = fast || (known_ && std::abs(tau[i] - before_[i]) > most * (1.0 + 1e-9));
     }
     ++commands_;
@@ -140,21 +143,21 @@ private:
 /// A loop of its own, which gives the core whatever it likes.
 void feed_feedforward(long long cycles)
 {
-  Feedforward feedforward;
+  Feedforward feedforward(arm);
   Judge judge;
-  Vector centre = kHome;
+  Vector centre = arm.home;
   for (long long k = 0; k < cycles; ++k) {
     if (one_in(1000)) {feedforward.restart();}
     if (one_in(10)) {feedforward.configure(settings());}
     if (one_in(100)) {feedforward.brake();}
     const int rare = one_in(2) ? 10 : 100000;
-    const Reference reference{near(kHome, 0.1, rare), vector(-1.0, 1.0, rare),
-      vector(-5.0, 5.0, rare), vector(-20.0, 20.0, rare)};
+    const Reference reference{{near(arm.home, 0.1, rare), vector(-1.0, 1.0, rare),
+        vector(-5.0, 5.0, rare)}, vector(-20.0, 20.0, rare)};
     if (feedforward.state() == State::waiting) {judge.forget();}
-    const Vector q = positions(centre), dq = vector(-1.0, 1.0, 3000);
+    const JointState state{positions(centre), vector(-1.0, 1.0, 3000)};
     Vector tau{};
     if (feedforward.cycle(
-        number(1e-3, 20), one_in(1000) ? nullptr : &q, &dq, one_in(3) ? nullptr : &reference, tau))
+        number(1e-3, 20), one_in(1000) ? nullptr : &state, one_in(3) ? nullptr : &reference, tau))
     {
       judge.look(tau);
     }
@@ -165,40 +168,45 @@ void feed_feedforward(long long cycles)
 /// A loop that passes on messages, as the controller does.
 void feed_inbox(long long cycles)
 {
-  Feedforward feedforward;
-  Inbox inbox;
+  Feedforward feedforward(arm);
+  auto inbox = std::make_unique<Inbox>(arm, Command::motion, 0.05);
   Judge judge;
-  Vector centre = kHome;
+  Vector centre = arm.home;
   for (long long k = 0; k < cycles; ++k) {
     if (k == 0 || one_in(1000)) {
       feedforward.restart();
-      inbox.forget();
       const Settings given = settings();
-      if (!feedforward.configure(given)) {inbox.configure(given.command, number(0.05, 5));}
+      if (feedforward.configure(given).empty()) {
+        inbox = std::make_unique<Inbox>(arm, given.command, number(0.05, 5));
+      }
+      inbox->forget();
     }
     const Command command = feedforward.settings().command;
     if (!one_in(20)) {
       const int rare = one_in(2) ? 10 : 100000;
-      const Vector q = near(kHome, 0.1, rare), dq = vector(-1.0, 1.0, rare),
+      const Vector q = near(arm.home, 0.1, rare), dq = vector(-1.0, 1.0, rare),
         ddq = vector(-5.0, 5.0, rare), torque = vector(-10.0, 10.0, rare);
       // Of exactly as many values as it has, so that none beyond them is read unseen.
-      std::vector<double> values(torque.begin(), torque.end());
+      std::vector<double> values;
+      const auto append = [&values](const Vector & part) {
+          values.insert(values.end(), part.begin(), part.begin() + arm.joints.size());
+        };
+      append(command == Command::motion ? q : torque);
       if (command == Command::motion) {
-        values.assign(q.begin(), q.end());
-        values.insert(values.end(), dq.begin(), dq.end());
-        values.insert(values.end(), ddq.begin(), ddq.end());
+        append(dq);
+        append(ddq);
       }
-      if (one_in(20)) {values.resize(source() % (4 * kJoints));}
+      if (one_in(20)) {values.resize(source() % (4 * arm.n()));}
       Inbox::Publisher from{};
       from[0] = static_cast<std::uint8_t>(one_in(10) ? source() % 3 : 1);
-      inbox.receive(from, values.data(), values.size());
+      inbox->receive(from, values.data(), values.size());
     }
     const double elapsed = number(1e-3, 20);
-    const Reference * const given = inbox.current(elapsed);
+    const Reference * const given = inbox->current(elapsed);
     if (feedforward.state() == State::waiting) {judge.forget();}
-    const Vector q = positions(centre), dq = vector(-1.0, 1.0, 3000);
+    const JointState state{positions(centre), vector(-1.0, 1.0, 3000)};
     Vector tau{};
-    if (feedforward.cycle(elapsed, one_in(5000) ? nullptr : &q, &dq, given, tau)) {
+    if (feedforward.cycle(elapsed, one_in(5000) ? nullptr : &state, given, tau)) {
       judge.look(tau);
     }
   }
@@ -207,13 +215,12 @@ void feed_inbox(long long cycles)
 
 void use_two_threads(int count)
 {
-  Inbox inbox;
-  inbox.configure(Command::torque, 1.0);
+  Inbox inbox(arm, Command::torque, 1.0);
   std::thread sender([&inbox, count]() {
       Vector torque;
       for (int k = 0; k < count; ++k) {
         torque.fill(1e-6 * k);
-        inbox.receive(Inbox::Publisher{}, torque.data(), torque.size());
+        inbox.receive(Inbox::Publisher{}, torque.data(), arm.n());
       }
     });
   long long read = 0, mixed = 0;
@@ -224,7 +231,7 @@ void use_two_threads(int count)
     }
     const Vector & torque = given->torque;
     mixed += !std::all_of(
-      torque.begin(), torque.end(), [&](double x) {return x == torque[0];});
+      torque.begin(), torque.begin() + arm.joints.size(), [&](double x) {return x == torque[0];});
     if (torque[0] >= last) {
       break;
     }
@@ -236,9 +243,10 @@ void use_two_threads(int count)
 
 int main(int argc, char ** argv)
 {
-  if (argc != 3) {
+  if (argc != 4) {
     return 2;
   }
+  arm = arm_from_file(argv[3]);
   if (argv[1] == std::string("threads")) {
     use_two_threads(std::atoi(argv[2]));
     return 0;

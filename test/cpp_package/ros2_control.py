@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A generated package in ros2_control: built, driven by rows, or sent torques over DDS."""
+"""The C++ package in ros2_control: built, driven by rows, or sent torques over DDS."""
 
 from contextlib import ExitStack
 from pathlib import Path
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,36 +15,53 @@ import numpy as np
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
 
-from franka_dynamics.cpp_package.package import cpp_package_files
+from franka_dynamics.cpp_package.arm_text import controller_arm_text
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
-from .cpp_core import write
-from ..ros2_control_prefix import environment, made, mock_urdf
+from . import parameter_library
+from .cpp_core import PACKAGE
+from ..ros2_control_prefix import environment, in_prefixes, made, MANAGER, mock_urdf
 
 DRIVE = Path(__file__).parent / 'ros2_control_drive.cpp'
 STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 PROJECT = DRIVE.with_suffix('.cmake')
+TYPE = 'franka_dynamics_controllers/FeedforwardController'
 
 
-def built(arm, folder):
-    """Build an arm's package, with warnings as errors, and the program that drives it."""
-    write(cpp_package_files(arm, 'my_arm'), folder / 'my_arm')
-    write(
-        {'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT.read_text()}, folder / 'drive'
-    )
-    install, python = folder / 'install', f'-DPython3_EXECUTABLE={sys.executable}'
-    made(folder / 'my_arm', folder / 'build', install, f'-DCMAKE_CXX_FLAGS={STRICT}', python)
-    made(folder / 'drive', folder / 'tool', install, '-DCMAKE_BUILD_TYPE=None', python)
+def built(folder):
+    """
+    Build the package, with warnings as errors, and the program that drives it; return the folder.
+
+    Where generate_parameter_library's program is missing, parameter_library.py takes its place.
+    """
+    install, options = folder / 'install', [f'-DPython3_EXECUTABLE={sys.executable}']
+    if shutil.which('generate_parameter_library_cpp') is None:
+        program = folder / 'generate_parameter_library_cpp'
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {parameter_library.__file__} "$@"\n')
+        program.chmod(0o755)
+        options.append(f'-DCMAKE_PROGRAM_PATH={folder}')
+    (folder / 'drive').mkdir()
+    shutil.copy(DRIVE, folder / 'drive/drive.cpp')
+    shutil.copy(PROJECT, folder / 'drive/CMakeLists.txt')
+    strict = [f'-DCMAKE_CXX_FLAGS={STRICT}', '-DCMAKE_BUILD_TYPE=None']
+    made(PACKAGE, folder / 'build', install, *options, *strict)
+    options += ['-DCMAKE_BUILD_TYPE=None', f'-DEXAMPLES={PACKAGE.parent / "examples"}']
+    made(folder / 'drive', folder / 'tool', install, *options)
     return folder
 
 
-def driving(arm, folder, what, *words, parameters):
+def driving(arm, folder, what, *words, parameters, joints=None):
     """Return the command that drives a controller with parameters, and its environment."""
+    (folder / 'arm.yaml').write_text(controller_arm_text(arm))
     file = folder / 'parameters.yaml'
-    file.write_text(parameters)
-    command = [folder / 'tool' / 'drive', what, *arm.joint_names, *words]
+    file.write_text(parameters.replace('ARM_FILE', str(folder / 'arm.yaml')))
+    joints = arm.joint_names if joints is None else joints
+    command = [folder / 'tool' / 'drive', what, *joints, *words]
     return (
         [*map(str, command), '--ros-args', '--params-file', str(file)],
         {**environment(folder / 'install'), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'},
@@ -60,9 +78,13 @@ RECEIVED = """
 /controller_manager:
   ros__parameters:
     update_rate: 1000
-    receiver.type: my_arm/FeedforwardController
+    receiver.type: TYPE
 /receiver:
-  ros__parameters: {target: mujoco, reference: total_torque, reference_timeout: TIMEOUT}
+  ros__parameters:
+    arm_file: ARM_FILE
+    target: mujoco
+    reference: total_torque
+    reference_timeout: TIMEOUT
 """
 # Torques that change with each message; a relay repeats each message 50 ms later.
 SENDER = """
@@ -104,7 +126,7 @@ class Senders:
         self._output, self._errors = (
             self._open.enter_context((folder / name).open('w+')) for name in ('out', 'errors')
         )
-        parameters = RECEIVED.replace('TIMEOUT', f'{timeout}')
+        parameters = RECEIVED.replace('TIMEOUT', f'{timeout}').replace('TYPE', TYPE)
         command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=parameters)
         self._manager = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self._output, stderr=self._errors, env=env
@@ -162,6 +184,35 @@ class Senders:
             before = self._time_outs()
             self._spin(seconds)
 
+    def change_payload(self, payload, heavy):
+        """Return the efforts that hold the arm before and after, and why `heavy` is refused."""
+        self._start('first')
+        self._until('following', ', publisher /first')
+        self._processes['first'].kill()
+        self._until('holding the arm')
+        since = time.monotonic()
+        client = AsyncParameterClient(self._executor.get_nodes()[0], '/receiver')
+        answers = []
+        for value in (heavy, payload):
+            future = client.set_parameters([Parameter('payload', value=list(value))])
+            while not future.done():
+                self._spin(0.01)
+            answers += future.result().results
+        assert answers[1].successful, answers
+        self._spin(0.5)
+        rows = self._ended()
+        held = rows[rows[:, 0] < since]
+        return held[-1, 1:], rows[-1, 1:], answers[0].reason
+
+    def _ended(self):
+        """End the manager; return the time and the efforts of its cycles."""
+        self._manager.stdin.close()
+        code = self._manager.wait(30.0)
+        for file in (self._output, self._errors):
+            file.seek(0)
+        assert code == 0, self._errors.read()[-3000:]
+        return rows_of(self._output.read())
+
     def happen(self, event):
         """
         Do one of EVENTS to a sender that is followed.
@@ -194,12 +245,7 @@ class Senders:
             self._spin(0.5)
         if event != 'kill':
             self._follows(0.5)
-        self._manager.stdin.close()
-        code = self._manager.wait(30.0)
-        for file in (self._output, self._errors):
-            file.seek(0)
-        assert code == 0, self._errors.read()[-3000:]
-        rows = rows_of(self._output.read())
+        rows = self._ended()
         first = int(np.flatnonzero(rows[:, 1:].any(axis=1))[0])  # before it nothing is commanded
         times, away = rows[first:, 0], rows[first:, 1:] - self._held
         change = np.abs(np.diff(away, axis=0)).max(axis=1)
@@ -207,3 +253,55 @@ class Senders:
         edges = np.flatnonzero(np.diff([False, *still, False]))
         held = 1e-3 * max(edges[1::2] - edges[::2], default=0)
         return float(change.max()), held, away, times - since
+
+
+class ControlNode:
+    """ros2_control_node with mock hardware, as launch files start it, and a listener beside it."""
+
+    def __init__(self, arm, folder):
+        _, self._env = driving(arm, folder, '', parameters=RECEIVED.replace('TIMEOUT', '0.05'))
+        self._file, self._log = folder / 'parameters.yaml', folder / 'control_node.log'
+        self._file.write_text(self._file.read_text().replace('TYPE', TYPE))
+        words = ['--ros-args', '--params-file', self._file]
+        with self._log.open('w') as output:
+            self.process = subprocess.Popen(
+                [in_prefixes(MANAGER), *words], env=self._env, stdout=output, stderr=output
+            )
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node('listener', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._said = []
+        self._node.create_subscription(
+            DiagnosticStatus, '/receiver/status', lambda one: self._said.append(one.message), kept
+        )
+        description = self._node.create_publisher(String, '/robot_description', kept)
+        description.publish(String(data=mock_urdf(arm)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self._executor.shutdown()
+        self._context.try_shutdown()
+
+    def log(self):
+        return self._log.read_text()
+
+    def spawn(self, name):
+        """Load, configure and activate a controller by ros2_control's spawner."""
+        spawner = in_prefixes('lib/controller_manager/spawner')
+        command = [sys.executable, spawner, name, '--param-file', self._file]
+        done = subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr + self.log()
+
+    def until_status(self, words):
+        """Return whether the controller's status says these words within 20 s."""
+        end = time.monotonic() + 20.0
+        while words not in self._said and time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=0.01)
+        return words in self._said

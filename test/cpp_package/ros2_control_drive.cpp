@@ -1,7 +1,7 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drives a generated package's plugins as ros2_control does, for test_ros2_control.py.
+// Drives the controller as ros2_control does, for test_ros2_control.py.
 // Rows of numbers come in on standard input, rows go out on standard output.
 //
 // drive alone JOINT... URDF   a motion -> position, velocity, effort in each cycle of a whole
@@ -10,7 +10,9 @@
 // drive receiver JOINT... URDF  until standard input ends: time of the steady clock and effort in
 //                             each cycle of a whole controller_manager at 1 kHz: receiver -> mock
 //                             hardware, its messages taken by a thread of their own
-// drive solver JOINT...       q, dq a row -> C dq, g, friction, M
+// drive terms JOINT... URDF   q, dq a row -> C dq, g, M of the arm in the URDF
+// drive hold JOINT... URDF    q, dq a row: the example's controller is activated at the first and
+//                             gets each for half a second -> efforts at its end; then deactivated
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -24,13 +26,13 @@
 
 #include "controller_manager/controller_manager.hpp"
 #include "hardware_interface/resource_manager.hpp"
-#include "pluginlib/class_loader.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
-#ifdef WITH_SOLVER
-#include "inverse_dynamics_solver/inverse_dynamics_solver.h"
-#endif
+
+#include "hold_controller.cpp"
+#include "franka_dynamics_controllers/arm_from_urdf.hpp"
+#include "franka_dynamics_controllers/terms.hpp"
 
 namespace
 {
@@ -56,6 +58,14 @@ int fail(const char * what)
   return 1;
 }
 
+/// Opens the hardware to the test.
+class OpenManager : public controller_manager::ControllerManager
+{
+public:
+  using ControllerManager::ControllerManager;
+  hardware_interface::ResourceManager & hardware() {return *resource_manager_;}
+};
+
 // A controller_manager on mock hardware, with active controllers.
 class Manager
 {
@@ -63,15 +73,10 @@ public:
   Manager(const std::vector<std::string> & joints, const std::string & urdf,
     const std::vector<std::string> & controllers)
   {
-    const auto clock = std::make_shared<rclcpp::Clock>(RCL_ROS_TIME);
-    auto resources = std::make_unique<hardware_interface::ResourceManager>(
-      urdf, clock, rclcpp::get_logger("resources"), true, 1000);
-    auto * hardware = resources.get();
     // As ros2_control_node does: controllers get parameters from the manager's arguments alone.
     auto options = controller_manager::get_cm_node_options();
     options.arguments(arguments);
-    cm = std::make_shared<controller_manager::ControllerManager>(
-      std::move(resources), executor, "controller_manager", "", options);
+    cm = std::make_shared<OpenManager>(executor, urdf, true, "controller_manager", "", options);
     executor->add_node(cm);
     for (const auto & name : controllers) {
       if (!cm->load_controller(name)) {throw std::runtime_error("load");}
@@ -82,7 +87,7 @@ public:
     switch_to(controllers, {});
     for (const char * kind : {"position", "velocity", "effort"}) {
       for (const auto & joint : joints) {
-        measured.push_back(hardware->claim_state_interface(joint + "/" + kind));
+        measured.push_back(cm->hardware().claim_state_interface(joint + "/" + kind));
       }
     }
   }
@@ -149,7 +154,7 @@ public:
 
   const std::shared_ptr<rclcpp::Executor> executor =
     std::make_shared<rclcpp::executors::SingleThreadedExecutor>();
-  std::shared_ptr<controller_manager::ControllerManager> cm;
+  std::shared_ptr<OpenManager> cm;
   std::vector<hardware_interface::LoanedStateInterface> measured;
 
 private:
@@ -241,36 +246,81 @@ int receiver(const std::vector<std::string> & joints, const std::string & urdf)
   return 0;
 }
 
-#ifdef WITH_SOLVER
-int solver(const std::vector<std::string> & joints)
+
+int terms(const std::vector<std::string> & joints, const std::string & urdf)
 {
-  const auto n = static_cast<Eigen::Index>(joints.size());
-  pluginlib::ClassLoader<inverse_dynamics_solver::InverseDynamicsSolver> loader(
-    "inverse_dynamics_solver", "inverse_dynamics_solver::InverseDynamicsSolver");
-  const auto plugin = loader.createSharedInstance("my_arm/InverseDynamicsSolver");
-  const auto node = std::make_shared<rclcpp::Node>(
-    "solver", rclcpp::NodeOptions().automatically_declare_parameters_from_overrides(true));
-  plugin->initialize(node->get_node_parameters_interface(), "dynamics");
-  std::vector<double> row(2 * joints.size());
+  using namespace franka_dynamics_controllers;  // NOLINT(google-build-using-namespace)
+  std::vector<std::string> notes;
+  const Arm arm = arm_from_urdf(urdf, joints, "", notes);
+  for (const auto & note : notes) {
+    std::fprintf(stderr, "%s\n", note.c_str());
+  }
+  Settings settings;
+  settings.target = kMujoco;
+  TermModel model;
+  model.configure(arm, settings);
+  const std::size_t n = joints.size();
+  std::vector<double> row(2 * n);
   while (read_row(row)) {
-    const Eigen::VectorXd q = Eigen::Map<Eigen::VectorXd>(row.data(), n);
-    const Eigen::VectorXd dq = Eigen::Map<Eigen::VectorXd>(row.data() + n, n);
-    const Eigen::MatrixXd M = plugin->getInertiaMatrix(q);
-    for (const auto & vector :
-      {plugin->getCoriolisVector(q, dq), plugin->getGravityVector(q),
-        plugin->getFrictionVector(dq)})
-    {
-      for (Eigen::Index i = 0; i < n; ++i) {
-        print(vector(i));
-      }
+    JointState state;
+    Vector coriolis, gravity;
+    Matrix M;
+    std::copy_n(row.begin(), n, state.q.begin());
+    std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(n), n, state.dq.begin());
+    model.coriolis(state, coriolis);
+    model.gravity(state.q, gravity);
+    model.mass_matrix(state.q, M);
+    for (const Vector & values : {coriolis, gravity}) {
+      for (std::size_t i = 0; i < n; ++i) {print(values[i]);}
     }
-    for (Eigen::Index k = 0; k < n * n; ++k) {
-      print(M(k / n, k % n), k + 1 == n * n);
+    for (std::size_t k = 0; k < n * n; ++k) {
+      print(M[k / n][k % n], k + 1 == n * n);
     }
   }
   return 0;
 }
-#endif
+
+int hold(const std::vector<std::string> & joints, const std::string & urdf)
+{
+  using hardware_interface::CommandInterface;
+  using hardware_interface::StateInterface;
+  controller_interface::ControllerInterfaceParams given;
+  given.controller_name = "hold";
+  given.robot_description = urdf;
+  HoldController controller;
+  if (controller.init(given) != controller_interface::return_type::OK) {return fail("init");}
+  if (controller.configure().label() != "inactive") {return fail("configure");}
+  const std::size_t n = joints.size();
+  std::vector<double> row(2 * n), efforts(n);
+  std::vector<hardware_interface::LoanedCommandInterface> commands;
+  std::vector<hardware_interface::LoanedStateInterface> states;
+  std::vector<CommandInterface::SharedPtr> written;
+  std::vector<StateInterface::SharedPtr> read;
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    const std::string kind = i < n ? "position" : "velocity";
+    read.push_back(std::make_shared<StateInterface>(joints[i % n], kind, &row[i]));
+    states.emplace_back(read.back(), nullptr);
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    written.push_back(std::make_shared<CommandInterface>(joints[i], "effort", &efforts[i]));
+    commands.emplace_back(written.back(), nullptr);
+  }
+  if (!read_row(row)) {return fail("input");}
+  controller.assign_interfaces(std::move(commands), std::move(states));
+  if (controller.get_node()->activate().label() != "active") {return fail("activate");}
+  const auto print_efforts = [&efforts, n]() {
+      for (std::size_t i = 0; i < n; ++i) {print(efforts[i], i + 1 == n);}
+    };
+  do {
+    for (int k = 0; k < 500; ++k) {
+      controller.update(rclcpp::Time(), rclcpp::Duration::from_seconds(1e-3));
+    }
+    print_efforts();
+  } while (read_row(row));
+  controller.get_node()->deactivate();
+  print_efforts();
+  return 0;
+}
 }  // namespace
 
 int main(int argc, char ** argv)
@@ -285,15 +335,14 @@ int main(int argc, char ** argv)
   std::vector<std::string> joints(words, given.end());
   int code = 2;
   try {
-    if (what == "alone" || what == "behind" || what == "receiver") {
+    const std::pair<const char *, decltype(&alone)> modes[] = {
+      {"alone", alone}, {"behind", behind}, {"receiver", receiver}, {"terms", terms},
+      {"hold", hold}};
+    for (const auto & [name, run] : modes) {
+      if (what != name) {continue;}
       const std::string urdf = joints.back();
       joints.pop_back();
-      const auto run = what == "alone" ? alone : what == "behind" ? behind : receiver;
       code = run(joints, urdf);
-#ifdef WITH_SOLVER
-    } else if (what == "solver") {
-      code = solver(joints);
-#endif
     }
   } catch (const std::exception & error) {
     code = fail(error.what());

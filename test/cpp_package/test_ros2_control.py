@@ -1,25 +1,29 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The generated package built by its own CMakeLists and driven by ros2_control."""
+"""The C++ package built by its own CMakeLists, and driven by ros2_control."""
 
 from dataclasses import replace
-import os
-from pathlib import Path
+import re
 import shutil
+import signal
 import subprocess
 
 import numpy as np
 import pytest
 import yaml
 
+from franka_dynamics.arm import load
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
+from franka_dynamics.urdf.importer import import_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, PAYLOAD
-from .ros2_control import built, driving, OFFSET, rows_of, Senders
-from .test_package import ARMS
-from ..ros2_control_prefix import mock_urdf, PREFIXES
+from .ros2_control import built, ControlNode, driving, OFFSET, rows_of, Senders
+from .test_core import ARMS, WALL
+from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
+from ..urdf.urdf_texts import by_pinocchio, inertial, random_chain
 
 pytestmark = pytest.mark.skipif(
     not PREFIXES or shutil.which('cmake') is None,
@@ -41,20 +45,20 @@ PLAIN = replace(SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory):
-    return built(ARM, tmp_path_factory.mktemp('ros2_control'))
+    return built(tmp_path_factory.mktemp('ros2_control'))
 
 
 @pytest.fixture
 def run(folder):
-    """Return a function that drives the plugins of the arm's package."""
+    """Return a function that drives the controller; it returns rows and what was said."""
 
-    def drive(what, *words, rows, parameters):
-        command, env = driving(ARM, folder, what, *words, parameters=parameters)
+    def drive(what, *words, rows, parameters, arm=ARM, joints=None, code=0):
+        command, env = driving(arm, folder, what, *words, parameters=parameters, joints=joints)
         text = '\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows)
         done = subprocess.run(
             command, input=text, env=env, capture_output=True, text=True, timeout=120
         )
-        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
+        assert done.returncode == code, done.stdout[-1000:] + done.stderr[-4000:]
         return rows_of(done.stdout), done.stderr
 
     return drive
@@ -74,6 +78,7 @@ def model_of(settings):
 def of_feedforward(settings, **more):
     """Return the parameters of the controller as YAML."""
     values = {
+        'arm_file': 'ARM_FILE',
         'target': settings.target,
         'terms.friction': settings.terms.friction,
         'payload_known_to_robot': settings.payload_known_to_robot,
@@ -85,27 +90,73 @@ def of_feedforward(settings, **more):
     return yaml.safe_dump(named, default_flow_style=None)
 
 
-@pytest.mark.skipif(
-    not any(
-        Path(prefix, 'share', 'inverse_dynamics_solver').is_dir()
-        for prefix in (PREFIXES or '').split(os.pathsep)
+def test_its_own_tests_pass(folder):
+    env = environment(folder / 'install')
+    command = ['ctest', '--test-dir', folder / 'build', '--output-on-failure']
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert '100% tests passed, 0 tests failed out of 2' in done.stdout
+
+
+FINGER = """<link name="finger">{inertial}</link><joint name="finger_joint" type="prismatic">
+<parent link="{tip}"/><child link="finger"/><origin xyz="0 0.02 0.1" rpy="0.1 0.2 0.3"/>
+<axis xyz="0 1 0"/><limit lower="0.01" upper="0.04" effort="10" velocity="1"/></joint>"""
+RANDOM = [
+    random_chain(np.random.default_rng(k), kinds)
+    for k, kinds in enumerate(
+        (['revolute'] * 6, ['prismatic', 'revolute', 'continuous', 'prismatic'], ['revolute'] * 12)
+    )
+]
+TEXTS = {
+    'wall': WALL,
+    'held': WALL.replace(
+        '</robot>', FINGER.format(inertial=inertial(0.4), tip='fr3_link8') + '</robot>'
     ),
-    reason='inverse_dynamics_solver is not among the prefixes of FRANKA_DYNAMICS_ROS2_CONTROL',
+    **{f'random{k}': text for k, text in enumerate(RANDOM)},
+}
+
+
+@pytest.mark.parametrize('name', TEXTS)
+def test_an_arm_in_a_urdf_has_the_terms_of_pinocchio(run, name):
+    text = TEXTS[name]
+    arm = import_urdf(text, joint_names=re.findall(r'<joint name="(\w*joint\d+)"', text))
+    held = {'finger_joint': 0.01} if name == 'held' else {}
+    q, dq, _ = sample_states(arm, 20, seed=1)
+    found, said = run('terms', text, rows=np.hstack([q, dq]), parameters='', arm=arm)
+    assert ('joint finger_joint is held at 0.01' in said) == bool(held)
+    for row, position, velocity in zip(found, q, dq):
+        M, coriolis, gravity = by_pinocchio(text, arm.joint_names, position, velocity, held)
+        expected = np.concatenate([coriolis, gravity, M.ravel()])
+        np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL * max(1.0, M.max()))
+
+
+@pytest.mark.parametrize(
+    ('change', 'joints', 'named'),
+    [
+        ({}, ['fr3_joint1'], 'the moving joints from the root to fr3_joint1'),
+        ({}, ['fr3_joint2'], 'fr3_joint1, fr3_joint2; the parameter joints must name all'),
+        ({}, [*ARM.joint_names[1::-1], *ARM.joint_names[2:]], 'in this order'),
+        ({}, ['left_joint1'], 'there is no joint left_joint1'),
+        ({'effort="87"': 'effort="0"'}, ARM.joint_names, 'fr3_joint1 of fr3 has no torque limit'),
+        ({'<robot': '<robo'}, ARM.joint_names, 'no URDF'),
+        ({'izz="': 'izz="1'}, ARM.joint_names, 'no real body'),
+    ],
 )
-def test_the_solver_gives_the_models_terms(run):
-    q, dq, _ = sample_states(ARM, 50, seed=1)
-    parameters = f'/solver:\n  ros__parameters:\n    dynamics.payload: {list(PAYLOAD)}\n'
-    found, _ = run('solver', rows=np.hstack([q, dq]), parameters=parameters)
-    model = model_of(Settings(payload=PAYLOAD))
-    vectors = [model.coriolis(q, dq), model.gravity(q), ARM.friction.torque(dq)]
-    near(found, np.hstack([*vectors, model.mass_matrix(q).reshape(50, -1)]))
+def test_a_robot_description_that_does_not_fit_is_refused_by_name(run, change, joints, named):
+    text = urdf_text(load('fr3'))
+    for word, other in change.items():
+        text = text.replace(word, other)
+    if joints == ['fr3_joint1']:
+        joints, named = [], 'must be 1 to 12'
+    _, said = run('terms', text, rows=[], parameters='', joints=joints, code=1)
+    assert named in said
 
 
 MANAGED = """
 /controller_manager:
   ros__parameters:
     update_rate: 1000
-    feedforward.type: my_arm/FeedforwardController
+    feedforward.type: franka_dynamics_controllers/FeedforwardController
     trajectory.type: joint_trajectory_controller/JointTrajectoryController
 /trajectory:
   ros__parameters:
@@ -125,15 +176,19 @@ def added(found, settings):
     return effort - model_of(settings).gravity(ARM.home)
 
 
-def test_alone_in_a_controller_manager_it_follows_its_topic(run):
+@pytest.mark.parametrize('source', ['arm_file', 'robot_description'])
+def test_alone_in_a_controller_manager_it_follows_its_topic(run, source):
     # The mock hardware stands still: the command must equal the terms at that state.
     ddq = np.linspace(-2.0, 2.0, ARM.n)
     row = [*ARM.home, *np.zeros(ARM.n), *ddq]
-    parameters = of_feedforward(PLAIN) + (
+    given, text = {}, None
+    if source == 'robot_description':
+        given, text = {'arm_file': '', 'joints': list(ARM.joint_names)}, urdf_text(load('fr3'))
+    parameters = of_feedforward(PLAIN, **given) + (
         '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
-        '    feedforward.type: my_arm/FeedforwardController\n'
+        '    feedforward.type: franka_dynamics_controllers/FeedforwardController\n'
     )
-    found, said = run('alone', mock_urdf(ARM), rows=[row], parameters=parameters)
+    found, said = run('alone', mock_urdf(ARM, text=text), rows=[row], parameters=parameters)
     assert 'feedforward is active' in said and 'feedforward is inactive' in said
     effort = added(found, PLAIN)
     # The arm is held before the motion, gets its inertia torque during it, and is held afterwards.
@@ -183,3 +238,34 @@ def test_a_torque_ends_with_its_sender_and_no_second_one_is_followed(folder, eve
     followed = (away[np.argmax(ended) :] > 0.5 * OFFSET).all(axis=1)
     assert followed.any() == (event != 'kill')
     assert event != 'kill' or ended[-1]
+
+
+def test_a_payload_that_is_set_while_the_arm_is_held_is_held(folder):
+    with Senders(ARM, folder) as senders:
+        before, after, refusal = senders.change_payload(PAYLOAD, heavy=(5.0, *PAYLOAD[1:]))
+    near(before, PinocchioModel(ARM).gravity(ARM.home))
+    near(after, PinocchioModel(ARM.with_payload(SETTINGS.payload_inertia())).gravity(ARM.home))
+    assert 'rated load' in refusal
+
+
+def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
+    for _ in range(2):
+        with ControlNode(ARM, folder) as node:
+            node.spawn('receiver')
+            assert node.until_status('waiting for a first command')
+            node.process.send_signal(signal.SIGINT)
+            assert node.process.wait(20.0) == 0, node.log()
+            assert 'terminate' not in node.log() and 'receiver' in node.log()
+
+
+def test_the_examples_controller_holds_the_wrist_and_commands_no_gravity(run):
+    arm = load('fr3')
+    aside = np.concatenate([arm.home + 0.02 * np.resize((1.0, -1.0), 7), np.full(7, 0.1)])
+    rows = [[*arm.home, *np.zeros(7)], aside]
+    found, _ = run('hold', urdf_text(arm), rows=rows, parameters='', arm=arm)
+    near(found[0], 0.0)
+    kp, kd = [600.0] * 4 + [250.0, 150.0, 50.0], [30.0] * 4 + [10.0, 10.0, 5.0]
+    pulls = kp * (arm.home - aside[:7]) - kd * aside[7:]
+    near(found[1], pulls + PinocchioModel(arm).coriolis(*np.split(aside, 2)))
+    assert np.abs(found[1]).max() < 20.0
+    near(found[2], 0.0)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controllers that the launch files load, and the packages that they ask for."""
 
-from functools import cache, partial
+from functools import partial
 import logging
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.cpp_package.package import cpp_package_files
+from franka_dynamics.cpp_package.arm_text import controller_arm_text
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 
@@ -83,27 +83,19 @@ def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
     assert node.remappings[COMMAND] == f'{prefix}{topic}'
 
 
-PACKAGES = 'fr3_feedforward', 'fr3_franka_hand_feedforward'
-
-
-@cache
-def receiver_file(package):
-    """Return the parameter file of the receiver in a generated package."""
-    return cpp_package_files(load('fr3'), package)['config/receiver.yaml']
+PACKAGE = 'franka_dynamics_controllers'
 
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Return the folder of ament's index, in which the packages are not listed yet."""
+    """Return the package's entry in ament's index, which is not there yet."""
     # The robot description is no matter here, and xacro would need most of the time.
     (tmp_path / 'xacro').write_text('#!/bin/sh\necho none\n')
     (tmp_path / 'xacro').chmod(0o755)
     monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
-    for package in PACKAGES:
-        file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
-        file.parent.mkdir(parents=True)
-        file.write_text(receiver_file(package))
-    return tmp_path / 'share/ament_index/resource_index/packages'
+    entry = tmp_path / 'share/ament_index/resource_index/packages' / PACKAGE
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    return entry
 
 
 @pytest.mark.parametrize(
@@ -120,38 +112,33 @@ def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed
     monkeypatch.setattr(logging.getLogger('launch.user'), 'handlers', [caplog.handler])
     launch = partial(launched, name, **given, robot_type='fr3')
     prefix = given.get('arm_prefix', '')
-    with refuses(SettingsError, 'mine is not installed', '--package fr3_feedforward --arm fr3'):
-        launch(receiver='mine')
-    with refuses(SettingsError, PACKAGES[0]):
-        launch(receiver=PACKAGES[0])
-    for package in PACKAGES:
-        (installed / package).touch()
+    for receiver in ('mine', PACKAGE):
+        with refuses(SettingsError, f'{receiver} is not installed', 'codegen --package'):
+            launch(receiver=receiver)
+    installed.touch()
     assert (
         loaded(launch(receiver='effort_controller')['spawner'])[0] == f'{prefix}effort_controller'
     )
     assert f'WARNING: {prefix}effort_controller holds the last torque' in caplog.text
-    for package in PACKAGES:
-        processes = launch(receiver=package)
-        controller, values = loaded(processes['spawner'])
-        assert (controller, values['type']) == (
-            f'{prefix}receiver',
-            f'{package}/FeedforwardController',
-        )
-        assert values['joints'] == list(load('fr3', prefix=prefix).joint_names)
-        assert (values['target'], values['reference']) == (target, 'total_torque')
-        assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
-    with refuses(SettingsError, PACKAGES[0], 'fr3_joint1', 'fr3v2_joint1'):
-        launched(name, **given, robot_type='fr3v2', receiver=PACKAGES[0])
+    processes = launch(receiver=PACKAGE)
+    controller, values = loaded(processes['spawner'])
+    assert controller == f'{prefix}receiver'
+    assert values['type'] == f'{PACKAGE}/FeedforwardController'
+    assert (values['target'], values['reference']) == (target, 'total_torque')
+    text = Path(values['arm_file']).read_text('utf-8')
+    assert text == controller_arm_text(load('fr3', prefix=prefix))
+    assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
 
 
 def test_without_a_receiver_nothing_is_started_for_a_real_arm_and_both_are_named(
     launched, installed
 ):
     forward = 'receiver:=effort_controller (it holds the last torque for ever'
-    with refuses(SettingsError, forward, 'codegen --package fr3_feedforward --arm fr3'):
+    braking = f'receiver:={PACKAGE} (it then brakes the arm)'
+    with refuses(SettingsError, forward, braking, 'franka-dynamics codegen --package'):
         launched('franka_ros2', robot_type='fr3')
-    (installed / PACKAGES[0]).touch()
-    with refuses(SettingsError, forward, f'receiver:={PACKAGES[0]} (it then brakes the arm)'):
+    installed.touch()
+    with refuses(SettingsError, forward, braking):
         launched('franka_ros2', robot_type='fr3')
     # A controller with its own feedback takes no torques every cycle.
     given = {'controller': 'feedforward_trajectory_controller'}

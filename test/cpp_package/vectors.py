@@ -6,8 +6,8 @@ Computes test vectors for C++ code: the Python controller's torques over scripte
 A file of test vectors has these rows; empty columns are left out:
 
 - `begin`: a new controller, its settings in the next row
-- `settings`, command, target, friction, payload_known_to_robot, scale, gravity_vector (3),
-  payload (10), kp (n), kd (n): from the next cycle on
+- `settings`, command, target, friction, payload_known_to_robot, mount_tilt_compensated_by, scale,
+  gravity_vector (3), payload (10), kp (n), kd (n): from the next cycle on
 - `message`, sender, answer, values: a message with a command, and whether it is accepted
 - `reference`, q (n), dq (n), ddq (n): the motion's state in the next cycle
 - `brake`: the arm is braked from the next cycle on
@@ -27,17 +27,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arm import ArmDescription
-from ..control.braking import BrakingController
-from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, State, StateLimits
-from ..control.limits import TorqueLimiter
-from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
-from ..control.settings import Settings, Terms
-from ..control.terms import TermModel
-from ..errors import SettingsError
-from ..typing import Array
+from franka_dynamics.arm import ArmDescription
+from franka_dynamics.control.braking import BrakingController
+from franka_dynamics.control.default_gains import default_gains
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
+from franka_dynamics.control.limits import TorqueLimiter
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
+from franka_dynamics.control.settings import is_base_tilted, Settings, Terms
+from franka_dynamics.control.terms import TermModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.typing import Array
 
+TILTS = ('', 'robot', 'node')  # enumerators of Tilt in settings.hpp
 _PERIOD_S = 1e-3
 _AMPLITUDE, _SHARE = 0.05, 0.2  # of a joint's motion: [rad], at most this share of its range
 # Cycles of the core's script: a motion begins after the ramp of the start, settings change while
@@ -62,7 +63,7 @@ def controller_test_vectors(arm: ArmDescription) -> str:
 
 
 def _rows(arm: ArmDescription) -> list[str]:
-    rows = ['# see cpp_package/controller_test_vectors.py of franka_dynamics, which wrote this']
+    rows: list[str] = []
     payload = (0.3, 0.01, -0.02, 0.06, 0.002, 0.0001, -0.0002, 0.002, 0.0003, 0.002)
     if arm.rated_load is not None and arm.rated_load - arm.carried < payload[0]:
         payload = (0.0,) * 10
@@ -73,7 +74,12 @@ def _rows(arm: ArmDescription) -> list[str]:
     )
     held = Settings(target='mujoco', kp=kp, kd=kd, terms=Terms(friction=arm.friction is not None))
     carried = Settings(payload=payload, payload_known_to_robot=False, gravity_vector=_INCLINED)
-    for settings in (held, carried):
+    tilted = [
+        Settings(payload=payload, payload_known_to_robot=False, mount_tilt_compensated_by=who)
+        for who in TILTS[1:]
+        if is_base_tilted(arm)
+    ]
+    for settings in (held, carried, *tilted):
         if _fits(settings, arm):
             rows += _followed(arm, settings, payload)
     if _fits(held, arm):
@@ -243,6 +249,7 @@ def _settings_row(command: str, settings: Settings, arm: ArmDescription) -> str:
         settings.target,
         int(settings.terms.friction),
         int(settings.payload_known_to_robot),
+        TILTS.index(settings.mount_tilt_compensated_by),
         settings.scale,
         *settings.gravity_vector,
         *settings.payload,

@@ -1,8 +1,11 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef @GUARD@_FEEDFORWARD_CONTROLLER_HPP
-#define @GUARD@_FEEDFORWARD_CONTROLLER_HPP
+#ifndef FEEDFORWARD_CONTROLLER_HPP_
+#define FEEDFORWARD_CONTROLLER_HPP_
 
+#include <limits>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,14 +13,16 @@
 #include "diagnostic_msgs/msg/diagnostic_status.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
+#include "std_srvs/srv/trigger.hpp"
 
-#include "@NAME@/inbox.hpp"
-#include "@NAME@/robot_model.hpp"
+#include "franka_dynamics_controllers/feedforward_controller_parameters.hpp"
+#include "franka_dynamics_controllers/inbox.hpp"
+#include "robot_model.hpp"
 
-namespace @NAME@
+namespace franka_dynamics_controllers
 {
 
-/// Feedforward torques of @ARM@ as a chainable controller, with a time-out for its references.
+/// Feedforward torques of an arm as a chainable controller, with a time-out for its references.
 ///
 /// State interfaces are <joint>/position and <joint>/velocity, command interfaces <joint>/effort.
 /// References come from a controller upstream, or from one publisher at a time on ~/reference
@@ -26,56 +31,67 @@ namespace @NAME@
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
-  controller_interface::CallbackReturn on_init() override;
+  using CallbackReturn = controller_interface::CallbackReturn;
+  using LifecycleState = rclcpp_lifecycle::State;
+
+  CallbackReturn on_init() override;
   controller_interface::InterfaceConfiguration command_interface_configuration() const override;
   controller_interface::InterfaceConfiguration state_interface_configuration() const override;
-  controller_interface::CallbackReturn on_configure(
-    const rclcpp_lifecycle::State & previous) override;
-  controller_interface::CallbackReturn on_activate(
-    const rclcpp_lifecycle::State & previous) override;
-  controller_interface::CallbackReturn on_deactivate(
-    const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_configure(const LifecycleState & previous) override;
+  CallbackReturn on_activate(const LifecycleState & previous) override;
+  CallbackReturn on_deactivate(const LifecycleState & previous) override;
+  CallbackReturn on_cleanup(const LifecycleState & previous) override;
+  CallbackReturn on_error(const LifecycleState & previous) override;
   controller_interface::return_type update_and_write_commands(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 protected:
   std::vector<hardware_interface::CommandInterface::SharedPtr>
   on_export_reference_interfaces_list() override;
-  bool on_set_chained_mode(bool chained) override;
   controller_interface::return_type update_reference_from_subscribers(
     const rclcpp::Time & time, const rclcpp::Duration & period) override;
 
 private:
   using Message = std_msgs::msg::Float64MultiArray;
+  using Parameters = feedforward_controller::Params;
   using Status = diagnostic_msgs::msg::DiagnosticStatus;
+  using Trigger = std_srvs::srv::Trigger;
 
-  bool read_settings(Settings & settings);
-  bool refuse(const std::string & sentence) const;
+  Arm read_arm() const;
+  rcl_interfaces::msg::SetParametersResult accept(const std::vector<rclcpp::Parameter> & changed);
+  void open_topics();
+  bool end_torques();
   const Reference * chained(double elapsed);
-  bool read_states(Vector & q, Vector & dq) const;
+  bool read_states(JointState & state) const;
   bool write(const Vector & tau);
   void receive(const Message & message, const rclcpp::MessageInfo & info);
   std::string publisher_name(const Inbox::Publisher & gid) const;
-  void tell();
+  Status status() const;
+  void publish_status();
   std::vector<std::string> names(const std::vector<std::string> & interfaces) const;
 
-  std::vector<std::string> joints_;
-  std::vector<std::string> reference_types_;
-  Feedforward feedforward_;
-  Inbox inbox_;
+  std::shared_ptr<feedforward_controller::ParamListener> parameter_listener_;
+  Parameters parameters_;  // those of the configuration
+  std::unique_ptr<Feedforward> feedforward_;
+  std::unique_ptr<Inbox> inbox_;
+  Newest<Settings> settings_;          // that the control cycle has still to take
   const Reference * given_ = nullptr;  // from ~/reference
   Reference chained_;                  // the last one from upstream
-  double timeout_ = kCommandTimeoutS, chained_age_ = 0.0;  // [s]
+  double chained_age_ = std::numeric_limits<double>::infinity();  // [s]
   RobotModel robot_model_;
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 
   // Members that the executor's thread uses, never the control cycle.
+  std::mutex configuring_;  // feedforward_ is made or ended
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr accepting_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr applying_;
   rclcpp::Publisher<Status>::SharedPtr publisher_;
+  rclcpp::Service<Trigger>::SharedPtr declaration_;
   rclcpp::TimerBase::SharedPtr timer_;
   Inbox::Publisher refused_{};  // the last publisher that was refused
   Status status_;               // the status published last
 };
 
-}  // namespace @NAME@
+}  // namespace franka_dynamics_controllers
 
-#endif  // @GUARD@_FEEDFORWARD_CONTROLLER_HPP
+#endif  // FEEDFORWARD_CONTROLLER_HPP_

@@ -6,8 +6,8 @@
 //
 // Real-time safe as feedforward.hpp is. One thread may call Inbox::receive() while another one runs
 // the control cycle.
-#ifndef @GUARD@_INBOX_HPP
-#define @GUARD@_INBOX_HPP
+#ifndef FRANKA_DYNAMICS_CONTROLLERS__INBOX_HPP_
+#define FRANKA_DYNAMICS_CONTROLLERS__INBOX_HPP_
 
 #include <algorithm>
 #include <array>
@@ -18,47 +18,49 @@
 #include <iterator>
 #include <limits>
 
-#include "@NAME@/feedforward.hpp"
+#include "franka_dynamics_controllers/feedforward.hpp"
 
-namespace @NAME@
+namespace franka_dynamics_controllers
 {
 
-/// The number of values of a command: of a motion the positions, then the velocities, then the
-/// accelerations of all joints; otherwise the torques.
-constexpr std::size_t command_size(Command command)
+/// The number of values of a command to n joints: of a motion the positions, then the velocities,
+/// then the accelerations of all joints; otherwise the torques.
+constexpr std::size_t command_size(Command command, std::size_t n) noexcept
 {
-  return command == Command::motion ? 3 * kJoints : kJoints;
+  return command == Command::motion ? 3 * n : n;
 }
 
 /// Check the values of a command, and copy them into `reference` if they are accepted. Values must
-/// be finite; torques within the torque limits, positions possible by within_range(), velocities
-/// and accelerations within ten times their limits, which values in a wrong unit exceed.
+/// be finite; torques within the torque limits, positions possible by Arm::within_range(),
+/// velocities and accelerations within ten times their limits, which values in a wrong unit exceed.
 inline Answer read_command(
-  Command command, const double * values, std::size_t count, Reference & reference) noexcept
+  const Arm & arm, Command command, const double * values, std::size_t count,
+  Reference & reference) noexcept
 {
   constexpr double kMostOfLimit = 10.0;
-  if (count != command_size(command)) {
+  const std::size_t n = arm.n();
+  if (count != command_size(command, n)) {
     return Answer::wrong_size;
   }
   if (!std::all_of(values, values + count, [](double x) {return std::isfinite(x);})) {
     return Answer::not_finite;
   }
-  for (std::size_t i = 0; i < kJoints; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     const bool possible = command == Command::motion ?
-      within_range(i, values[i]) &&
-      std::abs(values[kJoints + i]) <= kMostOfLimit * kVelocity[i] &&
-      std::abs(values[2 * kJoints + i]) <= kMostOfLimit * kAcceleration[i] :
-      std::abs(values[i]) <= kEffort[i];
+      arm.within_range(i, values[i]) &&
+      std::abs(values[n + i]) <= kMostOfLimit * arm.velocity[i] &&
+      std::abs(values[2 * n + i]) <= kMostOfLimit * arm.acceleration[i] :
+      std::abs(values[i]) <= arm.effort[i];
     if (!possible) {
       return Answer::out_of_bounds;
     }
   }
   if (command == Command::motion) {
-    std::copy(values, values + kJoints, reference.q.begin());
-    std::copy(values + kJoints, values + 2 * kJoints, reference.dq.begin());
-    std::copy(values + 2 * kJoints, values + 3 * kJoints, reference.ddq.begin());
+    std::copy_n(values, n, reference.q.begin());
+    std::copy_n(values + n, n, reference.dq.begin());
+    std::copy_n(values + 2 * n, n, reference.ddq.begin());
   } else {
-    std::copy(values, values + kJoints, reference.torque.begin());
+    std::copy_n(values, n, reference.torque.begin());
   }
   return Answer::heard;
 }
@@ -77,11 +79,14 @@ public:
 
   const T & read() noexcept
   {
-    if (between_.load() & kNew) {
+    if (has_new()) {
       read_ = between_.exchange(read_) & ~kNew;
     }
     return slots_[read_];
   }
+
+  /// Whether a value was written since the last one was read.
+  bool has_new() const noexcept {return (between_.load() & kNew) != 0;}
 
 private:
   static constexpr unsigned kNew = 4;
@@ -98,17 +103,9 @@ public:
   /// A publisher's GID in DDS.
   using Publisher = std::array<std::uint8_t, 16>;
 
-  /// Set the kind of command and the time-out [s]; call it before the first message. Returns
-  /// nullptr, or why the time-out is refused.
-  const char * configure(Command command, double timeout) noexcept
-  {
-    if (!(timeout > 0.0 && timeout <= kLongestTimeout)) {
-      return "reference_timeout must be above 0 and at most 1 s";
-    }
-    command_ = command;
-    timeout_ = timeout;
-    return nullptr;
-  }
+  /// Commands of a kind for an arm, of which `timeout` seconds of silence are the end.
+  Inbox(const Arm & arm, Command command, double timeout)
+  : arm_(arm), command_(command), timeout_(timeout) {}
 
   /// Check and keep a message; for the thread that receives messages.
   Answer receive(const Publisher & from, const double * values, std::size_t count) noexcept
@@ -116,7 +113,7 @@ public:
     const bool anybody = silent_since_ == number_;
     Message message{{}, number_ + 1};
     const Answer answer = !anybody && from != publisher_ ?
-      Answer::other_publisher : read_command(command_, values, count, message.reference);
+      Answer::other_publisher : read_command(arm_, command_, values, count, message.reference);
     ++counts_[static_cast<std::size_t>(answer)];
     if (answer == Answer::heard) {
       publisher_ = from;
@@ -158,17 +155,15 @@ public:
   const Publisher & publisher() const noexcept {return publisher_;}
 
 private:
-  // The longest time-out [s], during which the arm follows the last torque.
-  static constexpr double kLongestTimeout = 1.0;
-
   struct Message
   {
     Reference reference;
     std::uint64_t number;  // accepted messages are counted from 1
   };
 
-  Command command_ = Command::motion;
-  double timeout_ = kCommandTimeoutS;
+  const Arm arm_;
+  const Command command_;
+  const double timeout_;  // [s]
   Newest<Message> newest_{};
   std::array<std::atomic<std::uint64_t>, std::size(kAnswerWords)> counts_{};
   // Number of the last message before the time-out that the control cycle found.
@@ -181,6 +176,6 @@ private:
   double age_ = 0.0;
 };
 
-}  // namespace @NAME@
+}  // namespace franka_dynamics_controllers
 
-#endif  // @GUARD@_INBOX_HPP
+#endif  // FRANKA_DYNAMICS_CONTROLLERS__INBOX_HPP_

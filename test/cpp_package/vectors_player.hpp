@@ -1,10 +1,11 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// vectors_test FILE: plays the scripted events of FILE to this package, and compares its torques and
-// states with those that the Python controller had. Prints the number of cycles and the largest
-// difference of a torque [N m]; exit status 1 if an answer or a state differs, or a torque by more
-// than 1e-9 N m.
+// Plays the scripted events of a file by vectors.py to the core, and compares its torques and states
+// with those that the Python controller had.
+#ifndef VECTORS_PLAYER_HPP_
+#define VECTORS_PLAYER_HPP_
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,9 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "@NAME@/inbox.hpp"
+#include "franka_dynamics_controllers/arm_file.hpp"
+#include "franka_dynamics_controllers/inbox.hpp"
 
-using namespace @NAME@;
+using namespace franka_dynamics_controllers;  // NOLINT(google-build-using-namespace)
 
 namespace
 {
@@ -33,17 +35,17 @@ public:
   double number() {return std::strtod(word().c_str(), nullptr);}
 
   template<typename Array>
-  void numbers(Array & values)
+  void numbers(Array & values, std::size_t count)
   {
-    for (double & value : values) {
-      value = number();
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = number();
     }
   }
 
   std::vector<double> rest()
   {
     std::vector<double> values(words_.size() - next_);
-    numbers(values);
+    numbers(values, values.size());
     return values;
   }
 
@@ -59,7 +61,7 @@ private:
   std::size_t next_ = 0;
 };
 
-Settings read_settings(Row & row)
+Settings read_settings(Row & row, std::size_t n)
 {
   Settings settings;
   settings.command = row.word() == "motion" ? Command::motion : Command::total_torque;
@@ -71,11 +73,13 @@ Settings read_settings(Row & row)
   }
   settings.friction = row.number() != 0.0;
   settings.payload_known_to_robot = row.number() != 0.0;
+  settings.mount_tilt_compensated_by = static_cast<Tilt>(row.number());
   settings.scale = row.number();
-  row.numbers(settings.gravity_vector);
-  row.numbers(settings.payload);
-  row.numbers(settings.kp);
-  row.numbers(settings.kd);
+  const double x = row.number(), y = row.number();
+  settings.gravity_vector = {x, y, row.number()};
+  row.numbers(settings.payload, settings.payload.size());
+  row.numbers(settings.kp, n);
+  row.numbers(settings.kd, n);
   return settings;
 }
 
@@ -88,7 +92,7 @@ int differs(int line, const char * what, const std::string & ours, const std::st
 
 /// Play a file. Returns 0, or 1 where it differs; counts cycles, and finds the largest difference
 /// of a torque.
-int play(const char * path, int & cycles, double & largest)
+int play(const Arm & arm, const char * path, int & cycles, double & largest)
 {
   std::ifstream file(path);
   std::unique_ptr<Feedforward> feedforward;
@@ -101,14 +105,16 @@ int play(const char * path, int & cycles, double & largest)
     Row row(line);
     const std::string kind = row.word();
     if (kind == "begin") {
-      feedforward = std::make_unique<Feedforward>();
-      inbox = std::make_unique<Inbox>();
+      feedforward = std::make_unique<Feedforward>(arm);
+      inbox.reset();
     } else if (kind == "settings") {
-      const Settings settings = read_settings(row);
-      const char * wrong = feedforward->configure(settings);
-      wrong = wrong ? wrong : inbox->configure(settings.command, kCommandTimeoutS);
-      if (wrong) {
+      const Settings settings = read_settings(row, arm.n());
+      const std::string wrong = feedforward->configure(settings);
+      if (!wrong.empty()) {
         return differs(number, "the refusal", wrong, "none");
+      }
+      if (!inbox) {
+        inbox = std::make_unique<Inbox>(arm, settings.command, kCommandTimeoutS);
       }
     } else if (kind == "message") {
       Inbox::Publisher from{};
@@ -121,28 +127,29 @@ int play(const char * path, int & cycles, double & largest)
         return differs(number, "the answer", ours, expected);
       }
     } else if (kind == "reference") {
-      row.numbers(reference.q);
-      row.numbers(reference.dq);
-      row.numbers(reference.ddq);
+      row.numbers(reference.q, arm.n());
+      row.numbers(reference.dq, arm.n());
+      row.numbers(reference.ddq, arm.n());
       given = true;
     } else if (kind == "brake") {
       feedforward->brake();
     } else if (kind == "cycle") {
       const double elapsed = row.number();
-      Vector q, dq, expected, tau{};
-      row.numbers(q);
-      row.numbers(dq);
+      JointState measured;
+      Vector expected{}, tau{};
+      row.numbers(measured.q, arm.n());
+      row.numbers(measured.dq, arm.n());
       const std::string state = row.word();
-      row.numbers(expected);
+      row.numbers(expected, arm.n());
       const Reference * command = inbox->current(elapsed);
-      feedforward->cycle(elapsed, &q, &dq, given ? &reference : command, tau);
+      feedforward->cycle(elapsed, &measured, given ? &reference : command, tau);
       given = false;
       ++cycles;
       const std::string ours = kStateWords[static_cast<std::size_t>(feedforward->state())];
       if (ours != state) {
         return differs(number, "the state", ours, state);
       }
-      for (std::size_t i = 0; i < kJoints; ++i) {
+      for (std::size_t i = 0; i < arm.n(); ++i) {
         const double difference = std::abs(tau[i] - expected[i]);
         if (!(difference <= kMostDifference)) {
           return differs(number, "a torque", std::to_string(tau[i]), std::to_string(expected[i]));
@@ -155,11 +162,4 @@ int play(const char * path, int & cycles, double & largest)
 }
 }  // namespace
 
-int main(int argc, char ** argv)
-{
-  int cycles = 0;
-  double largest = 0.0;
-  const int different = play(argc > 1 ? argv[1] : "", cycles, largest);
-  std::printf("%d cycles, largest difference %.3g N m\n", cycles, largest);
-  return different;
-}
+#endif  // VECTORS_PLAYER_HPP_

@@ -1,0 +1,158 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the arm that `franka-dynamics arm export --format controller` writes: YAML of keys, each
+// with words and numbers in brackets or in rows that begin with a dash.
+#ifndef FRANKA_DYNAMICS_CONTROLLERS__ARM_FILE_HPP_
+#define FRANKA_DYNAMICS_CONTROLLERS__ARM_FILE_HPP_
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "franka_dynamics_controllers/arm.hpp"
+
+namespace franka_dynamics_controllers
+{
+
+/// The words of a file by their keys, which are taken one by one. What is missing, twice or of the
+/// wrong size throws std::runtime_error with a sentence that names file and key.
+class ArmFile
+{
+public:
+  explicit ArmFile(std::string path)
+  : path_(std::move(path))
+  {
+    std::ifstream file(path_);
+    std::string key;
+    for (std::string line; std::getline(file, line); ) {
+      line.erase(std::min(line.find('#'), line.size()));
+      std::replace_if(
+        line.begin(), line.end(), [](char c) {return c == '[' || c == ']' || c == ',';}, ' ');
+      std::istringstream words(line);
+      for (std::string word; words >> word; ) {
+        if (word.back() != ':') {
+          if (word != "-") {words_[key].push_back(word);}
+        } else if (key = word.substr(0, word.size() - 1); !words_.try_emplace(key).second) {
+          throw error("has " + key + " twice");
+        }
+      }
+    }
+  }
+
+  std::vector<std::string> words(const std::string & key)
+  {
+    const auto found = words_.extract(key);
+    if (found.empty() || found.mapped().empty()) {throw error("has no " + key);}
+    return found.mapped();
+  }
+
+  std::vector<double> numbers(const std::string & key, std::size_t count)
+  {
+    std::vector<double> numbers;
+    for (const std::string & word : count > 0 ? words(key) : std::vector<std::string>{}) {
+      double number = word[0] == '-' ? -kInfinity : kInfinity;
+      const char * const end = word.data() + word.size();
+      const auto [rest, problem] = std::from_chars(word.data(), end, number);
+      const bool infinite = word == ".inf" || word == "-.inf";
+      if (!infinite && (rest != end || problem != std::errc{} || !std::isfinite(number))) {
+        throw error(key + " has " + word + ", which is no number");
+      }
+      numbers.push_back(number);
+    }
+    if (numbers.size() != count) {
+      throw error(key + " has " + std::to_string(numbers.size()) + " numbers instead of " +
+              std::to_string(count));
+    }
+    return numbers;
+  }
+
+  void finish() const
+  {
+    if (!words_.empty()) {throw error("has " + words_.begin()->first + ", which no arm has");}
+  }
+
+  std::runtime_error error(const std::string & problem) const
+  {
+    return std::runtime_error(
+      path_ + ": " + problem + "; write it by franka-dynamics arm export --format controller");
+  }
+
+private:
+  std::string path_;
+  std::map<std::string, std::vector<std::string>> words_;
+};
+
+/// Read the friction of n joints.
+inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
+{
+  FrictionModel model;
+  const std::string kind = file.words("friction")[0];
+  if (kind == "none") {return model;}
+  if (kind != "sigmoid" && kind != "linear") {throw file.error("has friction: " + kind);}
+  model.kind = kind == "sigmoid" ? FrictionModel::Kind::sigmoid : FrictionModel::Kind::linear;
+  model.width = file.numbers("friction_width", 1)[0];
+  const double elements = file.numbers("friction_elements", 1)[0];
+  if (!(model.width > 0.0 && elements >= 0.0 && elements <= kMaxElements)) {
+    throw file.error("has a friction that no joint has");
+  }
+  model.elements = static_cast<std::size_t>(elements);
+  const std::size_t m = FrictionModel::kSliding + model.elements;
+  const auto reach = file.numbers("friction_reach", model.elements);
+  std::copy(reach.begin(), reach.end(), model.reach.begin());
+  const auto rows = file.numbers("friction_coefficients", n * m);
+  const auto covariance = file.numbers("friction_covariance", n * m * m);
+  for (std::size_t k = 0; k < covariance.size(); ++k) {
+    const std::size_t joint = k / (m * m), row = k / m % m, column = k % m;
+    model.covariance[joint][row][column] = covariance[k];
+    model.coefficients[joint][column] = rows[joint * m + column];
+  }
+  return model;
+}
+
+/// Read an arm from a file. Throws std::runtime_error with a sentence about what is wrong.
+inline Arm arm_from_file(const std::string & path)
+{
+  ArmFile file(path);
+  Arm arm;
+  arm.name = file.words("name")[0];
+  arm.joints = file.words("joints");
+  const std::size_t n = arm.chain.n = arm.joints.size();
+  if (n > kMaxJoints) {throw file.error("has more than twelve joints");}
+  const auto pose = [](const double * x) {
+      return Pose{{Three{x[0], x[1], x[2]}, Three{x[3], x[4], x[5]}, Three{x[6], x[7], x[8]}},
+        {x[9], x[10], x[11]}};
+    };
+  const auto links = file.numbers("links", 24 * n), limits = file.numbers("limits", 7 * n);
+  Vector * const places[] = {&arm.lower, &arm.upper, &arm.velocity, &arm.acceleration,
+    &arm.effort, &arm.effort_rate, &arm.home};
+  for (std::size_t i = 0; i < n; ++i) {
+    // Whether the joint is prismatic; its placement; the link's body; rotor inertia.
+    const double * const x = &links[24 * i], * const y = x + 13;
+    arm.chain.links[i] = {x[0] != 0.0, pose(x + 1),
+      {y[0], {y[1], y[2], y[3]}, symmetric({y[4], y[5], y[6], y[7], y[8], y[9]})}, y[10]};
+    for (std::size_t k = 0; k < 7; ++k) {
+      (*places[k])[i] = limits[7 * i + k];
+    }
+  }
+  arm.flange = pose(file.numbers("flange", 12).data());
+  arm.mount = pose(file.numbers("mount", 12).data()).rotation;
+  arm.rated_load = file.numbers("rated_load", 1)[0];
+  arm.friction = friction_from_file(file, n);
+  file.finish();
+  if (const std::string reason = refuse(arm); !reason.empty()) {throw file.error(reason);}
+  return arm;
+}
+
+}  // namespace franka_dynamics_controllers
+
+#endif  // FRANKA_DYNAMICS_CONTROLLERS__ARM_FILE_HPP_

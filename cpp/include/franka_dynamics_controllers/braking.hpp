@@ -1,0 +1,108 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a moving arm is brought to rest while its states are seen.
+#ifndef FRANKA_DYNAMICS_CONTROLLERS__BRAKING_HPP_
+#define FRANKA_DYNAMICS_CONTROLLERS__BRAKING_HPP_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "franka_dynamics_controllers/terms.hpp"
+
+namespace franka_dynamics_controllers
+{
+
+/// Brings a moving arm to rest by a PD torque towards the pose where braking began and by M(q) a,
+/// as far as kd damps less: a is that of a critically damped joint with the time constant
+/// kBrakingTimeConstantS, or longer and with softer gains in a slow loop. Without a motion's gains
+/// there is no pose, and a only damps.
+class BrakingController
+{
+public:
+  BrakingController() noexcept = default;
+  explicit BrakingController(const Settings & settings) noexcept
+  : kp_(settings.kp), kd_(settings.kd), pulls_(settings.command == Command::motion) {}
+
+  bool at_rest() const noexcept {return at_rest_;}
+  /// Whether something else drives the arm: it gets faster.
+  bool driven() const noexcept {return gaining_ >= kRunawayDetectionTimeS;}
+
+  /// Compute the brake's torque, `elapsed` seconds after the last one.
+  void torque(
+    const Arm & arm, const JointState & state, const TermModel & terms, double elapsed,
+    Vector & tau) noexcept
+  {
+    const auto & [q, dq] = state;
+    const double late = kMinTimeConstantToAgeRatio * std::max(0.0, elapsed - kMaxStepS);
+    const double decay = std::max(kBrakingTimeConstantS, late);
+    const double stiffness = 0.25 / (decay * decay);  // critically damped [1/s^2]
+    // It yields where a would reach its bound, and the arm stays where it was pushed to.
+    constexpr double kMost = kMaxBrakingDecelerationRadS2;
+    const double yields = kMost / stiffness;
+    Matrix M;
+    terms.mass_matrix(q, M);
+    Vector momentum{}, slowing{}, pull{};
+    terms.inertia(q, dq, momentum);
+    watch(arm, dq, 0.5 * std::inner_product(dq.begin(), dq.end(), momentum.begin(), 0.0), elapsed);
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      const bool moved = !begun_ || (!at_rest_ && held_back_[i] != 0.0);
+      const double away = moved ? 0.0 : std::clamp(q[i] - stop_pose_[i], -yields, yields);
+      stop_pose_[i] = q[i] - away;
+      const double soft = 1.0 / std::max(1.0, late * kd_[i] / M[i][i]);
+      const double kd = soft * kd_[i];
+      pull[i] = soft * kp_[i] * away + kd * dq[i];
+      const double missing = 1.0 - std::min(1.0, kd * decay / M[i][i]);
+      const double damps = std::clamp(dq[i] / decay, -kMost, kMost);
+      slowing[i] = -missing * ((pulls_ ? stiffness * away : 0.0) + damps);
+    }
+    begun_ = true;
+    terms.inertia(q, slowing, tau);
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      tau[i] -= pull[i];
+    }
+  }
+
+  /// Note what limits made of a desired torque.
+  void limit(const Vector & desired, const Vector & sent) noexcept
+  {
+    std::transform(
+      desired.begin(), desired.end(), sent.begin(), held_back_.begin(), std::minus<double>());
+  }
+
+private:
+  void watch(const Arm & arm, const Vector & dq, double energy, double elapsed) noexcept
+  {
+    time_ += elapsed;
+    const bool slow = std::all_of(
+      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kMaxRestSpeedRadS;});
+    resting_ = slow ? resting_ + 1 : 0;
+    at_rest_ = at_rest_ || resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
+    bool gains = at_rest_ && energy > kMaxHeldArmEnergyJ;
+    // A torque that the limit of its rate holds back takes this time to turn round.
+    const bool turning = std::any_of(
+      held_back_.begin(), held_back_.end(), [](double torque) {return torque != 0.0;});
+    const double strongest = *std::max_element(arm.effort.begin(), arm.effort.end());
+    const double turn = std::min(2.0 * strongest / kMaxTorqueRateNmS, kMaxBrakingTimeS);
+    const double late = turning ? turn : kMinBrakingTimeS;
+    for (std::size_t i = 0; !at_rest_ && i < arm.n(); ++i) {
+      const double speed = std::abs(dq[i]), most = kMaxSpeedIncreaseRatio * arm.velocity[i];
+      gains = gains || (time_ >= late && speed > speed_[i] + most);
+      speed_[i] = time_ < late ? std::max(speed_[i], speed) : speed_[i];
+    }
+    gaining_ = gains ? gaining_ + elapsed : 0.0;
+  }
+
+  double time_ = 0.0, gaining_ = 0.0;  // [s]
+  Vector speed_{}, stop_pose_{};  // largest at first [rad/s]; where the gains pull to
+  Vector kp_{}, kd_{};
+  Vector held_back_{};  // by limits from the last torque [N m]
+  int resting_ = 0;
+  bool pulls_ = false, begun_ = false, at_rest_ = false;
+};
+
+}  // namespace franka_dynamics_controllers
+
+#endif  // FRANKA_DYNAMICS_CONTROLLERS__BRAKING_HPP_

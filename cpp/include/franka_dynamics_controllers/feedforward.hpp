@@ -1,0 +1,437 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Feedforward torques of one arm, without ROS: follows motions or torques from upstream, brakes the
+// arm when they cease, and keeps the limits of torque and torque rate.
+//
+// Real-time safe: no allocation, no lock, no exception and no system call in cycle() and apply().
+// SI units; arrays in joint order. tau = M(q) ddq + C(q, dq) dq + g(q).
+#ifndef FRANKA_DYNAMICS_CONTROLLERS__FEEDFORWARD_HPP_
+#define FRANKA_DYNAMICS_CONTROLLERS__FEEDFORWARD_HPP_
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "franka_dynamics_controllers/braking.hpp"
+#include "franka_dynamics_controllers/control_law.hpp"
+#include "franka_dynamics_controllers/unseen_arm.hpp"
+
+namespace franka_dynamics_controllers
+{
+
+/// A command from upstream: a motion's q, dq and ddq, or a torque.
+struct Reference : Motion
+{
+  Vector torque{};
+};
+
+/// What lets commands be followed again; of two the later counts.
+enum class Remedy {none, wait, clear};
+
+/// Why torques ended, and until when: Ending and Cause of the Python controller.
+struct Ending
+{
+  const char * why = nullptr;
+  Remedy until = Remedy::none;
+
+  /// Whether it is a fault that stays until it is cleared.
+  bool latched() const noexcept {return until == Remedy::clear;}
+  /// This ending and a later one: the first reason stays named, the harder remedy counts.
+  Ending joined(const Ending & later) const noexcept
+  {
+    return {why ? why : later.why, std::max(until, later.until)};
+  }
+};
+
+namespace cause
+{
+constexpr Ending kStatesLost{"a joint state is missing or not finite", Remedy::wait};
+constexpr Ending kStateImpossible{
+  "a joint is where it cannot be, or faster than it can be", Remedy::clear};
+constexpr Ending kBrakingFailed{
+  "something drives the arm: it gets faster in spite of braking", Remedy::clear};
+constexpr Ending kTorqueNotFinite{"the computed torque is not finite", Remedy::clear};
+}  // namespace cause
+
+/// Computes each control cycle's torque. One object per arm. One thread calls it; any thread may
+/// read state(), fault(), remedy() and timeouts().
+///
+/// The states are those of the Python receiver (State in constants.hpp). Commands are followed as
+/// soon as they come. If torques cease, the arm is braked; then it is held at rest, or let go if
+/// the target compensates gravity. If motions cease, the last position stays the reference.
+///
+/// A fault is a needed joint state that is missing, not finite or impossible, or an arm that gets
+/// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) at the last
+/// possible position if the target adds none), at once or, if a moving arm is not seen any more,
+/// once the model has brought it to rest (not if commands are total torques). After missing states
+/// the arm is braked again, and commands are followed, once kMinGoodStateCount possible ones have
+/// come in a row. Other faults stay until restart() or, if commands are total torques, the next
+/// command.
+class Feedforward
+{
+public:
+  /// The arm must be one that refuse() accepts.
+  explicit Feedforward(const Arm & arm)
+  : arm_(arm) {law_.configure(arm_, Settings{});}
+
+  /// Use other settings from the next cycle on; a step of a motion's torque is faded out. Returns
+  /// '', or why the settings are refused; the present settings then stay in use. Allocates.
+  std::string configure(const Settings & settings)
+  {
+    const std::string reason = refuse(arm_, settings);
+    if (reason.empty() && !apply(settings)) {
+      return "target and command cannot change after the first torque; restart() before";
+    }
+    return reason;
+  }
+
+  /// Use settings that refuse() accepts; for the control cycle. Returns false if they would change
+  /// target or command after the first torque.
+  bool apply(const Settings & settings) noexcept
+  {
+    const Settings & now = law_.settings;
+    if (state_ != State::waiting && (settings.command != now.command ||
+      settings.target.adds_gravity != now.target.adds_gravity))
+    {
+      return false;
+    }
+    if (!changed_) {
+      before_ = law_;
+      changed_ = true;
+    }
+    law_.configure(arm_, settings);
+    return true;
+  }
+
+  const Arm & arm() const noexcept {return arm_;}
+  const Settings & settings() const noexcept {return law_.settings;}
+  const TermModel & terms() const noexcept {return law_.terms;}
+  State state() const noexcept {return state_;}
+  /// Why the state is State::fault; else nullptr.
+  const char * fault() const noexcept {return state_ == State::fault ? why_.load() : nullptr;}
+  /// What ends the fault; Remedy::none without one.
+  Remedy remedy() const noexcept {return state_ == State::fault ? until_.load() : Remedy::none;}
+  /// How often torques ceased while they were followed.
+  std::uint64_t timeouts() const noexcept {return timeouts_;}
+
+  /// Forget everything but the settings: there is no torque until a command comes.
+  void restart() noexcept
+  {
+    state_ = State::waiting;
+    changed_ = keeps_ = follows_ = false;
+    end_by(Ending{});
+    unseen_.reset();
+    good_ = 0;
+    last_.fill(0.0);
+    law_.friction.restart();
+  }
+
+  /// Compute the torque `tau` [N m] of a cycle, `elapsed` seconds after the last cycle; a negative
+  /// time or NaN counts as zero. Returns false while there is no torque to send.
+  ///
+  /// `measured` is nullptr if the joint states could not be read, `given` is nullptr if there is no
+  /// command. An arm that awaits motions is held from the first cycle on.
+  bool cycle(
+    double elapsed, const JointState * measured, const Reference * given, Vector & tau) noexcept
+  {
+    // After kMaxBrakingTimeS a braked arm counts as held, and a ramp is over.
+    const double seconds = elapsed > 0.0 ? std::min(elapsed, kMaxBrakingTimeS) : 0.0;
+    clock_ += seconds;
+    const bool finite = measured && all_finite(measured->q) && all_finite(measured->dq);
+    const bool usable = finite && possible(*measured);
+    good_ = usable ? std::min(good_ + 1, kMinGoodStateCount) : 0;
+    if (usable) {
+      std::copy_n(measured->q.begin(), arm_.n(), now_.q.begin());
+      std::copy_n(measured->dq.begin(), arm_.n(), now_.dq.begin());
+      unseen_.see(now_);
+      law_.friction.follow(arm_, clock_, now_.q);
+    }
+    decide(given, finite, usable);
+    if (state_ == State::waiting) {
+      return false;
+    }
+    Vector desired = goal_;
+    if (state_ == State::fault && unseen_.stops(clock_)) {
+      unseen_.stopping_torque(law_.terms, clock_, desired);
+    } else if (state_ == State::fault) {
+      desired = goal_ = resting();
+    } else if (state_ == State::following) {
+      follow(given, desired);
+    } else if (state_ == State::braking || state_ == State::holding) {
+      slow(seconds, desired);
+    }
+    if (!all_finite(desired)) {
+      fail(cause::kTorqueNotFinite);
+      desired = goal_;
+    }
+    limit(desired, seconds);
+    tau = last_;
+    return true;
+  }
+
+  /// Brake the arm in the next cycles, until a command is given.
+  void brake() noexcept
+  {
+    if (state_ == State::following || (state_ == State::fault && !ending_.latched())) {
+      leave(State::braking);
+      brake_ = BrakingController(law_.settings);
+    }
+  }
+
+  /// End at once, without further cycles: `tau` is the resting torque. Returns false if there was
+  /// no torque.
+  bool end(Vector & tau) noexcept
+  {
+    const bool sent = state_ != State::waiting;
+    goal_ = last_ = tau = resting();
+    leave(State::stopped);
+    return sent;
+  }
+
+private:
+  bool all_finite(const Vector & values) const noexcept
+  {
+    return std::all_of(
+      values.begin(), values.begin() + arm_.joints.size(), [](double x) {return std::isfinite(x);});
+  }
+
+  bool possible(const JointState & measured) const noexcept
+  {
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      if (!arm_.within_range(i, measured.q[i]) ||
+        std::abs(measured.dq[i]) > kMaxPossibleSpeedRatio * arm_.velocity[i])
+      {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool holds() const noexcept {return !law_.settings.target.adds_gravity;}
+
+  /// Change the state as the command and the joint state ask.
+  void decide(const Reference * given, bool finite, bool usable) noexcept
+  {
+    const bool moves = law_.settings.command == Command::motion;
+    const bool blind = law_.settings.command == Command::total_torque;  // needs no state to follow
+    const bool asked = given || (moves && state_ == State::waiting);
+    const bool cleared = state_ != State::fault ||
+      (!ending_.latched() && good_ >= kMinGoodStateCount);
+    if (asked && ((usable && cleared) || blind)) {
+      if (state_ != State::following) {
+        begin();
+      }
+    } else if (state_ == State::following && !given && !moves) {
+      ++timeouts_;
+      brake();
+    } else if (state_ == State::fault && cleared) {
+      brake();
+    }
+    const bool needed = state_ == State::braking || state_ == State::holding ||
+      (state_ == State::following && !blind);
+    if (needed && !finite) {
+      lose(cause::kStatesLost);
+    } else if (needed && !usable) {
+      lose(cause::kStateImpossible);
+    } else if (state_ == State::fault && finite && !usable) {
+      end_by(ending_.joined(cause::kStateImpossible));
+    }
+  }
+
+  void begin() noexcept
+  {
+    if (state_ == State::waiting) {
+      last_ = resting();
+    }
+    from_ = last_;
+    if (unseen_.known() && !holds() && (state_ == State::waiting || state_ == State::stopped)) {
+      // The arm falls without the rest of g(q) once its brakes open, so that only the rate limits it.
+      law_.terms.gravity_to_command(now_.q, from_);
+    }
+    state_ = State::following;
+    begins_ = true;
+    changed_ = false;
+  }
+
+  void leave(State state) noexcept
+  {
+    state_ = state;
+    keeps_ = follows_ = false;
+  }
+
+  /// End torques because a joint state that is needed cannot be used.
+  void lose(const Ending & ending) noexcept
+  {
+    fail(ending);
+    if (law_.settings.command != Command::total_torque) {
+      unseen_.lose(clock_);
+    }
+  }
+
+  void fail(const Ending & ending) noexcept
+  {
+    end_by(ending);
+    goal_ = resting();
+    leave(State::fault);
+  }
+
+  void end_by(const Ending & ending) noexcept
+  {
+    ending_ = ending;
+    why_ = ending.why;
+    until_ = ending.until;
+  }
+
+  /// Set the torque nearest to `desired` within the torque limits that may follow the last one
+  /// after `elapsed` seconds, of which at most kMaxStepS counts.
+  void limit(const Vector & desired, double elapsed) noexcept
+  {
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      const double within = std::clamp(desired[i], -arm_.effort[i], arm_.effort[i]);
+      const double rate = std::min(arm_.effort_rate[i], kMaxTorqueRateNmS);
+      const double step = rate * std::min(elapsed, kMaxStepS);
+      last_[i] = std::clamp(within, last_[i] - step, last_[i] + step);
+    }
+    brake_.limit(desired, last_);
+  }
+
+  /// The torque at which the arm stays if nothing is computed any more.
+  Vector resting() const noexcept
+  {
+    if (!holds() || !unseen_.known()) {
+      return holds() ? last_ : Vector{};
+    }
+    Vector torque{};
+    law_.terms.gravity_to_command(unseen_.q(), torque);
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      torque[i] = std::clamp(torque[i], -arm_.effort[i], arm_.effort[i]);
+    }
+    return torque;
+  }
+
+  /// Compute the torque that follows a command.
+  void follow(const Reference * given, Vector & tau) noexcept
+  {
+    const Command command = law_.settings.command;
+    if (command == Command::total_torque) {
+      std::copy_n(given->torque.begin(), arm_.n(), tau.begin());
+      return;
+    }
+    if (command == Command::torque) {
+      law_.torque(arm_, now_, nullptr, tau);
+      for (std::size_t i = 0; i < arm_.n(); ++i) {
+        tau[i] += given->torque[i];
+      }
+      return;
+    }
+    const Motion was = kept_;
+    const bool kept = keeps_, turns = (given != nullptr) != follows_;
+    const bool released = changed_ && keeps_ && !given && pulled();
+    keeps_ = keeps_ && !released;  // a person may have guided the arm away
+    if (given) {
+      kept_ = *given;
+      keeps_ = true;
+    } else if (turns) {  // perhaps in mid-motion
+      kept_.dq.fill(0.0);
+      kept_.ddq.fill(0.0);
+    }
+    follows_ = given != nullptr;
+    const Motion * const reference = keeps_ ? &kept_ : nullptr;
+    law_.torque(arm_, now_, reference, tau);
+    if (turns || changed_) {
+      // What the former settings and reference would give now.
+      Vector otherwise{};
+      (changed_ ? before_ : law_).torque(
+        arm_, now_, turns || released ? (kept ? &was : nullptr) : reference, otherwise);
+      glide(tau, &otherwise);
+    } else {
+      glide(tau, nullptr);
+    }
+    changed_ = false;
+    if (law_.has_gains && !keeps_) {
+      kept_ = {now_.q, {}, {}};
+      keeps_ = true;
+    }
+  }
+
+  /// Whether kp grows at a joint that had none, or is far from the position that is kept.
+  bool pulled() const noexcept
+  {
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      const double before = before_.settings.kp[i];
+      const bool far = std::abs(kept_.q[i] - now_.q[i]) > kMaxStartDistanceRad;
+      if (law_.settings.kp[i] > before && (before == 0.0 || far)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Add an offset that prevents a step and fades out in kRampS: at a start the difference to
+  /// the torque `from_`, at a change that to the torque `otherwise`.
+  void glide(Vector & desired, const Vector * otherwise) noexcept
+  {
+    double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampS);
+    if (begins_ || otherwise) {
+      for (std::size_t i = 0; i < arm_.n(); ++i) {
+        offset_[i] = begins_ ?
+          from_[i] - desired[i] : left * offset_[i] + ((*otherwise)[i] - desired[i]);
+      }
+      since_ = clock_;
+      left = 1.0;
+      begins_ = false;
+    }
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      desired[i] += left * offset_[i];
+    }
+  }
+
+  /// Compute the torque that brakes the arm and then holds it, or ends at zero.
+  void slow(double seconds, Vector & tau) noexcept
+  {
+    Vector slowing{}, coriolis{};
+    brake_.torque(arm_, now_, law_.terms, seconds, slowing);
+    law_.terms.gravity_to_command(now_.q, tau);
+    law_.terms.coriolis(now_, coriolis);
+    add(tau, coriolis);
+    add(tau, slowing);
+    if (brake_.driven()) {
+      fail(cause::kBrakingFailed);
+      tau = goal_;
+    } else if (brake_.at_rest() && holds()) {
+      state_ = State::holding;
+    } else if (brake_.at_rest()) {
+      state_ = State::stopped;
+      goal_ = tau = Vector{};
+    }
+  }
+
+  const Arm arm_;
+  ControlLaw law_{}, before_{};
+  BrakingController brake_{};
+  Motion kept_{};     // the last reference, or the position that is held
+  JointState now_{};  // the last one that was possible
+  Vector last_{}, goal_{}, from_{}, offset_{};
+  double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
+  double since_ = -std::numeric_limits<double>::infinity();
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  std::atomic<State> state_{State::waiting};
+  std::atomic<const char *> why_{nullptr};  // of `ending_`, for other threads
+  std::atomic<Remedy> until_{Remedy::none};
+  std::atomic<std::uint64_t> timeouts_{0};
+  Ending ending_{};       // what ended torques, as far as a fault did
+  UnseenArm unseen_{};
+  int good_ = 0;          // number of possible states in a row
+  bool keeps_ = false;    // whether `kept_` is valid
+  bool follows_ = false;  // whether `kept_` was given in the last cycle
+  bool begins_ = false, changed_ = false;  // start, and change of settings, since the last cycle
+};
+
+}  // namespace franka_dynamics_controllers
+
+#endif  // FRANKA_DYNAMICS_CONTROLLERS__FEEDFORWARD_HPP_

@@ -1,0 +1,185 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Settings of the feedforward (target, command, terms, payload, gains), and why they are refused.
+#ifndef FRANKA_DYNAMICS_CONTROLLERS__SETTINGS_HPP_
+#define FRANKA_DYNAMICS_CONTROLLERS__SETTINGS_HPP_
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <iterator>
+#include <string>
+
+#include "franka_dynamics_controllers/arm.hpp"
+
+namespace franka_dynamics_controllers
+{
+
+/// What a command from upstream consists of.
+enum class Command
+{
+  motion,       ///< positions, velocities and accelerations of all joints
+  torque,       ///< a torque for each joint, to which the model's torque is added
+  total_torque  ///< a torque for each joint, to which nothing is added
+};
+
+/// Whether somebody compensates the tilt of a tilted mount: nobody says so, the robot does (it is
+/// set in Desk), or this controller.
+enum class Tilt {unsaid, robot, node};
+
+struct Settings
+{
+  Target target = kFci;
+  Command command = Command::motion;
+  bool coriolis = true, inertia = true;
+  /// Friction torque at the reference's velocity, less its uncertainty (friction.hpp).
+  bool friction = false;
+  /// Gravity in the base frame [m/s^2]; a tilted mount says by itself where down is.
+  Three gravity_vector = kGravity;
+  Tilt mount_tilt_compensated_by = Tilt::unsaid;
+  /// Payload as for libfranka's setLoad, in the flange frame: mass [kg], centre of mass (3) [m],
+  /// inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2].
+  std::array<double, 10> payload{};
+  bool payload_known_to_robot = true;
+  double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
+  Vector kp{}, kd{};   ///< optional joint PD [N m/rad, N m s/rad]
+
+  /// The true gravity in the axes of the space frame [m/s^2].
+  Three gravity(const Arm & arm) const noexcept
+  {
+    const bool mounted = arm.is_tilted() && same(gravity_vector, kGravity);
+    return mounted ? gravity_vector : arm.mount * gravity_vector;
+  }
+
+  /// The gravity that the robot compensates, if it does, in the axes of the space frame [m/s^2].
+  Three gravity_of_robot(const Arm & arm) const noexcept
+  {
+    return mount_tilt_compensated_by == Tilt::robot ? gravity(arm) : arm.mount * kGravity;
+  }
+
+  static bool same(const Three & a, const Three & b) noexcept
+  {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  }
+};
+
+/// A number for a sentence.
+inline std::string written(double number)
+{
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", number);
+  return text.data();
+}
+
+/// Whether a real body can have the inertia xx, xy, xz, yy, yz, zz about its centre of mass:
+/// trace(I) / 2 1 - I is positive semidefinite, of which no principal minor is negative.
+inline bool is_real(const std::array<double, 6> & inertia) noexcept
+{
+  const auto & [A, B, C, D, E, F] = inertia;
+  const double half = 0.5 * (A + D + F), a = half - A, d = half - D, f = half - F;
+  const double minors[] = {a, d, f, a * d - B * B, a * f - C * C, d * f - E * E,
+    a * (d * f - E * E) - B * (B * f + C * E) - C * (B * E + C * d)};
+  return std::all_of(std::begin(minors), std::end(minors), [half](double minor) {
+      return minor >= -1e-12 * std::max(1.0, half);  // NaN is not
+    });
+}
+
+/// Why a payload is refused, or ''.
+inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> & payload)
+{
+  const auto & [mass, x, y, z, A, B, C, D, E, F] = payload;
+  if (!std::all_of(payload.begin(), payload.end(), [](double v) {return std::isfinite(v);})) {
+    return "payload must be ten finite numbers in kg, m and kg m^2";
+  }
+  if (mass < 0.0) {
+    return "payload: a mass cannot be negative";
+  }
+  if (mass == 0.0) {
+    const bool empty = std::all_of(payload.begin(), payload.end(), [](double v) {return v == 0.0;});
+    return empty ? "" : "payload has no mass but a centre of mass or an inertia";
+  }
+  if (mass > kMaxPayloadKg) {
+    return "payload: no arm carries more than " + written(kMaxPayloadKg) + " kg; are these grams?";
+  }
+  if (mass > arm.rated_load) {
+    return "payload: " + written(mass) + " kg are more than the rated load of " + arm.name + ", " +
+           written(arm.rated_load) + " kg beside what it carries already";
+  }
+  if (std::hypot(x, y, z) > kMaxPayloadDistanceM) {
+    return "payload: its centre of mass is more than " + written(kMaxPayloadDistanceM) +
+           " m from the flange; are these millimetres?";
+  }
+  for (std::size_t i = 4; i < payload.size(); ++i) {
+    if (std::abs(payload[i]) > mass * kMaxPayloadDistanceM * kMaxPayloadDistanceM) {
+      return "payload: its inertia is larger than that of any body within " +
+             written(kMaxPayloadDistanceM) + " m of its centre";
+    }
+  }
+  return is_real({A, B, C, D, E, F}) ? "" :
+         "payload: this inertia belongs to no real body (A + B >= C is violated)";
+}
+
+/// Why gravity_vector or mount_tilt_compensated_by is refused, or ''.
+inline std::string refuse_gravity(const Arm & arm, const Settings & s)
+{
+  const auto & [x, y, z] = s.gravity_vector;
+  const double length = std::hypot(x, y, z);
+  const auto usual = [](double g) {return std::abs(g) <= kMaxGravityMS2;};  // NaN is not
+  if (!usual(x) || !usual(y) || !usual(z)) {
+    return "gravity_vector must be three numbers of at most " + written(kMaxGravityMS2) + " m/s^2";
+  }
+  if (s.target.adds_gravity && !(length >= kMinEarthGravityMS2 && length <= kMaxEarthGravityMS2)) {
+    return "the target compensates gravity by itself: the length of gravity_vector must be " +
+           written(kMinEarthGravityMS2) + " to " + written(kMaxEarthGravityMS2) + " m/s^2";
+  }
+  const Three gravity = s.gravity(arm);
+  if (arm.is_tilted() && (gravity.z > 0.0 ||
+    std::hypot(gravity.x, gravity.y) > kMaxDirectionErrorRad * length))
+  {
+    return "the mount of " + arm.name + " is tilted and says where down is, in another direction "
+           "than gravity_vector: leave gravity_vector out";
+  }
+  const bool said = s.mount_tilt_compensated_by != Tilt::unsaid;
+  if (said && !s.target.adds_gravity) {
+    return "mount_tilt_compensated_by is set, but the target compensates no gravity: leave it empty";
+  }
+  if (!said && s.target.adds_gravity && arm.is_tilted() && Settings::same(s.gravity_vector, kGravity)) {
+    return "the mount of " + arm.name + " is tilted, and the target compensates gravity for the "
+           "mounting set in Desk: set mount_tilt_compensated_by to robot if this tilt is set there, "
+           "or to node if Desk says upright";
+  }
+  return "";
+}
+
+/// Why settings cannot be used on this arm, or ''.
+inline std::string refuse(const Arm & arm, const Settings & s)
+{
+  bool gains = false;
+  for (std::size_t i = 0; i < arm.n(); ++i) {
+    const double kp = kMaxKpRatio * arm.effort[i], kd = kMaxKdRatio * arm.effort[i];
+    if (!(s.kp[i] >= 0.0 && s.kp[i] <= kp && s.kd[i] >= 0.0 && s.kd[i] <= kd)) {
+      return "kp and kd of " + arm.joints[i] + " must be within 0 and " + written(kp) + " and " +
+             written(kd) + ", " + written(kMaxKpRatio) + " and " + written(kMaxKdRatio) +
+             " times its torque limit";
+    }
+    gains = gains || s.kp[i] > 0.0 || s.kd[i] > 0.0;
+  }
+  if (!(s.scale >= kMinScale && s.scale <= kMaxScale)) {
+    return "scale must be within " + written(kMinScale) + " and " + written(kMaxScale);
+  }
+  if (s.command != Command::motion && gains) {
+    return "kp and kd follow a motion; beside torques from upstream they must be 0";
+  }
+  if (s.friction && arm.friction.kind == FrictionModel::Kind::none) {
+    return "terms.friction is on, but " + arm.name + " has no friction model";
+  }
+  const std::string reason = refuse_gravity(arm, s);
+  return reason.empty() ? refuse_payload(arm, s.payload) : reason;
+}
+
+}  // namespace franka_dynamics_controllers
+
+#endif  // FRANKA_DYNAMICS_CONTROLLERS__SETTINGS_HPP_

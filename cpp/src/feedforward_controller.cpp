@@ -1,0 +1,469 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+#include "feedforward_controller.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <stdexcept>
+
+#include "hardware_interface/types/hardware_interface_type_values.hpp"
+#include "pluginlib/class_list_macros.hpp"
+
+#include "franka_dynamics_controllers/arm_file.hpp"
+#include "franka_dynamics_controllers/arm_from_urdf.hpp"
+
+namespace franka_dynamics_controllers
+{
+
+using controller_interface::InterfaceConfiguration;
+using controller_interface::interface_configuration_type;
+using controller_interface::return_type;
+using hardware_interface::HW_IF_ACCELERATION;
+using hardware_interface::HW_IF_EFFORT;
+using hardware_interface::HW_IF_POSITION;
+using hardware_interface::HW_IF_VELOCITY;
+using Locked = std::lock_guard<std::mutex>;
+
+namespace
+{
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// What a parameter says, in the order of the enumerations Command and Tilt.
+const std::vector<std::string> kCommands{"motion", "torque", "total_torque"};
+const std::vector<std::string> kTilts{"", "robot", "node"};
+
+template<typename Enumeration>
+Enumeration choice(const std::vector<std::string> & words, const std::string & word)
+{
+  return static_cast<Enumeration>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+/// Copy numbers of a parameter, of which there must be as many as one of the counts.
+template<std::size_t Size>
+void fill(
+  const char * name, const std::vector<double> & given, const std::array<std::size_t, 2> & counts,
+  std::array<double, Size> & place)
+{
+  if (std::find(counts.begin(), counts.end(), given.size()) == counts.end()) {
+    throw std::runtime_error(
+            std::string(name) + " has " + std::to_string(given.size()) + " numbers; it takes " +
+            std::to_string(counts[0]) + " or " + std::to_string(counts[1]));
+  }
+  std::copy(given.begin(), given.end(), place.begin());
+}
+
+/// The settings that parameters ask for; throws std::runtime_error if they cannot be used.
+Settings settings_of(const feedforward_controller::Params & given, const Arm & arm)
+{
+  Settings settings;
+  settings.target = *std::find_if(
+    std::begin(kTargets), std::end(kTargets),
+    [&](const Target & one) {return one.name == given.target;});
+  settings.command = choice<Command>(kCommands, given.reference);
+  settings.mount_tilt_compensated_by = choice<Tilt>(kTilts, given.mount_tilt_compensated_by);
+  settings.friction = given.terms.friction;
+  settings.gravity_vector = {
+    given.gravity_vector[0], given.gravity_vector[1], given.gravity_vector[2]};
+  fill("payload", given.payload, {4, settings.payload.size()}, settings.payload);
+  settings.payload_known_to_robot = given.payload_known_to_robot;
+  settings.scale = given.scale;
+  const std::pair<const char *, std::pair<const std::vector<double> *, Vector *>> gains[] = {
+    {"kp", {&given.kp, &settings.kp}}, {"kd", {&given.kd, &settings.kd}}};
+  for (const auto & [name, both] : gains) {
+    fill(name, *both.first, {1, arm.n()}, *both.second);
+    if (both.first->size() == 1) {
+      std::fill_n(both.second->begin(), arm.n(), both.first->front());
+    }
+  }
+  if (const std::string reason = refuse(arm, settings); !reason.empty()) {
+    throw std::runtime_error(reason);
+  }
+  return settings;
+}
+}  // namespace
+
+FeedforwardController::CallbackReturn FeedforwardController::on_init()
+{
+  try {
+    parameter_listener_ = std::make_shared<feedforward_controller::ParamListener>(get_node());
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+Arm FeedforwardController::read_arm() const
+{
+  const auto logger = get_node()->get_logger();
+  const auto & named = parameters_.joints;
+  if (!parameters_.arm_file.empty()) {
+    Arm arm = arm_from_file(parameters_.arm_file);
+    const bool same = named.empty() || (named.size() == arm.n() && std::equal(
+        named.begin(), named.end(), arm.joints.begin(), [](const auto & name, const auto & ending) {
+          return name.size() >= ending.size() &&
+                 name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+        }));
+    if (!same) {
+      throw std::runtime_error(
+              "joints names " + std::to_string(named.size()) + " joints that begin with " +
+              named.front() + ", and " + parameters_.arm_file + " is an arm of " +
+              std::to_string(arm.n()) + " joints that begin with " + arm.joints.front());
+    }
+    if (!named.empty()) {
+      arm.joints = named;
+    }
+    return arm;
+  }
+  if (named.empty()) {
+    throw std::runtime_error("name the arm's joints (joints), or give an arm_file");
+  }
+  std::vector<std::string> notes;
+  const Arm arm = arm_from_urdf(get_robot_description(), named, parameters_.flange, notes);
+  for (const auto & note : notes) {
+    RCLCPP_INFO(logger, "robot_description: %s.", note.c_str());
+  }
+  return arm;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_configure(const LifecycleState &)
+{
+  const Locked locked(configuring_);
+  parameters_ = parameter_listener_->get_params();
+  try {
+    const Arm arm = read_arm();
+    const Settings settings = settings_of(parameters_, arm);
+    const std::string reason = robot_model_.configure(parameters_.robot_model, arm.n());
+    if (!reason.empty()) {
+      throw std::runtime_error(reason);
+    }
+    feedforward_ = std::make_unique<Feedforward>(arm);
+    feedforward_->apply(settings);
+    inbox_ = std::make_unique<Inbox>(arm, settings.command, parameters_.reference_timeout);
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s.", error.what());
+    return CallbackReturn::FAILURE;
+  }
+  static_cast<void>(settings_.read());  // older than those of the configuration
+  open_topics();
+  return CallbackReturn::SUCCESS;
+}
+
+void FeedforwardController::open_topics()
+{
+  const auto node = get_node();
+  // The parameters' own callback comes after this one, so nothing must be changed here.
+  accepting_ = node->add_on_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> & changed) {return accept(changed);});
+  applying_ = node->add_post_set_parameters_callback(
+    [this](const std::vector<rclcpp::Parameter> &) {
+      const Locked locked(configuring_);
+      settings_.write(settings_of(parameter_listener_->get_params(), feedforward_->arm()));
+    });
+  // Best effort also matches reliable publishers. A depth of ten, so that a second publisher's
+  // messages do not push out those of the accepted one.
+  subscription_ = node->create_subscription<Message>(
+    "~/reference", rclcpp::QoS(10).best_effort(),
+    [this](const std::shared_ptr<const Message> message, const rclcpp::MessageInfo & info) {
+      receive(*message, info);
+    });
+  publisher_ = node->create_publisher<Status>("~/status", rclcpp::QoS(1).transient_local());
+  timer_ = node->create_wall_timer(std::chrono::milliseconds(50), [this]() {publish_status();});
+  if (feedforward_->settings().command == Command::total_torque) {
+    // Tells the sender of torques for which target they must be.
+    declaration_ = node->create_service<Trigger>(
+      "~/franka_dynamics/takes_torques_for_" + parameters_.target,
+      [](const Trigger::Request::SharedPtr, const Trigger::Response::SharedPtr response) {
+        response->success = true;
+      });
+  }
+}
+
+rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
+  const std::vector<rclcpp::Parameter> & changed)
+{
+  rcl_interfaces::msg::SetParametersResult result;
+  result.successful = true;
+  auto given = parameter_listener_->get_params();
+  try {
+    for (const auto & one : changed) {
+      const std::string & name = one.get_name();
+      if (name == "terms.friction") {given.terms.friction = one.as_bool();}
+      if (name == "gravity_vector") {given.gravity_vector = one.as_double_array();}
+      if (name == "payload") {given.payload = one.as_double_array();}
+      if (name == "payload_known_to_robot") {given.payload_known_to_robot = one.as_bool();}
+      if (name == "scale") {given.scale = one.as_double();}
+      if (name == "kp") {given.kp = one.as_double_array();}
+      if (name == "kd") {given.kd = one.as_double_array();}
+    }
+    given.gravity_vector.resize(3);  // another size is refused by the parameter's own rule
+    const Locked locked(configuring_);
+    settings_of(given, feedforward_->arm());
+  } catch (const std::exception & error) {
+    result.successful = false;
+    result.reason = error.what();
+  }
+  return result;
+}
+
+void FeedforwardController::receive(const Message & message, const rclcpp::MessageInfo & info)
+{
+  const Locked locked(configuring_);
+  Inbox::Publisher from{};
+  const auto & gid = info.get_rmw_message_info().publisher_gid.data;
+  static_assert(sizeof gid == sizeof from);
+  std::copy(std::begin(gid), std::end(gid), from.begin());
+  if (inbox_->receive(from, message.data.data(), message.data.size()) == Answer::other_publisher) {
+    refused_ = from;
+  }
+}
+
+std::string FeedforwardController::publisher_name(const Inbox::Publisher & gid) const
+{
+  for (const auto & info : get_node()->get_publishers_info_by_topic(
+      subscription_->get_topic_name()))
+  {
+    if (std::equal(gid.begin(), gid.end(), info.endpoint_gid().begin())) {
+      const std::string space = info.node_namespace();
+      return space + (space.back() == '/' ? "" : "/") + info.node_name();
+    }
+  }
+  return "a publisher that is gone";
+}
+
+FeedforwardController::Status FeedforwardController::status() const
+{
+  const State state = feedforward_->state();
+  Status status;
+  status.name = get_node()->get_fully_qualified_name();
+  status.hardware_id = feedforward_->arm().name;
+  status.level = state == State::fault ? Status::ERROR :
+    state == State::braking || state == State::stopped ? Status::WARN : Status::OK;
+  status.message = kStateSentences[static_cast<std::size_t>(state)];
+  if (const char * fault = feedforward_->fault()) {
+    const bool blind = feedforward_->settings().command == Command::total_torque;
+    status.message += std::string(": ") + fault + "; ";
+    status.message += feedforward_->remedy() == Remedy::wait ?
+      "it ends when " + std::to_string(kMinGoodStateCount) + " possible joint states came in a row" :
+      blind ? "the next torque ends it" : "remove the cause, then deactivate and activate " +
+      status.name;
+  }
+  const auto add_value = [&status](const std::string & key, const std::string & value) {
+      status.values.emplace_back();
+      status.values.back().key = key;
+      status.values.back().value = value;
+    };
+  add_value("state", kStateWords[static_cast<std::size_t>(state)]);
+  if (is_in_chained_mode()) {
+    add_value("publisher", "upstream");
+  } else if (state == State::following && inbox_->count(Answer::heard)) {
+    add_value("publisher", publisher_name(inbox_->publisher()));
+  }
+  if (inbox_->count(Answer::other_publisher)) {
+    add_value("refused publisher", publisher_name(refused_));
+  }
+  add_value("time-outs", std::to_string(feedforward_->timeouts()));
+  for (std::size_t k = 1; k < std::size(kAnswerWords); ++k) {  // the first is no refusal
+    add_value(
+      std::string("refused: ") + kAnswerWords[k],
+      std::to_string(inbox_->count(static_cast<Answer>(k))));
+  }
+  if (robot_model_.claimed()) {
+    add_value("largest difference from the robot's model", robot_model_.difference());
+  }
+  return status;
+}
+
+void FeedforwardController::publish_status()
+{
+  const Locked locked(configuring_);
+  const Status now = status();
+  if (now == status_) {
+    return;
+  }
+  publisher_->publish(now);
+  std::string said = now.message;
+  for (const auto & value : now.values) {
+    said += "; " + value.key + " " + value.value;
+  }
+  const auto logger = get_node()->get_logger();
+  if (now.message != status_.message && now.level == Status::OK) {
+    RCLCPP_INFO(logger, "%s", said.c_str());
+  } else if (now.message != status_.message) {
+    RCLCPP_WARN(logger, "%s", said.c_str());
+  } else {  // only values changed, such as the counts of refused messages
+    RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());
+  }
+  status_ = now;
+}
+
+std::vector<std::string> FeedforwardController::names(
+  const std::vector<std::string> & interfaces) const
+{
+  std::vector<std::string> found;
+  for (const auto & interface : interfaces) {
+    for (const auto & joint : feedforward_->arm().joints) {
+      found.push_back(joint + "/" + interface);
+    }
+  }
+  return found;
+}
+
+InterfaceConfiguration FeedforwardController::command_interface_configuration() const
+{
+  return {interface_configuration_type::INDIVIDUAL, names({HW_IF_EFFORT})};
+}
+
+InterfaceConfiguration FeedforwardController::state_interface_configuration() const
+{
+  auto found = names({HW_IF_POSITION, HW_IF_VELOCITY});
+  const auto more = robot_model_.interfaces();
+  found.insert(found.end(), more.begin(), more.end());
+  return {interface_configuration_type::INDIVIDUAL, found};
+}
+
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+FeedforwardController::on_export_reference_interfaces_list()
+{
+  const bool motion = feedforward_->settings().command == Command::motion;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> interfaces;
+  for (const auto & name : motion ?
+    names({HW_IF_POSITION, HW_IF_VELOCITY, HW_IF_ACCELERATION}) : names({HW_IF_EFFORT}))
+  {
+    interfaces.push_back(
+      std::make_shared<hardware_interface::CommandInterface>(get_node()->get_name(), name));
+  }
+  return interfaces;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_activate(const LifecycleState &)
+{
+  feedforward_->restart();
+  inbox_->forget();
+  given_ = nullptr;
+  chained_age_ = std::numeric_limits<double>::infinity();
+  std::string reason = robot_model_.activate(state_interfaces_);
+  for (const auto & interface : ordered_exported_reference_interfaces_) {
+    if (!interface->set_value(kNone)) {
+      reason = "the reference interfaces cannot be written";
+    }
+  }
+  if (!reason.empty()) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s.", reason.c_str());
+    return CallbackReturn::FAILURE;
+  }
+  return CallbackReturn::SUCCESS;
+}
+
+bool FeedforwardController::end_torques()
+{
+  // The command interfaces still belong to this controller, but no further cycle comes: a ramp is
+  // not possible. The last torque written is therefore that at the end of the stop sequence: zero,
+  // or the gravity torque if the target does not add it.
+  Vector tau;
+  const bool sent = feedforward_ && feedforward_->end(tau);
+  return !sent || command_interfaces_.empty() || write(tau);
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_deactivate(const LifecycleState &)
+{
+  robot_model_.release();
+  return end_torques() ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_cleanup(const LifecycleState &)
+{
+  const Locked locked(configuring_);
+  accepting_.reset();
+  applying_.reset();
+  timer_.reset();
+  subscription_.reset();
+  publisher_.reset();
+  declaration_.reset();
+  robot_model_.configure("", 0);
+  status_ = Status{};
+  return CallbackReturn::SUCCESS;
+}
+
+FeedforwardController::CallbackReturn FeedforwardController::on_error(const LifecycleState & state)
+{
+  static_cast<void>(end_torques());
+  robot_model_.release();
+  return on_cleanup(state);
+}
+
+return_type FeedforwardController::update_reference_from_subscribers(
+  const rclcpp::Time &, const rclcpp::Duration & period)
+{
+  given_ = inbox_->current(period.seconds());
+  return return_type::OK;
+}
+
+const Reference * FeedforwardController::chained(double elapsed)
+{
+  const Command command = feedforward_->settings().command;
+  std::array<double, command_size(Command::motion, kMaxJoints)> values{};
+  const std::size_t count = command_size(command, feedforward_->arm().n());
+  for (std::size_t i = 0; i < count; ++i) {
+    auto & interface = *ordered_exported_reference_interfaces_[i];
+    values[i] = interface.get_optional().value_or(kNone);
+    static_cast<void>(interface.set_value(kNone));  // a value that comes again was written anew
+  }
+  const bool heard =
+    read_command(feedforward_->arm(), command, values.data(), count, chained_) == Answer::heard;
+  chained_age_ = heard ? 0.0 : chained_age_ + elapsed;
+  return chained_age_ <= parameters_.reference_timeout ? &chained_ : nullptr;
+}
+
+bool FeedforwardController::read_states(JointState & state) const
+{
+  const std::size_t n = feedforward_->arm().n();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto position = state_interfaces_[i].get_optional();
+    const auto velocity = state_interfaces_[n + i].get_optional();
+    if (!position || !velocity) {
+      return false;
+    }
+    state.q[i] = *position;
+    state.dq[i] = *velocity;
+  }
+  return true;
+}
+
+bool FeedforwardController::write(const Vector & tau)
+{
+  bool done = true;
+  for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
+    done = command_interfaces_[i].set_value(tau[i]) && done;
+  }
+  return done;
+}
+
+return_type FeedforwardController::update_and_write_commands(
+  const rclcpp::Time &, const rclcpp::Duration & period)
+{
+  if (settings_.has_new()) {
+    feedforward_->apply(settings_.read());
+  }
+  // Time is the sum of the periods, because the node's clock can be set back.
+  const double elapsed = period.seconds();
+  const Reference * given = is_in_chained_mode() ? chained(elapsed) : given_;
+  JointState state;
+  Vector tau;
+  const bool read = read_states(state);
+  if (read) {
+    robot_model_.compare(feedforward_->terms(), state);
+  }
+  // Nothing is written before the first command.
+  const bool sends = feedforward_->cycle(elapsed, read ? &state : nullptr, given, tau);
+  return !sends || write(tau) ? return_type::OK : return_type::ERROR;
+}
+
+}  // namespace franka_dynamics_controllers
+
+PLUGINLIB_EXPORT_CLASS(
+  franka_dynamics_controllers::FeedforwardController,
+  controller_interface::ChainableControllerInterface)

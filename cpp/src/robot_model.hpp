@@ -1,0 +1,145 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compares the arm's model with the one that the robot itself reports: M, C dq and g of franka_ros2's
+// FrankaRobotModel, read in the control cycle. Built where franka_semantic_components is found.
+#ifndef ROBOT_MODEL_HPP_
+#define ROBOT_MODEL_HPP_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "franka_dynamics_controllers/terms.hpp"
+#ifdef WITH_FRANKA_MODEL
+#include "franka_semantic_components/franka_robot_model.hpp"
+#endif
+
+namespace franka_dynamics_controllers
+{
+
+constexpr std::size_t kRobotJoints = 7;
+
+#ifdef WITH_FRANKA_MODEL
+using FrankaModel = franka_semantic_components::FrankaRobotModel;
+#else
+struct FrankaModel  // never made
+{
+  FrankaModel(const std::string &, const std::string &) {}
+  static std::vector<std::string> get_state_interface_names() {return {};}
+  template<typename Interfaces>
+  static bool assign_loaned_state_interfaces(Interfaces &) {return false;}
+  static void release_interfaces() {}
+  static std::array<double, kRobotJoints> getGravityForceVector() {return {};}
+  static std::array<double, kRobotJoints> getCoriolisForceVector() {return {};}
+  static std::array<double, kRobotJoints * kRobotJoints> getMassMatrix() {return {};}
+};
+#endif
+
+/// The largest difference between the robot's model and this one since activation.
+///
+/// The robot knows the load set in Desk or by setLoad, and its own direction of gravity; compared
+/// is therefore the model with the payload that the settings say is known to the robot, under the
+/// gravity that it compensates. Nothing is judged: no bound is known from real robots.
+class RobotModel
+{
+public:
+  /// Claim the model of the robot of this name, such as fr3; with '' none. Returns '', or why that
+  /// cannot be done.
+  std::string configure(const std::string & robot, std::size_t joints)
+  {
+    model_.reset();
+    robot_ = robot;
+    if (robot.empty()) {return "";}
+#ifndef WITH_FRANKA_MODEL
+    return "robot_model is set, but this package was built without franka_semantic_components";
+#endif
+    if (joints != kRobotJoints) {
+      return "robot_model is set, but the robot's model has seven joints, and this arm has not";
+    }
+    make();
+    return "";
+  }
+
+  bool claimed() const noexcept {return model_ != nullptr;}
+
+  /// Names of the state interfaces to claim.
+  std::vector<std::string> interfaces() const
+  {
+    return model_ ? model_->get_state_interface_names() : std::vector<std::string>{};
+  }
+
+  /// Take the claimed state interfaces. Returns '', or why the robot's model cannot be read.
+  template<typename Interfaces>
+  std::string activate(Interfaces & interfaces)
+  {
+    for (auto & each : largest_) {each = 0.0;}
+    if (!model_) {return "";}
+    make();  // FrankaRobotModel keeps the pointers that it found first
+    try {
+      if (model_->assign_loaned_state_interfaces(interfaces)) {
+        model_->getMassMatrix();  // finds the model now, so that nothing is thrown in a cycle
+        return "";
+      }
+    } catch (const std::exception & error) {
+      return std::string("the robot's model cannot be read: ") + error.what();
+    }
+    return "the robot's model and state are not among the state interfaces";
+  }
+
+  void release()
+  {
+    if (model_) {model_->release_interfaces();}
+  }
+
+  /// Compare both models at the present state; for the control cycle.
+  void compare(const TermModel & terms, const JointState & state) noexcept
+  {
+    if (!model_) {return;}
+    Vector gravity, coriolis;
+    Matrix mass;
+    terms.known_to_robot(state, gravity, coriolis, mass);
+    const auto robots_gravity = model_->getGravityForceVector();
+    const auto robots_coriolis = model_->getCoriolisForceVector();
+    const auto robots_mass = model_->getMassMatrix();
+    std::array<double, 3> found{};
+    for (std::size_t i = 0; i < kRobotJoints; ++i) {
+      found[0] = std::max(found[0], std::abs(robots_gravity[i] - gravity[i]));
+      found[1] = std::max(found[1], std::abs(robots_coriolis[i] - coriolis[i]));
+      for (std::size_t j = 0; j < kRobotJoints; ++j) {
+        found[2] = std::max(found[2], std::abs(robots_mass[kRobotJoints * j + i] - mass[i][j]));
+      }
+    }
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      largest_[k] = std::max(largest_[k].load(), found[k]);
+    }
+  }
+
+  /// The largest differences in words; for any thread.
+  std::string difference() const
+  {
+    return "g " + written(largest_[0]) + " N m, C dq " + written(largest_[1]) + " N m, M " +
+           written(largest_[2]) + " kg m^2";
+  }
+
+private:
+  void make()
+  {
+    model_ = std::make_unique<FrankaModel>(robot_ + "/robot_model", robot_ + "/robot_state");
+  }
+
+  std::string robot_;
+  std::unique_ptr<FrankaModel> model_;
+  static_assert(std::atomic<double>::is_always_lock_free);
+  std::array<std::atomic<double>, 3> largest_{};
+};
+
+}  // namespace franka_dynamics_controllers
+
+#endif  // ROBOT_MODEL_HPP_
