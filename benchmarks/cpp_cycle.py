@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measure how long one cycle of the C++ core takes while it follows a motion, and while it brakes."""
+"""Measure how long a cycle of the C++ core takes that follows a motion, and one that brakes."""
 
 import argparse
 from pathlib import Path
@@ -51,9 +51,10 @@ int main(int, char ** argv) {
       sum += tau[0];
     }
     std::sort(ns.begin(), ns.end());
-    std::printf("%s: p50 %.2f us, p99 %.2f us, p99.9 %.2f us\\n", braking ? "braking" : "following",
-                ns[ns.size() / 2] / 1e3, ns[ns.size() * 99 / 100] / 1e3,
-                ns[ns.size() * 999 / 1000] / 1e3);
+    std::printf(
+      "%s: p50 %.2f us, p99 %.2f us, p99.9 %.2f us\\n", braking ? "braking" : "following",
+      1e-3 * ns[ns.size() / 2], 1e-3 * ns[ns.size() * 99 / 100],
+      1e-3 * ns[ns.size() * 999 / 1000]);
   }
   return sum == 0.0;
 }
