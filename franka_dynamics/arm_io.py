@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 import warnings
@@ -124,8 +123,7 @@ def load_arm(
     if payload is not None:
         body = as_payload(payload)
         description.require_within_rated_load(body.mass)
-        carried = description.carried + body.mass
-        description = replace(description.with_payload(body), carried=carried)
+        description = description.with_payload(body)
     notes = description.torque_notes
     if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
         notes = (*notes[:-more], f'and {more} more: see notes of the arm.')

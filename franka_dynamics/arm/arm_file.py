@@ -41,6 +41,7 @@ class InertialSet:
     repairs: tuple[str, ...] = ()
     links: tuple[Body, ...]
     base_link: Body | None = None
+    payload: Body | None = None  # in the flange frame, in the last of `links`
 
     def __post_init__(self) -> None:
         """Raise FieldError for an unknown hand, or a link's tensor without `inertia_about`."""
@@ -179,6 +180,10 @@ def load(
 def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
     """Return the arm of a file with one of its inertial sets, and the hand in that."""
     inertial = file.inertial_sets[inertial_set]
+    payload = LinkInertia.zero()
+    if inertial.payload is not None:
+        payload = inertial.payload.link_inertia(inertial.inertia_about)
+    hand = 0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass
     return ArmDescription(
         **file.shared_fields(),
         links=inertial.inertias(),
@@ -187,7 +192,8 @@ def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
         inertial_set=inertial_set,
         source=inertial.source,
         hand=inertial.hand,
-        carried=0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass,
+        payload=payload,
+        carried=hand + payload.mass,
         rounding=inertial.rounding or 0.0,
         file=path,
         repairs=inertial.repairs,
@@ -200,6 +206,7 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
+    payload = description.payload
     if description.hand != NO_HAND:
         listed = load_hand(description.hand)
         names = {frame.name for frame in hand_frames(description.hand)}
@@ -207,9 +214,10 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
         description = description.with_payload(LinkInertia.zero() - listed)
         description = replace(description, hand=NO_HAND, fixed_frames=kept)
     if hand == NO_HAND:
-        return replace(description, carried=0.0)
+        return replace(description, payload=payload, carried=payload.mass)
     body = load_hand(hand)
-    loaded = replace(description.with_payload(body), hand=hand, carried=body.mass)
+    carried = body.mass + payload.mass
+    loaded = replace(description.with_payload(body), hand=hand, payload=payload, carried=carried)
     return _with_hand_frames(loaded)
 
 

@@ -78,7 +78,7 @@ def _arm_file(
 ) -> ArmFile:
     """Return the content of an arm file; raise FieldError for an unknown hand."""
     name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
-    base, base_link = description.base, description.base_link
+    base, base_link, load = description.base, description.base_link, description.payload
     inertial = InertialSet(
         source=origin,
         notes=notes,
@@ -88,6 +88,7 @@ def _arm_file(
         repairs=description.repairs,
         links=tuple(Body.from_inertia(link) for link in description.links),
         base_link=None if base_link is None else Body.from_inertia(base_link),
+        payload=Body.from_inertia(load) if load.mass else None,
     )
     return ArmFile(
         **description.shared_fields(),

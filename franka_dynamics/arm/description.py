@@ -164,9 +164,11 @@ class ArmDescription(ArmFields):
         links without mass, links that are not physical.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
+    payload : LinkInertia
+        The load on the flange, without the hand, that `links` contain: about the flange's origin,
+        in the flange frame; not stored in arm files.
     carried : float
-        Mass of the hand and the payload that the arm was loaded with [kg]; not stored in arm
-        files.
+        Mass of the hand and the payload [kg]; not stored in arm files.
     urdf : UrdfProvenance or None
         The URDF that the arm was read from, with which `crosscheck` compares it; not stored in
         arm files.
@@ -207,6 +209,7 @@ class ArmDescription(ArmFields):
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     mount: Array = field(default_factory=lambda: np.eye(4))
+    payload: LinkInertia = field(default_factory=LinkInertia.zero)
     carried: float = 0.0
     urdf: UrdfProvenance | None = None
 
@@ -376,7 +379,18 @@ class ArmDescription(ArmFields):
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques
             notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
-        return replace(self, links=links, urdf=urdf, torque_notes=notes)
+        return replace(
+            self,
+            links=links,
+            urdf=urdf,
+            torque_notes=notes,
+            payload=self.payload + payload,
+            carried=self.carried + payload.mass,
+        )
+
+    def without_payload(self) -> ArmDescription:
+        """Return this arm without its `payload`."""
+        return self.with_payload(LinkInertia.zero() - self.payload)
 
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""

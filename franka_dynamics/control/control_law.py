@@ -105,6 +105,16 @@ class ControlLaw:
         unstable = self.instability_reason(period / ratio, age / ratio)
         return unstable and self.instability_reason(period, age)
 
+    def load_counted_twice(self) -> str:
+        """Return a sentence if the arm has a payload and the settings have one, too, else ''."""
+        own, more = self.description.payload.mass, self.settings.payload[0]
+        if not (own and more):
+            return ''
+        return (
+            f'payload is {more:g} kg, beside {own:g} kg that {self.description.name} was loaded '
+            'with: both are counted. If it is one body, give it once.'
+        )
+
     def unused_friction(self) -> str:
         """Return what terms.friction would bring where it is off though it can be on, else ''."""
         model, kp = self.description.friction, self.kp

@@ -277,6 +277,8 @@ class Feedforward:
         as_given = self.output.in_loop and settings.target == 'mujoco'
         law = ControlLaw(arm, settings, as_given=as_given)
         law.require_stable(self.states.period, self.states.median_age)
+        if twice := law.load_counted_twice():
+            _LOG.warning('%s', twice)
         return law
 
     def follow(

@@ -117,7 +117,8 @@ class TermModel:
     `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
     receiver's gravity compensation models it, None if the receiver does not compensate gravity or
     its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless the
-    mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the payload of Desk or setLoad.
+    mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the payload of Desk or setLoad:
+    the settings' and the description's, or none.
     `space_gravity` is the true gravity in {S}. `friction` gives the friction torque to command,
     zero if terms.friction is off. `description` is the arm without the settings' payload, and
     `has_payload` says whether there is one.
@@ -131,7 +132,7 @@ class TermModel:
         self.true = PinocchioModel(loaded, self.space_gravity)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
-        known = loaded if settings.payload_known_to_robot else description
+        known = loaded if settings.payload_known_to_robot else description.without_payload()
         assumed = settings.gravity_assumed_by_receiver(description)
         same = known is loaded and np.array_equal(assumed, self.space_gravity)
         self.adds_gravity = self.profile.receiver_adds_gravity

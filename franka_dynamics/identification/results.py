@@ -255,7 +255,8 @@ def identified_arm_text(
     arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)
     if payload is not None:
         body = as_payload(payload)
-        arm = arm.with_payload(LinkInertia.zero() - body)
+        bare = arm.with_payload(LinkInertia.zero() - body)
+        arm = replace(bare, payload=arm.payload, carried=arm.carried)
         notes += f'; recorded with a payload of {body.mass:g} kg, which is not in these numbers'
     return arm_file_text(
         arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source

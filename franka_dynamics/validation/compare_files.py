@@ -131,6 +131,7 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
         arm,
         **{**shared, 'joints': tuple(joints), 'flange': arm.flange},
         hand=like.hand,
+        payload=like.payload,
         carried=like.carried,
         notes=chain.notes,
         torque_notes=chain.torque_notes,

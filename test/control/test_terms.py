@@ -5,6 +5,8 @@
 import numpy as np
 import pytest
 
+from franka_dynamics.arm.payload import payload_from_array
+from franka_dynamics.arm_io import load_arm as load
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import TermModel
@@ -79,6 +81,20 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
     carried = NewtonEulerModel(FER, GRAVITY)
     expected = independent.gravity(STATES.q) - carried.gravity(STATES.q)
     np.testing.assert_allclose(left, expected, rtol=0, atol=ATOL_NM)
+
+
+@pytest.mark.parametrize('added', [0.0, 0.7])
+def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_it(added):
+    arm, more = load('fer', payload=(0.5, 0.0, 0.01, 0.1)), (added, 0.0, 0.0, 0.1 * (added > 0.0))
+    settings = Settings(payload=more, payload_known_to_robot=False)
+    law, bare = ControlLaw(arm, settings), NewtonEulerModel(FER)
+    whole = NewtonEulerModel(arm.with_payload(payload_from_array(np.array([*more, *[0.0] * 6]))))
+    q = STATES.q[0]
+    found = law.terms.gravity_to_command(q, law.terms.gravity(q))
+    np.testing.assert_allclose(found, whole.gravity(q) - bare.gravity(q), rtol=0, atol=ATOL_NM)
+    assert ('0.7 kg, beside 0.5 kg' in law.load_counted_twice()) == (added > 0.0)
+    known = ControlLaw(arm, Settings(payload=more))
+    assert not known.terms.gravity_to_command(q, known.terms.gravity(q)).any()
 
 
 def test_the_arm_files_friction_is_gazs_formula():
