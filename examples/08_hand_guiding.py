@@ -7,8 +7,9 @@ The controller compensates gravity, gravity and payload, or gravity, payload and
 in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that was
 identified from a real FER is pulled by its flange along a line, to and fro, and then let go. The
 controller has no stiffness, and its reference follows the measured motion. In the case with
-friction the controller adds the friction torque at the reference velocity: none below 0.005 rad/s.
-Run `python examples/08_hand_guiding.py`; it prints a table and writes `hand_guiding.png`.
+friction the controller adds the friction torque at the reference velocity, less two standard
+deviations, and none below 0.005 rad/s. Run `python examples/08_hand_guiding.py`; it prints a
+table and writes `hand_guiding.png`.
 """
 
 from contextlib import suppress
@@ -27,6 +28,16 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, Simul
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 STEP_S, PERIOD_S = 1e-3, 0.004  # control cycle; time between two set-points
+# Standard deviations of the coefficients of FRICTION, in the order of its fields.
+DEVIATIONS = np.array(
+    [
+        [0.038, 0, 0, 0, 0.015, 0.031, 0],
+        [0.031, 0.042, 0, 0.046, 0.026, 0.023, 0.025],
+        [0.015, 0.038, 0.022, 0.025, 0.007, 0.011, 0.005],
+        [0, 0.043, 0.02, 0.048, 0.026, 0, 0.026],
+        [0.027, 0.018, 0, 0.013, 0.009, 0.02, 0.007],
+    ]
+)
 # Friction that this package identified from a 1 kHz recording of a real FER (Gaz et al. 2019).
 FRICTION = MaxwellSlipFriction(
     viscous=np.array([0, 0, 0, 0, 0.023, 0, 0]),
@@ -36,15 +47,7 @@ FRICTION = MaxwellSlipFriction(
         [[0, 0.145, 0.242, 0.182, 0.162, 0, 0.14], [0.182, 0.037, 0, 0.142, 0.037, 0.102, 0.014]]
     ),
     reach=np.array([0.004, 0.3]),
-    deviations=np.array(
-        [
-            [0.038, 0, 0, 0, 0.015, 0.031, 0],
-            [0.031, 0.042, 0, 0.046, 0.026, 0.023, 0.025],
-            [0.015, 0.038, 0.022, 0.025, 0.007, 0.011, 0.005],
-            [0, 0.043, 0.02, 0.048, 0.026, 0, 0.026],
-            [0.027, 0.018, 0, 0.013, 0.009, 0.02, 0.007],
-        ]
-    ),
+    covariance=np.array([np.diag(joint**2) for joint in DEVIATIONS.T]),
 )
 ARM = replace(fd.load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
@@ -134,9 +137,9 @@ def main():
         rms = np.sqrt(np.mean(guided**2))
         print(f'{name:<36}{rms:13.1f}{guided.max():13.1f}{drift:20.2f}', flush=True)
         if case[0] == 'mujoco':
-            axes.plot(time, size, label=name, lw=1)
+            axes.plot(time, size, label=name.removeprefix('mujoco: '), lw=1)
     axes.set(xlabel='time [s]', ylabel='force of the hand [N]', ylim=(0, None))
-    axes.set_title('Simulation: guiding a FER with 0.8 kg by its flange')
+    axes.set_title('guiding a FER with 0.8 kg by its flange, by what is compensated')
     figure.legend(loc='outside lower center', ncols=3)
     axes.grid(alpha=0.3)
     figure.savefig('hand_guiding.png', dpi=110)
