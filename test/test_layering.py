@@ -95,7 +95,7 @@ def test_no_module_imports_itself_by_way_of_others(edges):
 
 def test_the_mathematics_imports_no_reader_of_urdfs_and_no_controller(edges):
     for name, others in edges.items():
-        if room(name) in ('dynamics', 'codegen', 'batch', 'rpr', 'symbolic'):
+        if room(name) in ('dynamics', 'codegen', 'batch', 'rpr'):
             assert not {'urdf', 'control'} & {room(other) for other in others}, name
 
 
@@ -104,7 +104,6 @@ def test_the_mathematics_imports_no_reader_of_urdfs_and_no_controller(edges):
     ('module', 'without', 'but'),
     [
         ('dynamics.newton_euler', {'spatial'}, set()),
-        ('symbolic.chain', {'dynamics', 'codegen'}, {'dynamics.model'}),  # names of frames
         ('rpr.symbolic', {'dynamics', 'codegen'}, {'dynamics.model'}),
     ],
 )

@@ -1,16 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Write an arm's kinematics, or M, C and g, as formulas in symbols: Python or LaTeX.
+Write an arm's kinematics, or M, C and g, as formulas, or those of the RPR report in symbols.
 
-    python examples/documents/formulas.py kinematics fer      # poses, axes, twists, Jacobians
+    python examples/documents/formulas.py kinematics fer      # frames and the flange's Jacobian
     python examples/documents/formulas.py motion fr3          # M, C and g
-    python examples/documents/formulas.py steps fer           # the whole derivation from the rows
-    python examples/documents/formulas.py rpr rpr latex       # the RPR arm (Busellato 2023)
+    python examples/documents/formulas.py rpr                 # the RPR arm (Busellato 2023)
+    python examples/documents/formulas.py rpr latex           # the same for LaTeX, with breqn
 
-The Python text is a module that reads the joint positions q1, q2, ... and velocities dq1, ...;
-LaTeX needs amsmath and geometry. Masses and lengths of the RPR arm are symbols, too. Needs sympy
-(the extra `[symbolic]`).
+The formulas of an arm are the Python module that `franka-dynamics codegen` writes: with inertial
+parameters as symbols, and lengths as numbers. Masses and lengths of the RPR arm are symbols, too;
+they need sympy (the extra `[symbolic]`).
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ from __future__ import annotations
 import sys
 
 import franka_dynamics as fd
-from franka_dynamics.symbolic import derivations
-from franka_dynamics.symbolic.rendering import as_latex, as_text, Section
+from franka_dynamics.codegen.emit import python_module
+
+QUANTITIES = {
+    'kinematics': ('frames', 'jacobian'),
+    'motion': ('mass_matrix', 'coriolis_matrix', 'gravity'),
+}
 
 
-def formulas(what: str, arm: str, frame: str = 'LOCAL_WORLD_ALIGNED') -> list[Section]:
-    """Return the formulas of an arm, by its name or file; `frame` is that of the Jacobians."""
+def formulas(what: str, given: str) -> str:
+    """Return the formulas as text; `given` is the arm, for the RPR report python or latex."""
     if what == 'rpr':
-        return derivations.rpr_report()
-    if what == 'kinematics':
-        return derivations.kinematics(fd.load(arm), frame)
-    if what == 'motion':
-        return derivations.equations(fd.load(arm))
-    return derivations.step_by_step(fd.load(arm))
+        from franka_dynamics.rpr.report import as_latex, as_text, rpr_report
+
+        return (as_latex if given == 'latex' else as_text)(rpr_report())
+    arm = fd.load(given)
+    return python_module(
+        [fd.customised_equations(arm, one, parameters='run_time') for one in QUANTITIES[what]]
+    )
 
 
-def main(what: str = 'motion', arm: str = 'fer', form: str = 'python') -> None:
-    """Derive the formulas and print them."""
-    print((as_latex if form == 'latex' else as_text)(formulas(what, arm)), end='')
+def main(what: str = 'motion', given: str = 'fer') -> None:
+    """Print the formulas."""
+    print(formulas(what, given), end='')
 
 
 if __name__ == '__main__':

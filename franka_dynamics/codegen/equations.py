@@ -203,13 +203,3 @@ def run_time_parameter_names(n: int) -> tuple[str, ...]:
         for name in (*link_parameter_names(link), f'X{link}_rotor')
     ]
     return (*links, 'gx', 'gy', 'gz')
-
-
-def run_time_parameter_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return an arm's values of the run-time parameters: links, rotors, and gravity 9.81 m/s^2."""
-    links = [
-        float(value)
-        for link, joint in zip(description.links, description.joints)
-        for value in (*link.parameters(), joint.rotor_inertia)
-    ]
-    return (*links, *GRAVITY)
