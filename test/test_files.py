@@ -65,7 +65,6 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
 # The file that each command would write.
 WRITERS = {
     'arm export --arm fr3 --output out/fr3.urdf': 'out/fr3.urdf',
-    'arm show --arm rpr --plot out/rpr.png': 'out/rpr.png',
     f'bag import log.csv --arm rpr --stamp t {COLUMNS}': 'log',
 }
 

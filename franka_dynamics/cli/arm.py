@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, CommaList, flag, Group, Number, option
+from ._command import choice_or_flag, CommaList, flag, Group, option
 from ..names import AS_LISTED, Convention, FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
@@ -23,17 +23,13 @@ def arm() -> None:
 @arm.command()
 @click.argument('positional', type=shared.ARM, required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
-@flag('--dynamics', 'print M, C dq and g at --q (default: home) instead')
-@option('--dq', 'joint velocities of --dynamics (default: zero)', CommaList('DQ1,...', Number()))
-@shared.gravity_option
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
-@option('--plot', 'draw frames at --q, or at home (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.arm_options
 def show(**options: Any) -> int:
     """
-    Print an arm's Denavit-Hartenberg and inertia tables, its dynamics or its base parameters.
+    Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
 
     ARM is the same as --arm. Base parameters are the smallest set of inertial parameters that the
     torques depend on, with gravity along -z of the space frame (vertical), in any direction

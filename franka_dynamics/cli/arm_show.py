@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from ._base_parameters import print_base_parameters, print_symbolic
-from ._command import forbid_with, require_with
+from ._command import forbid_with
 from ._console import say, say_each, show, write_json
 from ._options import ArmChoice
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 from ..names import parse_float
-from ..report.arm import arm_tables, as_json, dynamics_at, dynamics_tables, inertia_rows
-from ..report.elements import save
-from ..report.frames import frames_figure
+from ..report.arm import arm_tables, as_json, inertia_rows
 from ..spatial import JointKind
 from ..typing import Array
 
@@ -30,33 +28,23 @@ def run(
     arm: ArmChoice,
     positional: str | None,
     q: Sequence[str] | None,
-    dynamics: bool,
-    dq: tuple[float, ...],
-    gravity: tuple[float, float, float],
     base_parameters: str | None,
     symbolic: str | None,
     json: Path | None,
-    plot: Path | None,
 ) -> int:
-    """Print the arm's tables, or JSON in their place; write the picture and the JSON file."""
+    """Print the arm's tables, or JSON in their place; write the JSON file."""
     if positional is not None:
         forbid_with(f'{positional}, the same as --arm {positional}', 'arm')
         arm = replace(arm, arm=positional)
-    if not dynamics:
-        require_with('--dynamics', 'dq', 'gravity')
     if symbolic or base_parameters:
-        forbid_with('base parameters, which hold at every pose', 'q', 'plot', 'dynamics')
+        forbid_with('base parameters, which hold at every pose', 'q')
         direction = base_parameters or 'vertical'
         if symbolic:
             return print_symbolic(arm, direction, symbolic)
         return print_base_parameters(arm, direction, json)
     description = arm.load()
     pose = _pose(description, q) if q else None
-    if dynamics:
-        return _print_dynamics(arm, description, pose, dq, gravity, json)
     rows = inertia_rows(description, pose)
-    if plot:
-        save(frames_figure(description, description.home_position if pose is None else pose), plot)
     if json:
         write_json(json, as_json(description, rows, pose))
     say(arm.title(description))
@@ -67,27 +55,6 @@ def run(
     say_each(description.inconsistencies(), 'warning')
     show(*arm_tables(description, rows, pose))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
-    return 0
-
-
-def _print_dynamics(
-    arm: ArmChoice,
-    description: ArmDescription,
-    q: Array | None,
-    dq: tuple[float, ...],
-    gravity: tuple[float, float, float],
-    json: Path | None,
-) -> int:
-    """Print M, C dq and g, or JSON instead."""
-    q = description.home_position if q is None else q
-    velocity = description.joint_vector(dq, '--dq') if dq else np.zeros(description.n)
-    values = dynamics_at(description, q, velocity, gravity)
-    if json:
-        write_json(json, {'arm': description.name, 'joints': description.joint_names, **values})
-    say(arm.title(description))
-    say_each(description.inconsistencies(), 'warning')
-    show(*dynamics_tables(description, values))
-    say('M is that of the links with hand and payload, without the drives.')
     return 0
 
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm as tables: Denavit-Hartenberg rows, origins of frames, inertia; M, C dq and g."""
+"""An arm as tables: Denavit-Hartenberg rows, origins of frames, inertia."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,10 +16,7 @@ from .table import Header, Table, to_json_types
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.space_inertia import space_inertias
-from ..names import GRAVITY
-from ..spatial import JointKind
 
 
 @dataclass(frozen=True)
@@ -124,56 +121,6 @@ def arm_tables(
                 ("about the frame's origin", [row.inertia for row in rows]),
                 ('about the centre of mass', [row.inertia_at_center_of_mass for row in rows]),
             )
-        ),
-    ]
-
-
-def dynamics_at(
-    description: ArmDescription,
-    q: NDArray[np.float64],
-    dq: NDArray[np.float64],
-    gravity: Sequence[float] = GRAVITY,
-) -> dict[str, NDArray[np.float64]]:
-    """Return a dict of q, dq, gravity, M(q) (n, n), C(q, dq) dq and g(q) (n,) by Pinocchio."""
-    model = PinocchioModel(description, gravity)
-    return {
-        'q': q,
-        'dq': dq,
-        'gravity': np.asarray(gravity, dtype=float),
-        'mass_matrix': model.mass_matrix(q),
-        'coriolis_torque': model.coriolis(q, dq),
-        'gravity_torque': model.gravity(q),
-    }
-
-
-def dynamics_tables(
-    description: ArmDescription, values: Mapping[str, NDArray[np.float64]]
-) -> list[Table]:
-    """Return the tables of M and of q, dq, C dq and g by joint, from `dynamics_at`."""
-    turns = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
-    angle, torque = ('rad', 'N m') if all(turns) else ('rad or m', 'N m or N')
-    unit = 'kg m^2' if all(turns) else 'kg m^2, kg m or kg'
-    each = ('q', 'dq', 'coriolis_torque', 'gravity_torque')
-    columns = zip(*(_clean(values[name]) for name in each))
-    return [
-        Table(
-            f'mass matrix M(q) [{unit}], by the numbers of the joints',
-            ['', *(Header(f'{k + 1}', form='.3g') for k in range(description.n))],
-            [[f'{k}', *_clean(row)] for k, row in enumerate(values['mass_matrix'], start=1)],
-        ),
-        Table(
-            f'torques with gravity ({", ".join(f"{one:g}" for one in values["gravity"])}) m/s^2',
-            [
-                'joint',
-                Header('q', angle, '.6g'),
-                Header('dq', f'{angle}/s' if all(turns) else 'rad/s or m/s', '.6g'),
-                Header('C dq', torque, '.6g'),
-                Header('g', torque, '.6g'),
-            ],
-            [
-                [f'{k} {name}', *row]
-                for k, (name, row) in enumerate(zip(description.joint_names, columns), start=1)
-            ],
         ),
     ]
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`arm show`, `check`, `compare` and `export`: what they print, their files and exit statuses."""
 
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -70,15 +69,8 @@ def test_an_answer_has_its_figures_and_notes(command, answered):
         ('rpr', 'standard', '0.5,-0.1,0.7', [0.5, -0.1, 0.7]),
     ],
 )
-def test_json_holds_the_pose_and_a_picture_is_written(
-    name, convention, given, q, tmp_path, answered
-):
-    path = tmp_path / 'new' / 'frames.png'
-    data = json.loads(answered(f'arm show --arm {name} --json --q {given} --plot', path)[1])
-    picture = path.read_bytes()
-    if given == 'home':  # as without --q
-        assert answered(f'arm show --arm {name} --plot', path)[0] == 0
-        assert path.read_bytes() == picture
+def test_json_holds_the_pose(name, convention, given, q, figures):
+    data = figures(f'arm show --arm {name} --q', given)
     assert (data['q'], data['convention']) == (q, convention)
     arm, centers = load(name), [link['center_of_mass'] for link in data['links']]
     frames = NewtonEulerModel(arm).frames(q)
@@ -86,33 +78,6 @@ def test_json_holds_the_pose_and_a_picture_is_written(
         (frame @ [*link.center_of_mass, 1.0])[:3] for frame, link in zip(frames, arm.links)
     ]
     np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
-    assert picture.startswith(b'\x89PNG')
-
-
-@pytest.mark.parametrize(
-    ('words', 'arm', 'q', 'dq', 'gravity'),
-    [
-        ('fr3', load('fr3'), load('fr3').home, np.zeros(7), (0.0, 0.0, -9.81)),
-        (
-            '--arm rpr --q 0.4,0.05,0.7 --dq 0.1,-2,3 --gravity 1,2,3',
-            *(load('rpr'), [0.4, 0.05, 0.7], [0.1, -2.0, 3.0], (1.0, 2.0, 3.0)),
-        ),
-    ],
-)
-def test_the_dynamics_at_a_pose_are_those_of_the_independent_model(
-    words, arm, q, dq, gravity, told
-):
-    status, said, data = told(f'arm show {words} --dynamics')
-    assert status == 0 and 'mass matrix' in said and f'{data["gravity_torque"][1]:.6g}' in said
-    model = ExponentialsModel(arm, gravity)
-    for name, expected in (
-        ('q', q),
-        ('dq', dq),
-        ('mass_matrix', model.mass_matrix(q)),
-        ('coriolis_torque', model.coriolis(q, dq)),
-        ('gravity_torque', model.gravity(q)),
-    ):
-        np.testing.assert_allclose(data[name], expected, rtol=0.0, atol=1e-11)
 
 
 # Base parameters ---------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ MISTAKES = [
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
     (f'{PLAN} --start 0,0 --output x.yaml', ('start', '(2,)', '(7,)')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),
-    ('arm show --arm fer --gravity 0 0 -9.81', ('commas', '0,0,-9.81')),
+    ('arm check --arm fer --gravity 0 0 -9.81', ('commas', '0,0,-9.81')),
 ]
 
 
@@ -95,7 +95,6 @@ codegen --arm rpr --quantity gravity,gravity --output folder
 codegen --package --output folder --gravity 0,0,-9.81
 arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
-arm show --dq 0,0,0,0,0,0,0
 arm show fr3 --arm fer
 bag replay no_such_bag --frame 3
 payload-from-mesh tool.stl --mass 1 --density 2700

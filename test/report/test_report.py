@@ -11,7 +11,6 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.report.arm import arm_tables, inertia_rows, origins
 from franka_dynamics.report.elements import (
     figure_of_size,
@@ -21,7 +20,6 @@ from franka_dynamics.report.elements import (
     picture,
     rounded,
 )
-from franka_dynamics.report.frames import frames_figure
 from franka_dynamics.report.payload_drawing import ellipsoid_axes
 from franka_dynamics.report.table import Cell, Header, Table, to_json_types
 
@@ -124,24 +122,6 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
     }
     with pytest.raises(TypeError):
         to_json_types(object())
-
-
-@pytest.mark.parametrize('name', ['fer', 'rpr'])
-def test_lines_and_dots_are_the_models_origins_axes_and_centers(name):
-    arm = load(name, hand='none')
-    q = np.random.default_rng(0).uniform(-0.3, 0.3, arm.n)
-    (axes,) = frames_figure(arm, q).axes
-    poses = np.concatenate([arm.base[None], PinocchioModel(arm).frames(q)])
-    joined, *others = (np.array(line.get_data_3d()).T for line in axes.lines)
-    np.testing.assert_allclose(joined, poses[:, :3, 3], rtol=0.0, atol=1e-12)
-    ways = [line[1] - line[0] for line in others if len(line) == 2]
-    directions = np.array(ways) / np.linalg.norm(ways, axis=1)[:, None]
-    expected = np.concatenate([poses[:, :3, axis] for axis in range(3)])
-    np.testing.assert_allclose(directions, expected, rtol=0.0, atol=1e-12)
-    (dots,) = axes.collections
-    masses = np.array([link.mass for link in arm.links])
-    mean = masses @ np.array(dots._offsets3d).T / masses.sum()
-    np.testing.assert_allclose(mean, PinocchioModel(arm).center_of_mass(q), rtol=0.0, atol=1e-12)
 
 
 def test_a_solid_ellipsoids_own_half_axes_come_back():
