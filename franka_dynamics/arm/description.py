@@ -117,7 +117,7 @@ class ArmFields(ComparedByValue):
         return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ArmDescription(ArmFields):
     """
     A serial arm: DH rows, inertias and limits, in the order from base to tip.
@@ -258,6 +258,11 @@ class ArmDescription(ArmFields):
                     f'The friction of {self.name} does not have one number for each of '
                     f'{self.n} joints.'
                 ) from error
+
+    def __repr__(self) -> str:
+        """Return one line that names the arm, its joints, inertial set and hand."""
+        numbers = f'{self.n} joints, set {self.inertial_set!r}, hand {self.hand!r}'
+        return f'<{type(self).__name__} {self.name!r}: {numbers}>'
 
     @property
     def n(self) -> int:

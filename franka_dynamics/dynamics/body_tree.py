@@ -26,7 +26,7 @@ BASE = -1
 _TWIST_EPS = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BodyTree(ComparedByValue):
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
@@ -102,6 +102,10 @@ class BodyTree(ComparedByValue):
             ('names', names),
         ):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """Return one line with the number of bodies."""
+        return f'<BodyTree of {self.n} bodies>'
 
     @classmethod
     def from_description(

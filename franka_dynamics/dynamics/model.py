@@ -86,6 +86,10 @@ class DynamicsFormulation(ABC):
         self.description = as_description(description)
         self._gravity = gravity_vector(gravity)
 
+    def __repr__(self) -> str:
+        """Return one line that names the model and its arm."""
+        return f'<{type(self).__name__} of {self.description.name}, {self.description.n} joints>'
+
     @abstractmethod
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""

@@ -219,6 +219,10 @@ class PinocchioModel:
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
         self._may_be_singular = not _keeps_joints_apart(description, self.model)
 
+    def __repr__(self) -> str:
+        """Return one line that names the model and its arm."""
+        return f'<{type(self).__name__} of {self.description.name}, {self.description.n} joints>'
+
     @property
     def data(self) -> pin.Data:
         """The calling thread's pinocchio.Data, which every method overwrites."""
