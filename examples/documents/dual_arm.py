@@ -17,7 +17,6 @@ from franka_dynamics.arm.bodies import Box
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import operation_count
 from franka_dynamics.codegen.equations import customised_equations, Quantity
-from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.identification.base_parameters import base_parameters
@@ -38,13 +37,25 @@ def shoulder(side: float) -> np.ndarray:
 
 
 def dual_arm() -> BodyTree:
-    """Return the tree of the waist and both arms, 15 joints."""
-    torso = BodyTree(
-        (BASE,), np.eye(4)[None], np.array([[0, 0, 0, 0, 0, 1.0]]), (WAIST,), names=('waist',)
-    )
-    arm = load('fr3')
-    return assemble(
-        [Mount(arm, shoulder(1.0), 0, 'left_'), Mount(arm, shoulder(-1.0), 0, 'right_')], torso
+    """Return the tree of the waist and both arms, 15 joints; the waist carries the arms' bases."""
+    described = load('fr3')
+    arm, waist, base = BodyTree.from_description(described), WAIST, described.base_link
+    parents, placements, names = [BASE], [np.eye(4)[None]], ['waist']
+    for side, prefix in ((1.0, 'left_'), (-1.0, 'right_')):
+        placed = np.array(arm.placements)
+        placed[0] = shoulder(side) @ placed[0]
+        if base is not None:
+            waist = waist + base.expressed_in(shoulder(side) @ described.base)
+        parents += [0, *range(len(parents), len(parents) + arm.n - 1)]
+        names += [prefix + name for name in arm.names]
+        placements.append(placed)
+    return BodyTree(
+        tuple(parents),
+        np.concatenate(placements),
+        np.vstack(([0.0, 0.0, 0.0, 0.0, 0.0, 1.0], arm.twists, arm.twists)),
+        (waist, *arm.inertias, *arm.inertias),
+        tool=arm.tool,
+        names=tuple(names),
     )
 
 

@@ -13,7 +13,7 @@ import threading
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .model import (
@@ -30,8 +30,8 @@ from .model import (
     TorqueDerivatives,
     total_mass,
 )
-from .regressor import chosen_columns, LINK_PARAMETERS
-from ..arm import ArmDescription, Convention, JointKind, LinkInertia
+from .regressor import torque_regressor
+from ..arm import ArmDescription, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place, frame_table
 from ..arm_io import as_description
 from ..typing import Array
@@ -398,34 +398,12 @@ class PinocchioModel:
             If a column is not one of the 10 n, or is named twice.
 
         """
-        chosen = chosen_columns(columns, LINK_PARAMETERS * self.description.n)
-        whole = self._regressor(q, dq, ddq)
-        return whole if chosen is None else whole[..., list(chosen)]
-
-    @_each_state('q', 'dq', 'ddq')
-    def _regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        n = self.description.n
-        whole = pin.computeJointTorqueRegressor(self.model, self._own.data, q, dq, ddq)
-        if self.description.convention is Convention.MODIFIED:  # in which B is the identity
-            return whole.reshape(n, -1).take(self._link_columns, axis=1)
-        links = np.einsum(
-            'ika,kab->ikb', whole.reshape(n, n, LINK_PARAMETERS), self._to_joint_frames
-        )
-        return links.reshape(n, LINK_PARAMETERS * n)
-
-    @functools.cached_property
-    def _link_columns(self) -> NDArray[np.intp]:
-        """Pinocchio's columns in the order of the links' parameters, (10 n,)."""
-        columns = np.arange(LINK_PARAMETERS * self.description.n).reshape(-1, LINK_PARAMETERS)
-        return columns[:, np.argsort(PINOCCHIO_PARAMETER_ORDER)].ravel()
-
-    @functools.cached_property
-    def _to_joint_frames(self) -> Array:
-        """Matrices (10, 10) from a link's parameters to Pinocchio's, in its joint's frame."""
-        units = [LinkInertia.from_parameters(unit) for unit in np.eye(LINK_PARAMETERS)]
-        offsets = [offset for _, offset in self.description.joint_placements()]
-        moved = [[unit.expressed_in(offset).parameters() for unit in units] for offset in offsets]
-        return np.swapaxes(moved, 1, 2)[:, list(PINOCCHIO_PARAMETER_ORDER)]
+        q, dq, ddq = broadcast_states(self.description, finite=False, q=q, dq=dq, ddq=ddq)
+        finite = np.asarray(np.isfinite(q + dq + ddq).all(axis=-1))
+        q, dq, ddq = (np.where(finite[..., None], one, 0.0) for one in (q, dq, ddq))
+        gravity = self.model.gravity.linear
+        found = torque_regressor(self.description, q, dq, ddq, gravity, columns=columns)
+        return np.where(finite[..., None, None], found, np.nan)
 
     @_each_state('q')
     def center_of_mass(self, q: ArrayLike) -> Array:

@@ -36,7 +36,6 @@ from ..spatial import (
     adjoint,
     adjoint_inverse,
     bracket,
-    cross,
     exp6,
     hat,
     inverse_transform,
@@ -121,24 +120,6 @@ class ExponentialsModel(DynamicsFormulation):
         if reference == 'LOCAL':
             return adjoint_inverse(pose) @ jacobian
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian
-
-    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """
-        Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2].
-
-        In {S} a joint's twist changes by the bracket with the twist of its link.
-        """
-        q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        last = frame_place(frame, self.description).joint
-        own = velocity[..., None] * np.swapaxes(self.space_jacobian(q), -1, -2)
-        own[..., last:, :] = 0.0
-        twists = np.cumsum(own, axis=-2)
-        (v, omega), (dv, alpha) = (
-            np.split(one, 2, axis=-1) for one in (twists[..., -1, :], bracket(twists, own).sum(-2))
-        )
-        point = self.frame_pose(q, frame)[..., :3, 3]
-        moved = dv + cross(alpha, point) + cross(omega, v + cross(omega, point))
-        return np.concatenate((moved, alpha), axis=-1)
 
     def center_of_mass_transforms(self, q: ArrayLike) -> Array:
         """

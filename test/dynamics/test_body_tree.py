@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import TreeError
-from franka_dynamics.spatial import pose_from_xyz_rpy
 
 from .trees import random_tree
 from ..agreement import assert_close, refuses
@@ -66,55 +64,3 @@ def test_a_tree_that_contradicts_itself_is_refused_by_name(change, names):
     good = BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (LinkInertia.zero(),))
     with refuses(TreeError, *names):
         replace(good, **change)
-
-
-def test_arms_mounted_on_the_ground_are_independent():
-    fer, rpr = load('fer'), load('rpr')
-    pose = pose_from_xyz_rpy((1.0, 0.5, 0.2), (0.3, -0.4, 0.5))
-    tree = assemble([Mount(fer), Mount(rpr, pose, prefix='other_')])
-    assert tree.parents == (-1, 0, 1, 2, 3, 4, 5, -1, 7, 8)
-    assert tree.names[-1] == 'other_rpr_joint3'
-    q, dq, ddq = np.random.default_rng(1).normal(size=(3, 10))
-    both = tree_motion(tree, q, dq, ddq).tau
-    for arm, base, part in ((fer, np.eye(4), slice(0, 7)), (rpr, pose, slice(7, 10))):
-        alone = tree_motion(replace(arm, base=base @ arm.base), q[part], dq[part], ddq[part]).tau
-        np.testing.assert_allclose(both[part], alone, rtol=0.0, atol=1e-12)
-
-
-def test_the_base_link_of_an_arm_turns_with_the_torso_that_carries_it():
-    # Nothing else has mass: a point of 2 kg, 0.4 m from the torso's vertical axis, in the frame
-    # {0} of an arm whose base is turned by a quarter about z in the mount's frame.
-    nothing = LinkInertia.zero()
-    point = LinkInertia.from_center_of_mass(2.0, (0.0, -0.2, 0.0), np.zeros(6))
-    base = pose_from_xyz_rpy((0.1, 0.0, 0.0), (0.0, 0.0, np.pi / 2))
-    arm = replace(load('rpr'), base=base, base_link=point, links=(nothing,) * 3)
-    torso = BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (nothing,))
-    tree = assemble([Mount(arm, pose_from_xyz_rpy((0.1, 0.0, 0.5), np.zeros(3)), 0)], torso)
-    tau = tree_motion(tree, np.ones(4), np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])).tau
-    np.testing.assert_allclose(tau, [2.0 * 0.4**2, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-14)
-    beside = assemble([Mount(arm)], torso)  # on the floor, where the base link does not move
-    assert not tree_motion(beside, np.ones(4), np.zeros(4), np.array([1.0, 0, 0, 0])).tau.any()
-
-
-def test_the_tool_of_several_arms_is_the_last_ones_flange():
-    arms = load('rpr'), load('fer')
-    pose = pose_from_xyz_rpy((1.0, 0.5, 0.2), (0.3, -0.4, 0.5))
-    q = np.random.default_rng(2).normal(size=10)
-    for (first, second), at in ((arms, q[3:]), (arms[::-1], q[7:])):
-        tree = assemble([Mount(first), Mount(second, pose)])
-        found = tree.poses(q)[tree.tool_body] @ tree.tool
-        expected = pose @ NewtonEulerModel(second).frames(at)[-1]
-        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ('mounts', 'names'),
-    [
-        ([], ['no arm']),
-        ([Mount(load('rpr'), carrier=0)], ['rpr', 'body 0', '-1']),
-        ([Mount(load('rpr'))] * 2, ['rpr_joint1']),
-    ],
-)
-def test_mounts_that_do_not_fit_are_refused_each_by_its_reason(mounts, names):
-    with refuses(TreeError, *names):
-        assemble(mounts)

@@ -35,9 +35,10 @@ def near(found, expected, rtol):
 @pytest.mark.parametrize('seed', range(6))
 def test_bias_accelerations_are_the_jacobians_change(seed):
     arm, (q, dq, _), frames = case(seed)
-    models = [make(arm, GRAVITY) for make in FORMULATIONS.values()]
+    models = fd.Model(arm, GRAVITY), fd.NewtonEulerModel(arm, GRAVITY)
+    by_exponentials = fd.ExponentialsModel(arm, GRAVITY)
     for frame in frames:
-        before, after = (models[2].jacobian(q + h * dq, frame) for h in (-STEP, STEP))
+        before, after = (by_exponentials.jacobian(q + h * dq, frame) for h in (-STEP, STEP))
         expected = np.einsum('sij,sj->si', (after - before) / (2.0 * STEP), dq)
         for model in models:
             found = model.bias_acceleration(q, dq, frame)
