@@ -174,7 +174,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/reference/topics.md': [
             ('At most {} points', (request.MAX_POINTS,)),
             (
-                'zero, within {} rad of the arm, is a set-point',
+                'at first within {} rad of where the arm is measured',
                 (reference.MAX_START_DISTANCE_RAD,),
             ),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),

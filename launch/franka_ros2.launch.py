@@ -74,12 +74,10 @@ def everything(arguments):
     arm = load(arguments.robot_type, prefix=prefix)
     require_fr3(arguments.robot_type, arm.joint_names[0].removeprefix(prefix))
     forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
-    passes_on = {}
     if arguments.controller == TORQUES:
         chosen = torque_controller(arm, arguments, 'fci', forward, prefix)
     else:
         # It takes whole trajectories with torques; to ~/command nobody listens.
-        passes_on['controller_action'] = f'{prefix}{TRAJECTORY}/follow_joint_trajectory'
         chosen = TorqueController(
             f'{prefix}{TRAJECTORY}', f'{prefix}{EFFORT_CONTROLLER}/commands', forward, []
         )
@@ -100,7 +98,6 @@ def everything(arguments):
             'arm_prefix': string_parameter(prefix),
             'target': 'fci',
             'use_sim_time': False,
-            **passes_on,
         },
         {
             'joint_states': arguments.joint_states_topic,

@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
-from .reference import Reference
-from .request import TrajectoryRequest
 from .settings import Settings
 from .state_check import PERIOD_MARGIN_RATIO
 from .terms import StateTerms, TermModel
@@ -169,31 +167,6 @@ class ControlLaw:
         states = (self.terms.at(0.0, point.q, point.dq, point) for point in points)
         efforts = np.array([self.feedforward(*pair) for pair in zip(states, friction)])
         return np.clip(efforts, -self._effort, self._effort)
-
-    def goal_with_efforts(
-        self,
-        request: TrajectoryRequest,
-        stamp: float,
-        q: Array,
-        present_motion: Trajectory | None = None,
-    ) -> tuple[Trajectory, Array, float]:
-        """
-        Return the motion of a trajectory controller's goal, its torques, and its start [s].
-
-        A start of 0 means on arrival. Motion and torques, (k, n) [N m], are those of
-        `with_efforts`. Points without accelerations get accelerations, so that M ddq is fed
-        forward. One point at time zero, as MoveIt plans where start and goal are equal, is a
-        motion that begins at once.
-
-        The latest joint state has the stamp `stamp` [s] and the positions `q`, (n,) [rad or m].
-        `present_motion` is the motion that the goal replaces; None: the arm is at rest at `q`.
-        Raises ReferenceRefusedError if the motion cannot be followed.
-        """
-        reference = Reference(self.description, present_motion)
-        reference.at(stamp)
-        points = request.follow_arguments(self.description, allow_setpoint=False)
-        motion = reference.follow(**points, measured_q=q)
-        return *self.with_efforts(motion), 0.0 if request.start is None else motion.begin
 
     def with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """

@@ -289,6 +289,8 @@ class Feedforward:
         ddq: ArrayLike | None = None,
         *,
         start: float | None = None,
+        ahead: float = 0.0,
+        window: bool = False,
         goal_id: str = '',
     ) -> Trajectory:
         """
@@ -300,16 +302,27 @@ class Feedforward:
         with self._lock:
             if self.state is not State.RUNNING or self.trial.active:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
-            measured = None if self.asked.pulls else self.states.q
-            if measured is not None:  # a person may have guided the arm away
+            pulled = self.asked.pulls
+            if not pulled:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(
-            q, times, dq, ddq, start=start, goal_id=goal_id, measured_q=measured
+            *(q, times, dq, ddq),
+            start=start,
+            ahead=ahead,
+            window=window,
+            goal_id=goal_id,
+            measured_q=self.states.q,
+            pulled=pulled,
         )
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
                 self.reference.clear(self.why)
         return motion
+
+    def settle(self, reason: str) -> None:
+        """End the present motion for a reason: desire to rest where the arm is."""
+        if self.state is State.RUNNING and self.states.q is not None:
+            self.reference.settle(self.states.q, reason)
 
     @property
     def description(self) -> ArmDescription:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
+from dataclasses import replace
 from enum import Enum
 import itertools
 import logging
@@ -141,9 +143,8 @@ class Reference:
     def clear(self, reason: str = '') -> None:
         """Interrupt all motions for a reason, and desire no position."""
         with self._lock:
-            for one in self._followed:
-                self._add_event(one, ReferenceState.INTERRUPTED, reason)
-            self._followed, self.motion, self._stream = deque(), None, None
+            self._interrupt(reason)
+            self.motion = None
 
     def follow(
         self,
@@ -153,8 +154,11 @@ class Reference:
         ddq: ArrayLike | None = None,
         *,
         start: float | None = None,
+        ahead: float = 0.0,
+        window: bool = False,
         goal_id: str = '',
         measured_q: Array | None = None,
+        pulled: bool = True,
     ) -> Trajectory:
         """
         Follow a trajectory, a chunk of points or a set-point; return the motion.
@@ -162,9 +166,10 @@ class Reference:
         Positions alone are joined by a cubic spline, positions with velocities by quintics; a
         motion that does not end at rest is braked after its last point. Points come later than
         asked for, or averaged with their neighbours, only where the arm's limits demand it.
-        Set-points without velocity, sent one by one at 10 to 100 Hz, are a stream: a smooth motion
-        that follows them about two of their periods later. A set-point with velocity is followed
-        as it is, from now on.
+        Set-points sent one by one at 10 to 100 Hz are a stream. Without velocities a smooth motion
+        follows them about two of their periods later. With velocities, or due ahead of time (their
+        velocities are then those between the points), each is followed as it is when it is due,
+        and so is a window of points around now, as MoveIt Servo sends them.
 
         Parameters
         ----------
@@ -177,48 +182,67 @@ class Reference:
             Velocities and accelerations; missing accelerations are computed.
         start : float, optional
             Stamp at which the motion starts [s]; None: now.
+        ahead : float, optional
+            How long after `start` a set-point is due [s].
+        window : bool, optional
+            Whether the points, of which some may be past, are the next ones of a stream.
         goal_id : str, optional
             The sender's identifier of the motion, which its events repeat.
         measured_q : ndarray, shape (n,), optional
-            The position measured now. Where nothing is desired yet the motion begins there, and a
-            motion that begins at once is refused if the arm is not where it is desired.
+            The position measured now. Where nothing is desired yet the motion begins there.
+        pulled : bool, optional
+            Whether the arm is pulled to where it is desired. If not, a motion that begins at once
+            is refused if the arm is elsewhere.
 
         Raises
         ------
         ReferenceRefusedError
-            If the points are unusable, too late, more than 0.1 rad away though they begin at once,
-            or beyond the arm's limits of position, velocity or acceleration.
+            If the points are unusable, too late, or beyond the arm's limits of position, velocity
+            or acceleration, or if they begin at once more than 0.1 rad from where the arm is and
+            from where it is desired.
 
         """
-        points = checked_request(self._arm, q, times, dq, ddq, start)
-        single, stream = times is None, None
+        points = checked_request(self._arm, q, times, dq, ddq, start, ahead)
+        single = times is None
+        if window:  # its velocities do not fit its positions to more than some per cent
+            points = replace(points, velocities=None, accelerations=None)
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     before, followed = self.motion, self._followed
-                    stamp, present = self._present(points, single, measured_q)
-                begin = (stamp if single else stamp + lead) - present.zero
-                t0 = begin if single or points.start is None else points.start - present.zero
-                try:
-                    if single and dq is None:
-                        stream = _continued(self._stream, stamp, points.positions[0])
-                        planned = self._plan_stream(stream, present, begin, lead)
-                    else:
-                        planned = self._plan_points(points, single, present, begin, t0)
-                except LimitExceededError as error:
-                    raise LimitExceededError(error.what, error.time - t0) from None
+                    stamp, present = self._present(points, single, window, measured_q, pulled)
+                planned, stream, late = self._plan(
+                    points, single, window, present, stamp, lead, measured_q
+                )
                 with self._lock:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
-                    # A set-point with velocity begins at its stamp, however late.
-                    if (self._stamp or stamp) <= planned.begin or (single and stream is None):
+                    if late or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
-                        self._begin(planned, present, goal_id, single)
+                        self._begin(planned, present, goal_id, single or window)
                         return planned
         raise ReferenceRefusedError(
             f'Planning the reference took more than {PLANNING_TIME_CANDIDATES_S[-1]:g} s; this '
             'machine is too busy, or the points are too many.'
         )
+
+    def settle(self, measured_q: Array, reason: str) -> None:
+        """
+        End all motions for a reason: brake to rest where the arm then is.
+
+        Where it is desired may be elsewhere, and would go on pulling.
+        """
+        with self._planning:
+            with self._lock:
+                present, stamp = self.motion, self._stamp
+            if present is None or stamp is None:
+                return
+            begin = stamp + PLANNING_TIME_CANDIDATES_S[0] - present.zero
+            planned = self._braked(present, begin, measured_q - present.at(stamp).q)
+            with self._lock:
+                if self.motion is present:  # else the arm was stopped meanwhile
+                    self._interrupt(reason)
+                    self.motion = present.followed_by(planned, stamp)
 
     def refuse(self, reason: str, goal_id: str = '') -> None:
         """Record that a reference was refused, as the event REFUSED."""
@@ -228,76 +252,149 @@ class Reference:
 
     # Planning ----------------------------------------------------------------------------------
     def _present(
-        self, points: TrajectoryRequest, single: bool, measured_q: Array | None
+        self,
+        points: TrajectoryRequest,
+        single: bool,
+        window: bool,
+        measured_q: Array | None,
+        pulled: bool,
     ) -> tuple[float, Trajectory]:
         """
         Return the stamp of the latest joint state [s], and the motion that goes on.
 
-        Refuses points that are not on time, or begin at once though the arm is elsewhere.
+        Refuses points that are not on time, or begin at once though nothing pulls the arm to
+        where they begin.
         """
         stamp, motion = self._stamp, self.motion
         if stamp is None or (motion is None and measured_q is None):
             raise ReferenceRefusedError('No position is known; wait for joint states or hold one.')
         present = motion or _resting(measured_q, stamp)
-        require_on_time(points.start, stamp, single)
+        # Of a window some points are past.
+        start = points.start if points.start is None or not window else points.end
+        require_on_time(start, stamp, single)
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
-        if measured_q is not None and at_once:
-            self._require_near(measured_q, present.at(stamp).q, 'The arm stands where it')
+        if measured_q is not None and at_once and not pulled:
+            self._require_near(measured_q, present.at(stamp).q, None, 'The arm stands')
         return stamp, present
 
     def _require_near(
-        self, q: Array, other: Array, what: str = 'The reference starts where the arm'
+        self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
     ) -> None:
-        """Refuse positions q that are more than MAX_START_DISTANCE_RAD from others, (n,) each."""
+        """Refuse positions q, (n,), too far from where the arm is desired and is measured."""
+        others = [desired] if measured is None else [desired, measured]
+        other = min(others, key=lambda one: np.abs(q - one).max())
         distance = np.abs(q - other)
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE_RAD:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
+            where = 'is not desired' if measured is None else 'neither is nor is desired'
             raise ReferenceRefusedError(
-                f'{what} is not desired: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away '
-                f'({q[i]:.4g} instead of {other[i]:.4g}), more than {MAX_START_DISTANCE_RAD:g} '
-                f'rad{hint}; {MOVE_THERE_FIRST}.'
+                f'{what} where the arm {where}: {self._arm.joint_names[i]} is {distance[i]:.3g} '
+                f'rad away ({q[i]:.4g} instead of {other[i]:.4g}), more than '
+                f'{MAX_START_DISTANCE_RAD:g} rad{hint}; {MOVE_THERE_FIRST}.'
             )
 
-    # Both return a motion, with the time zero of the present one; times are seconds after it.
+    def _plan(
+        self,
+        points: TrajectoryRequest,
+        single: bool,
+        window: bool,
+        present: Trajectory,
+        stamp: float,
+        lead: float,
+        measured_q: Array | None,
+    ) -> tuple[Trajectory, Array | None, bool]:
+        """
+        Return the motion, the stream that it belongs to, and whether it may begin late.
+
+        Only a set-point with velocity may: it begins when it is due.
+        """
+        begin = (stamp if single else stamp + lead) - present.zero
+        t0 = begin if points.start is None else points.start - present.zero
+        stream = None
+        try:
+            if single and points.velocities is None:
+                stream = _continued(self._stream, stamp, points.positions[0])
+                if points.times[0] == 0.0:
+                    planned = self._plan_stream(stream, present, begin, lead, measured_q)
+                    return planned, stream, False
+                points = replace(points, velocities=_rate(stream))
+            streamed = single or window
+            planned = self._plan_points(points, streamed, present, begin, t0, measured_q)
+        except LimitExceededError as error:
+            raise LimitExceededError(error.what, error.time - t0) from None
+        return planned, stream, single
+
+    # All return a motion, with the time zero of the present one; times are seconds after it.
     def _plan_stream(
-        self, stream: Array, present: Trajectory, now: float, lead: float
+        self,
+        stream: Array,
+        present: Trajectory,
+        now: float,
+        lead: float,
+        measured_q: Array | None,
     ) -> Trajectory:
         """Plan a smooth motion through the last points of a stream."""
         if len(stream) == 1:
-            self._require_near(stream[0, 2:], present.at_times(now)[0])
+            self._require_near(stream[0, 2:], present.at_times(now)[0], measured_q)
         rows = _grouped(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return through_points(self._arm, present, now + lead, due, rows[:, 1:], True)
 
     def _plan_points(
-        self, points: TrajectoryRequest, single: bool, present: Trajectory, begin: float, t0: float
+        self,
+        points: TrajectoryRequest,
+        streamed: bool,
+        present: Trajectory,
+        begin: float,
+        t0: float,
+        measured_q: Array | None,
     ) -> Trajectory:
         """
         Plan the motion through points; without points the present motion is braked.
 
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
-        `single` point with velocity is followed as it is.
+        `streamed` point with velocity is followed as it is.
         """
         arm, zero = self._arm, present.zero
         if not len(points.times):
-            moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
-            return moving.braked(arm)
+            return self._braked(present, begin, None)
         times, begin = t0 + points.times, max(begin, t0)
         self._warn_of_milliseconds(times)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
-            self._require_near(near, present.at_times(first)[0])
+            self._require_near(near, present.at_times(first)[0], measured_q)
         if points.velocities is None:
-            return through_points(arm, present, begin, times, points.positions, False)
+            last = int((times <= begin).sum()) - 1 if streamed else 0  # of the past points
+            kept = slice(max(0, last), None)
+            return through_points(
+                arm, present, begin, times[kept], points.positions[kept], streamed
+            )
         motion = Trajectory(times, points.states(), zero)
-        if single:
+        if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
             # once, if the limits demand it.
             return motion.extrapolated(arm, (MAX_LATENESS_S, MAX_STEP_S))
         return motion.blended_from(arm, present, begin)
+
+    def _braked(self, present: Trajectory, begin: float, away: Array | None) -> Trajectory:
+        """
+        Return the present motion, braked to rest from `begin` on [s after its zero].
+
+        With `away`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
+        """
+        moving = Trajectory(np.array([begin]), present.at_times(begin)[None], present.zero)
+        braked = moving.braked(self._arm)
+        if away is None:
+            return braked
+        states = braked.states + np.stack((away, 0.0 * away, 0.0 * away))
+        with suppress(LimitExceededError):
+            return Trajectory(braked.times, states, present.zero).blended_from(
+                self._arm, present, begin
+            )
+        return braked
 
     def _warn_of_milliseconds(self, times: Array) -> None:
         slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
@@ -311,21 +408,29 @@ class Reference:
 
     # What becomes of each motion ---------------------------------------------------------------
 
-    def _begin(self, planned: Trajectory, present: Trajectory, goal_id: str, single: bool) -> None:
+    def _begin(
+        self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
+    ) -> None:
         """Follow a planned motion from its begin on, and the present one until then."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
-        end = max(planned.end, stamp + STREAM_TIMEOUT_S) if single else planned.end
+        end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
         while self._followed:
             last = self._followed[-1]
-            if single and last.streamed:
+            if streamed and last.streamed and last.goal_id == goal_id:
                 self._followed[-1] = last._replace(end=end, goal=goal)
                 return
             if last.begin < planned.begin:
                 break
             self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, _REPLACED)
-        one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, single)
+        one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
         self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
+
+    def _interrupt(self, reason: str) -> None:
+        """Interrupt all motions for a reason."""
+        for one in self._followed:
+            self._add_event(one, ReferenceState.INTERRUPTED, reason)
+        self._followed, self._stream = deque(), None
 
     def _report(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
@@ -370,6 +475,14 @@ def _continued(stream: Array | None, stamp: float, q: Array) -> Array:
     number, last = stream[-1, :2]
     steps = max(1.0, round((stamp - last) / _line(stream)[1]))
     return np.vstack((stream[1 - _KEPT :], [number + steps, stamp, *q]))
+
+
+def _rate(stream: Array) -> Array:
+    """Return the velocity between the last two points of a stream, (1, n) [rad/s]."""
+    if len(stream) == 1:
+        return np.zeros((1, stream.shape[1] - 2))
+    steps = stream[-1] - stream[-2]
+    return np.asarray(steps[None, 2:] / (steps[0] * _line(stream)[1]))
 
 
 def _line(stream: Array) -> tuple[Array, float]:

@@ -20,6 +20,10 @@ MAX_LATENESS_S = 0.1
 # A trajectory that starts more than MAX_LEAD_S [s] after the latest joint state is refused,
 # because its stamp comes from another clock. A set-point's bound is MAX_LATENESS_S.
 MAX_LEAD_S = 600.0
+# A set-point is due at most so long after it is sent [s], as MoveIt Servo's are: 10 to 34 ms.
+MAX_LEAD_OF_SETPOINT_S = 0.1
+# A trajectory with a start and velocities that is no longer continues a stream [s].
+MAX_WINDOW_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINTS = 2000
@@ -53,18 +57,30 @@ class TrajectoryRequest:
         """
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
-        With `allow_setpoint`, a single point at time zero is a set-point, without `times`.
+        With `allow_setpoint`, a single point at most MAX_LEAD_OF_SETPOINT_S ahead is a set-point,
+        without `times`.
         Raises JointsRefusedError as `require_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
         self.require_joints(arm)
-        single = allow_setpoint and self.times.tolist() == [0.0]
+        ahead = float(self.times[0]) if len(self.times) == 1 else np.inf
+        single = allow_setpoint and 0.0 <= ahead <= MAX_LEAD_OF_SETPOINT_S
         order = [self.joint_names.index(name) for name in arm.joint_names]
         given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
         at = (0 if single else slice(None)), order
         rows = {name: None if one is None else one[at] for name, one in given.items()}
-        return {**rows, 'times': None if single else self.times, 'start': self.start}
+        if single:
+            return {**rows, 'times': None, 'start': self.start, 'ahead': ahead}
+        # MoveIt Servo sends the points of the last and the next tenth of a second, each time anew.
+        dated = self.start is not None and self.velocities is not None
+        window = bool(allow_setpoint and dated and self.times[-1] <= MAX_WINDOW_S)
+        return {**rows, 'times': self.times, 'start': self.start, 'window': window}
+
+    @property
+    def end(self) -> float:
+        """The stamp of the last point [s], of a request with a start."""
+        return (self.start or 0.0) + float(self.times[-1])
 
     def states(self) -> Array:
         """Return the states of points with velocities, (k, 3, n); computes accelerations."""
@@ -115,10 +131,10 @@ def require_on_time(start: float | None, stamp: float, is_setpoint: bool) -> Non
 
 
 def checked_request(
-    arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any
+    arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any, ahead: float
 ) -> TrajectoryRequest:
     """
-    Return the arguments of `Reference.follow`; a set-point is a point at time zero.
+    Return the arguments of `Reference.follow`; a set-point is a single point.
 
     Raises ReferenceRefusedError if they are unusable.
     """
@@ -137,7 +153,7 @@ def checked_request(
         )
     if ddq is not None and dq is None:
         raise ReferenceRefusedError('A reference has accelerations but no velocities; give both.')
-    times = np.zeros(1) if single else array('times', times, None)
+    times = np.array([ahead]) if single else array('times', times, None)
     require_count(len(times), 0)
     wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
     if wrong.any():

@@ -178,14 +178,19 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     held = max(COMMAND_TIMEOUT_S, parameters['state_timeout'])
     if settings.target == 'mujoco':
         held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
-    gains = default_gains(description.with_payload(settings.payload_inertia()), held)
+    loaded = description.with_payload(settings.payload_inertia())
+    if settings.profile.rotor_inertia and loaded.simulated_armature is not None:
+        # Without the drives' inertia the last joint of a bare FR3 would be nearly free.
+        loaded = loaded.with_armature()
+    gains = default_gains(loaded, held)
     given = {
         name: [float(f'{value:.4g}') for value in rows] for name, rows in zip(('kp', 'kd'), gains)
     }
     parameters.update(given)
     node.set_parameters([Parameter(name, value=value) for name, value in given.items()])
     node.get_logger().info(
-        f'default gains from M at home: kp {given["kp"]} N m/rad, kd {given["kd"]} N m s/rad'
+        f'default gains from the inertia at home: kp {given["kp"]} N m/rad, '
+        f'kd {given["kd"]} N m s/rad'
     )
     # 1 rad off, the spring of a free joint does not overcome its friction.
     weak = gains[0] < _WRIST_FRICTION_RATIO * description.limit('effort')

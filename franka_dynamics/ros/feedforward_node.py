@@ -35,13 +35,14 @@ from .messages import (
     QOS_OVERRIDES,
     STATE_QOS,
 )
-from .motion_goals import MotionGoals
+from .motion_requests import MotionRequests
 from .node_process import NodeEntities, run_lifecycle, run_node
 from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
 from .parameters import CheckedParameters, declare, values
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
+from .trajectory_action import TrajectoryAction
 from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
 from ..errors import FrankaDynamicsError, JointStateError, shortened, StartRefusedError
@@ -108,7 +109,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._use_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-        self._goals = MotionGoals(self, self._diagnostics)
+        requests = MotionRequests(self, self._diagnostics)
+        self._goals = TrajectoryAction(self, requests, self._diagnostics)
         self.create_subscription(
             JointState,
             'joint_states',

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.reference import PLANNING_TIME_CANDIDATES_S, Reference
-from franka_dynamics.control.request import MAX_LATENESS_S, MAX_POINTS
+from franka_dynamics.control.request import MAX_LATENESS_S, MAX_POINTS, TrajectoryRequest
 from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
@@ -189,8 +189,75 @@ def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
     away = HOME + 0.11 * np.eye(7)[2]
     for q, times in ((HOME, None), ([HOME], [1.0])):
         with pytest.raises(ReferenceRefusedError, match=r'fr3_joint3 is 0\.11 rad'):
-            reference.follow(q, times, measured_q=away)
-    reference.follow([HOME], [1.0], start=5.0, measured_q=away)  # until then it may arrive
+            reference.follow(q, times, measured_q=away, pulled=False)
+    # Until then it may arrive.
+    reference.follow([HOME], [1.0], start=5.0, measured_q=away, pulled=False)
+
+
+def test_a_motion_may_begin_where_the_arm_is_measured_instead_of_where_it_is_desired():
+    reference, away = held(), HOME + 0.3 * np.eye(7)[6]
+    with pytest.raises(ReferenceRefusedError, match='neither is nor is desired'):
+        reference.follow([away, HOME], [0.0, 3.0], measured_q=away + 0.11)
+    reference.follow([away, away - 0.2], [0.0, 3.0], measured_q=away)
+    states = run(reference, 0.0, 4.0)
+    require_smooth(states)
+    np.testing.assert_allclose(states[0][-1], away - 0.2, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('at', [1.0, 4.0])  # on the way, and after the end
+def test_a_motion_that_is_given_up_leaves_the_arm_desired_where_it_is(at):
+    reference, _ = swinging(0.1)
+    before = run(reference, 0.0, at)
+    away = np.linspace(-0.3, 0.3, 7)
+    reference.settle(before[0][-1] + away, 'given up')
+    assert not reference.active
+    states = run(reference, at, 3.0)
+    require_smooth([np.vstack(pair) for pair in zip(before, states)])
+    assert not states[1][-1].any()
+    # Where it is, and what it needs to brake.
+    moved = states[0][-1] - before[0][-1] - away
+    assert np.abs(moved).max() <= (0.2 if at == 1.0 else 1e-9)
+
+
+@pytest.mark.parametrize('velocities', [True, False])
+def test_points_as_of_servo_are_a_stream_that_does_not_lag(velocities):
+    reference, period = held(), 0.02
+    states, wanted = [], []
+    for k in range(150):
+        now = k * period
+        reference.at(now)
+        q, dq, _ = swing(now + period, 0.1 * min(1.0, k / 50))
+        reference.follow(q, dq=dq if velocities else None, ahead=period, measured_q=HOME)
+        for stamp in np.arange(now, now + period, 1e-3):
+            states.append(reference.at(stamp).q)
+            wanted.append(swing(stamp, 0.1 * min(1.0, k / 50))[0])
+    late = np.abs(np.array(states) - wanted)[1000:]
+    assert late.mean() < (1e-3 if velocities else 4e-3)
+    assert [one.state.value for one in reference.events] == ['accepted', 'following']
+    reference.at(5.0)
+    assert reference.events[-1].state.value == 'finished'
+
+
+def test_windows_of_points_around_now_are_a_stream():
+    """As of MoveIt Servo since 2024: the points of 0.1 s before and after now, with a start."""
+    reference, period, reach = held(), 0.01, 0.1
+    sent, late = [], []
+    for k in range(300):
+        now = 50.0 + k * period
+        reference.at(now)
+        sent.append((now + reach, *swing(now - 50.0, 0.1 * min(1.0, k / 100))[:2]))
+        window = [one for one in sent if one[0] > now - reach]
+        times, q, dq = (np.array(rows) for rows in zip(*window))
+        if len(times) < 3:
+            continue
+        request = TrajectoryRequest(ARM.joint_names, times - times[0], q, dq, start=times[0])
+        reference.follow(**request.follow_arguments(ARM), measured_q=HOME)
+        if k > 150:
+            for stamp in np.arange(now, now + period, 1e-3):
+                wanted = swing(stamp - 50.0 - reach, 0.1)[0]
+                late.append(np.abs(reference.at(stamp).q - wanted).max())
+    assert np.mean(late) < 1e-3
+    assert [one.state.value for one in reference.events] == ['accepted', 'following']
 
 
 @pytest.mark.parametrize('speed', [0.0, 0.3, 2.0])

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals of a trajectory controller: filled with torques, or refused."""
+"""Trajectories for a trajectory controller, filled with torques."""
 
 from dataclasses import replace
 
@@ -9,6 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
+from franka_dynamics.control.reference import Reference
 from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -28,13 +29,19 @@ GOAL = TrajectoryRequest(ARM.joint_names, TIMES, Q, DQ, DDQ)
 INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
 
 
-def test_torques_are_inverse_dynamics_and_the_start_is_kept():
-    motion, efforts, start = LAW.goal_with_efforts(GOAL, 5.0, Q[0])
+def filled(law, request, stamp, q):
+    """Return the motion of a request and its torques, as the node publishes them."""
+    reference = Reference(ARM)
+    reference.at(stamp)
+    given = request.follow_arguments(ARM, allow_setpoint=False)
+    return law.with_efforts(reference.follow(**given, measured_q=q))
+
+
+def test_torques_are_inverse_dynamics_at_each_point():
+    motion, efforts = filled(LAW, GOAL, 5.0, Q[0])
     given = np.isin(motion.times, TIMES + motion.times[0])
     expected = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).inverse_dynamics(Q, DQ, DDQ)
     np.testing.assert_allclose(efforts[given], expected, rtol=0.0, atol=1e-9)
-    assert start == 0.0
-    assert LAW.goal_with_efforts(replace(GOAL, start=6.0), 5.0, Q[0])[2] == 6.0
 
 
 @pytest.mark.parametrize(
@@ -49,7 +56,7 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
 def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
     request = replace(GOAL, **changes)
     with pytest.raises(ReferenceRefusedError, match=words) as refused:
-        LAW.goal_with_efforts(request, 5.0, Q[0])
+        filled(LAW, request, 5.0, Q[0])
     assert refused.value.code == code
 
 
@@ -58,8 +65,7 @@ def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
     for away, speed in ((0.0, 0.0), (0.09, 0.0), (0.0, 0.1)):
         q, dq = Q[:1] + away, np.full((1, 7), speed)
         point = TrajectoryRequest(ARM.joint_names, np.zeros(1), q, dq)
-        motion, efforts, start = law.goal_with_efforts(point, 5.0, Q[0])
-        assert start == 0.0
+        motion, efforts = filled(law, point, 5.0, Q[0])
         last = motion.states[-1]
         np.testing.assert_allclose(last[1:], 0.0, rtol=0.0, atol=1e-12)
         np.testing.assert_allclose(last[0], q[0], rtol=0.0, atol=1e-12 if not speed else 0.02)
@@ -67,7 +73,7 @@ def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
         np.testing.assert_allclose(efforts[-1], gravity, rtol=0.0, atol=1e-9)
     far = TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1] + 0.11)
     with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
-        law.goal_with_efforts(far, 5.0, Q[0])
+        filled(law, far, 5.0, Q[0])
 
 
 def trapezoid(goal, scale):
@@ -100,7 +106,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
     law = ControlLaw(ARM, Settings(target=target))
     gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
     for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):
-        motion, efforts, _ = law.goal_with_efforts(goal, 5.0, goal.positions[0])
+        motion, efforts = filled(law, goal, 5.0, goal.positions[0])
         assert np.abs(efforts[-2] - efforts[-1]).max() > 0.5
         still = NewtonEulerModel(ARM, gravity).gravity(motion.positions[-1])
         np.testing.assert_allclose(efforts[-1], still, rtol=0.0, atol=1e-9)
@@ -111,7 +117,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
         assert rate == pytest.approx(1000.0, rel=1e-6)
     # A motion that ends without acceleration gets no point after its end.
     gentle = replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None])
-    motion, _, _ = law.goal_with_efforts(gentle, 5.0, Q[0])
+    motion, _ = filled(law, gentle, 5.0, Q[0])
     assert motion.times[-1] - motion.times[0] == pytest.approx(TIMES[-1], abs=1e-12)
 
 
@@ -119,5 +125,5 @@ def test_moveits_plans_are_taken_below_full_speed():
     low, high = ARM.limit('lower'), ARM.limit('upper')
     goals = low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7))
     for goal in goals:
-        motion, _, _ = LAW.goal_with_efforts(trapezoid(goal, 0.9), 5.0, ARM.home)
+        motion, _ = filled(LAW, trapezoid(goal, 0.9), 5.0, ARM.home)
         np.testing.assert_allclose(motion.positions[-1], goal, rtol=0.0, atol=1e-12)

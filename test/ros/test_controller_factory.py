@@ -132,9 +132,18 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
     assert not matched and incompatible and incompatible[-1] == 1
 
 
-@pytest.mark.parametrize(('robot_type', 'free'), [('fr3', ['fr3_joint7']), ('fer', [])])
-def test_a_joint_that_default_gains_leave_free_is_a_warning(robot_type, free, make_node, capfd):
-    given = {'target': 'mujoco', 'kp': '[-1.0]', 'robot_type': robot_type}
+@pytest.mark.parametrize(
+    ('robot_type', 'target', 'free'),
+    [
+        ('fr3', 'gz_ros2_control', ['fr3_joint7']),
+        ('fr3', 'mujoco', []),  # with rotors
+        ('fer', 'gz_ros2_control', []),
+    ],
+)
+def test_a_joint_that_default_gains_leave_free_is_a_warning(
+    robot_type, target, free, make_node, capfd
+):
+    given = {'target': target, 'kp': '[-1.0]', 'robot_type': robot_type}
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     node = make_node(FeedforwardNode, *words)
     node.trigger_configure()

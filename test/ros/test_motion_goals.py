@@ -1,12 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The node's action with goals as MoveIt 2 sends them: followed by a simulated arm, or passed on.
+"""The node's action with goals as MoveIt 2 sends them, followed by a simulated arm."""
 
-A stand-in for joint_trajectory_controller takes what is passed on.
-"""
-
-from pathlib import Path
 import signal
 
 import pytest
@@ -18,16 +13,15 @@ from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 import numpy as np
-from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
-from .conftest import FER
-from .fake_trajectory_controller import ABORT, REJECT, SUCCEED, UNTIL_CANCELLED
+from .conftest import COMMAND, FER
 from .goals import GoalClient
 
 NAMES = list(FER.joint_names)
@@ -59,10 +53,10 @@ def goal(end=AWAY, duration=1.0, names=NAMES, start=FER.home, path=(), at_end=()
 class World:
     """A simulated arm that the node holds, and a client of the node's action."""
 
-    def __init__(self, probe, start_arm, start_node, **parameters):
+    def __init__(self, probe, start_arm, start_node, drives=(), **parameters):
         self.probe = probe
         self.states = probe.collect(JointState, 'joint_states')
-        start_arm()
+        start_arm(lockstep_rate=1000.0, **dict(drives))
         self.node = start_node(target='mujoco', **parameters)
         self.client = GoalClient(probe, probe.until)
         probe.until_status(NODE, state='running')
@@ -71,8 +65,24 @@ class World:
         return self.client.end(self.client.send(message))
 
     @property
+    def here(self):
+        return np.array(self.states[-1].position)
+
+    @property
     def error(self):
-        return np.abs(np.array(self.states[-1].position) - AWAY).max()
+        return np.abs(self.here - AWAY).max()
+
+    def wait(self, seconds):
+        """Wait for a time of the arm [s], which has a state each millisecond."""
+        end = len(self.states) + 1e3 * seconds
+        self.probe.until(lambda: len(self.states) > end, 'states')
+
+    def until_at_rest(self):
+        count = len(self.states)
+        self.probe.until(
+            lambda: len(self.states) > count and np.abs(self.states[-1].velocity).max() < 1e-3,
+            'the arm at rest',
+        )
 
 
 @pytest.fixture
@@ -120,31 +130,81 @@ def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world)
     client.cancel(third)
     assert end(third)[0] == CANCELED
     # The arm rests where it was braked, and goes on from there.
-    here = np.array(world.states[-1].position)
-    assert world.end_of(goal(start=here)) == (SUCCEEDED, Result.SUCCESSFUL, '')
+    assert world.end_of(goal(start=world.here)) == (SUCCEEDED, Result.SUCCESSFUL, '')
 
 
 def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
-    world = make_world()  # without gains the arm drifts by what the torques lack
+    world = make_world(kp=[-1.0])
     strict = [(NAMES[3], {'velocity': 1e-9})]
     status, code, said = world.end_of(goal(path=strict))
     assert (status, code) == (ABORTED, Result.PATH_TOLERANCE_VIOLATED)
     assert NAMES[3] in said and 'rad/s' in said and '1e-09' in said
-    count = len(world.states)
-    world.probe.until(
-        lambda: len(world.states) > count and np.abs(world.states[-1].velocity).max() < 1e-3,
-        'the arm at rest',
-    )
+    world.until_at_rest()
     assert world.error > 0.1  # it did not go on
-    here = np.array(world.states[-1].position)
-    missed = goal(start=here, at_end=[(NAMES[0], {'position': 1e-12})], wait=1.0)
+    missed = goal(start=world.here, at_end=[(NAMES[0], {'position': 1e-12})], wait=1.0)
     status, code, said = world.end_of(missed)
     assert (status, code) == (ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
     assert NAMES[0] in said and '1 s after its end' in said
-    here = np.array(world.states[-1].position)
     # -1 takes a tolerance away.
-    erased = goal(FER.home, start=here, path=[(NAMES[3], {'velocity': -1.0})])
+    erased = goal(FER.home, start=world.here, path=[(NAMES[3], {'velocity': -1.0})])
     assert world.end_of(erased)[0] == SUCCEEDED
+    # Without a time the goal waits, until it is cancelled or replaced.
+    for replaced in (False, True):
+        missed = goal(FER.home, start=world.here, at_end=[(NAMES[0], {'position': 1e-18})])
+        waits = world.client.followed(missed)
+        world.wait(1.5)  # longer than the motion
+        if replaced:
+            assert world.end_of(goal(FER.home, start=world.here))[0] == SUCCEEDED
+            assert world.client.end(waits)[:2] == (ABORTED, Result.INVALID_GOAL)
+        else:
+            world.client.cancel(waits)
+            assert world.client.end(waits)[0] == CANCELED
+
+
+def test_an_arm_that_does_not_arrive_can_be_planned_for_again_from_where_it_is(make_world):
+    """Its friction is more than the gains overcome, so it stays where it is."""
+    world = make_world(drives={'robot_type': 'fr3', 'ideal': False}, robot_type='fr3', kp=[0.1])
+    names = load('fr3').joint_names
+    stuck, away = world.here, np.array([0.0] * 6 + [0.3])
+
+    def to(end, **more):
+        return goal(end, 2.0, names, world.here, **more)
+
+    narrow = [(names[6], {'position': 0.05})]
+    for again in (to(stuck + away, wait=1.0), to(stuck + away, path=narrow)):
+        status, code, said = world.end_of(again)
+        assert status == ABORTED and code in (
+            Result.GOAL_TOLERANCE_VIOLATED,
+            Result.PATH_TOLERANCE_VIOLATED,
+        ), said
+        assert names[6] in said
+    handle = world.client.followed(to(stuck + away))
+    world.client.cancel(handle)
+    assert world.client.end(handle)[0] == CANCELED
+    # Where it is now desired is where it is: no torque of the springs is left.
+    assert world.end_of(to(world.here))[0] == SUCCEEDED
+    assert np.abs(world.here - stuck).max() < 0.1
+    command = world.probe.collect(Float64MultiArray, COMMAND)
+    world.probe.until(lambda: command, 'a torque')
+    weight = NewtonEulerModel(load('fr3')).gravity(world.here)
+    np.testing.assert_allclose(command[-1].data, weight, rtol=0.0, atol=0.1 * 0.05)
+
+
+def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_follows(make_world):
+    world = make_world(kp=[1.0] * 6 + [0.0])
+    status, code, said = world.end_of(goal())
+    assert (status, code) == (ABORTED, Result.INVALID_GOAL)
+    assert f'kp of {NAMES[6]} is 0' in said
+    still = AWAY - 0.2 * np.eye(7)[6]
+    assert world.end_of(goal(still))[0] == SUCCEEDED
+    filled = world.probe.collect(JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True)
+    world.probe.until(
+        lambda: world.probe.count_subscribers(f'{NODE}/feedforward_trajectory') > 0, 'a listener'
+    )
+    for _ in range(20):
+        world.probe.spin()  # the node finds it, too
+    world.client.send(goal(start=still))
+    world.probe.until(lambda: filled, 'the motion with torques')
 
 
 @pytest.mark.parametrize('way', ['deactivate', 'fault', 'signal'])
@@ -172,122 +232,3 @@ def test_a_goal_ends_with_what_ends_the_torques(way, make_world):
         assert (status, 'Nothing would follow' in said) == (ABORTED, True)
     if way == 'signal':
         world.node.wait()
-
-
-CONTROLLER = 'feedforward_trajectory_controller'
-ACTION = f'{CONTROLLER}/follow_joint_trajectory'
-MOTION = multisine(FER, 2.0, 0.2)
-
-
-class WorldOfController:
-    """An arm that stands, a node that passes goals on, perhaps a controller, and a client."""
-
-    def __init__(self, probe, arm, launch, start_node, controller=True):
-        self.probe = probe
-        self.received = probe.collect(JointTrajectory, f'{CONTROLLER}/received', reliable=True)
-        if controller:
-            self.controller = launch(
-                str(Path(__file__).with_name('fake_trajectory_controller.py'))
-            )
-            theirs = ActionClient(probe, FollowJointTrajectory, ACTION)
-            probe.until(theirs.server_is_ready, 'the action of the controller')
-        self.node = start_node(controller_action=ACTION)
-        self.client = GoalClient(probe, arm.until)
-        # Once it commands, the node has found the controller's action, too.
-        arm.until_says(NODE, 'running')
-
-    def end_of(self, goal):
-        return self.client.end(self.client.send(goal))
-
-
-@pytest.fixture
-def make_passing_world(probe, arm, launch, start_node):
-    return lambda **options: WorldOfController(probe, arm, launch, start_node, **options)
-
-
-def passed(wish=SUCCEED, names=NAMES, positions=MOTION.positions):
-    rows = positions, MOTION.velocities, MOTION.accelerations
-    message = FollowJointTrajectory.Goal(
-        trajectory=trajectory_message(names, MOTION.times, *rows),
-        path_tolerance=[JointTolerance(name='passed on', position=0.1)],
-    )
-    message.goal_time_tolerance.sec = wish
-    return message
-
-
-def test_a_goal_is_passed_on_with_torques_and_its_result_comes_back(make_passing_world):
-    world = make_passing_world()
-    # The stand-in returns the tolerance of the goal.
-    assert world.end_of(passed()) == (SUCCEEDED, Result.SUCCESSFUL, 'passed on')
-    world.probe.until(lambda: world.received and world.client.feedback, 'the goal and feedback')
-    assert list(world.client.feedback[0].feedback.actual.positions) == [0.25] * 7
-    assert world.received[0].header.stamp.sec == 0  # zero: start on arrival, as requested
-    points = world.received[0].points
-    expected = NewtonEulerModel(FER, (0.0, 0.0, 0.0)).inverse_dynamics(
-        *(
-            np.array([getattr(point, name) for point in points])
-            for name in ('positions', 'velocities', 'accelerations')
-        )
-    )
-    assert np.abs(expected).max() > 0.5
-    efforts = [list(point.effort) for point in points]
-    np.testing.assert_allclose(efforts, expected, rtol=0.0, atol=1e-9)
-    # Nobody need receive the node's own torques.
-    assert world.probe.status(NODE).level == 'OK'
-
-
-def test_refusals_rejection_abort_and_cancel_are_passed_on(make_passing_world):
-    world = make_passing_world()
-    # A controller rejects without a reason; this node aborts with a sentence.
-    status, code, said = world.end_of(passed(REJECT))
-    assert (status, code) == (ABORTED, Result.INVALID_GOAL)
-    assert 'rejected the goal' in said
-    violated = ABORTED, Result.PATH_TOLERANCE_VIOLATED, 'fr3_joint4 is 0.3 rad off'
-    assert world.end_of(passed(ABORT)) == violated
-    first = world.client.followed(passed(UNTIL_CANCELLED))
-    # A later goal takes the place of the first, and alone is cancelled.
-    second = world.client.send(passed(UNTIL_CANCELLED))
-    assert world.client.end(first) == (ABORTED, Result.INVALID_GOAL, 'preempted')
-    world.probe.until(lambda: len(world.received) == 3, 'the goals that reached it')
-    world.client.cancel(second)
-    assert world.client.end(second)[::2] == (CANCELED, 'cancelled there')
-    for trajectory in world.received:
-        assert np.abs([point.effort for point in trajectory.points]).max() > 0.5
-    # A goal that is refused never reaches the controller.
-    beyond = MOTION.positions.copy()
-    beyond[len(beyond) // 2] += 3.0
-    for bad, expected, words in (
-        (passed(positions=beyond), Result.INVALID_GOAL, 'its limits there are'),
-        (passed(positions=beyond * np.nan), Result.INVALID_GOAL, 'nan'),
-        (passed(names=['a', *NAMES[1:]]), Result.INVALID_JOINTS, 'must name each of the joints'),
-    ):
-        status, code, said = world.end_of(bad)
-        assert (status, code, words in said) == (ABORTED, expected, True)
-        assert len(said) < 500
-    assert len(world.received) == 3
-
-
-@pytest.mark.parametrize('end', ['killed', 'interrupted', 'deactivated'])
-def test_what_is_passed_on_ends_with_the_controller_and_with_the_node(end, make_passing_world):
-    world = make_passing_world()
-    handle = world.client.followed(passed(UNTIL_CANCELLED))
-    words = 'cancelled there'
-    if end == 'killed':
-        words = 'is gone'
-        world.controller.kill()
-    elif end == 'interrupted':
-        world.node.send(signal.SIGINT)
-    else:
-        assert world.probe.client.change_state('deactivate') == 'inactive'
-    status, _, said = world.client.end(handle)
-    assert (status, words in said) == (ABORTED, True), said
-    if end == 'interrupted':
-        world.node.wait()
-    if end == 'deactivated':
-        assert 'not active' in world.end_of(passed())[2]
-
-
-def test_without_a_controller_the_goal_says_so(make_passing_world):
-    world = make_passing_world(controller=False)
-    status, _, said = world.end_of(passed())
-    assert (status, 'Nobody serves' in said) == (ABORTED, True)

@@ -31,7 +31,6 @@ PARAMETERS = {
         'use_sim_time': True,
         'max_state_age': 0.0,
         'model_source': 'robot_description',
-        'controller_action': 'feedforward_trajectory_controller/follow_joint_trajectory',
     },
     'gazebo_direct': {'use_sim_time': True},
     'simulator': {'publish_clock': True},
@@ -46,7 +45,6 @@ END_POINTS = {
     'reply': {'service': ['']},
     'request': {'client': ['']},
     'execute': {'publisher': _FEEDBACK, 'service': _GOALS},
-    'call': {'subscriber': _FEEDBACK, 'client': _GOALS},
 }
 
 
@@ -117,8 +115,6 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
         return policy - set(named), found - set(shown)
 
     parameters = PARAMETERS[node]
-    if find_spec('control_msgs') is None:
-        parameters.pop('controller_action', None)
     launch(f'{node}_node', **parameters)
     # A node asks who receives its torques once states have come.
     states = ArmStream(probe, load('fr3').joint_names, load('fr3').home)

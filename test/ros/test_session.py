@@ -97,9 +97,13 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
     node = commanding(kp=[-1.0])
-    line = next(line for line in node.text.splitlines() if 'default gains from M at home' in line)
+    line = next(
+        line for line in node.text.splitlines() if 'default gains from the inertia' in line
+    )
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
-    np.testing.assert_allclose(kp, default_gains(FER, COMMAND_TIMEOUT_S)[0], rtol=1e-3)
+    np.testing.assert_allclose(
+        kp, default_gains(FER.with_armature(), COMMAND_TIMEOUT_S)[0], rtol=1e-3
+    )
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
     with refuses(SettingsError, 'only while the node is not active'):
         probe.client.set_all({'state_timeout': 0.5})

@@ -1,0 +1,120 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Follows the motions that a feedforward node is asked for, on ~/reference or by its action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from trajectory_msgs.msg import JointTrajectory
+
+from .diagnostics import FeedforwardDiagnostics
+from .messages import (
+    deserialize,
+    motion_message,
+    parse_reference,
+    PUBLISHER_QOS,
+    REFERENCE_QOS,
+)
+from ..control.feedforward import Feedforward
+from ..control.request import TrajectoryRequest
+from ..control.trajectory import Trajectory
+from ..errors import NotActiveError, ReferenceRefusedError
+
+_MAX_MARK_LENGTH = 64  # largest number of characters of a reference's frame id in reports
+
+
+class MotionRequests:
+    """
+    Checks, follows and reports the motions that a node's controller is asked for.
+
+    They come on the topic ~/reference, or from `TrajectoryAction`. All methods run on the node's
+    service thread.
+    """
+
+    def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
+        self._node, self._diagnostics = node, diagnostics
+        self._others: tuple[str, ...] = ()  # joints of references that are not the arm's
+        self._filled = node.create_lifecycle_publisher(
+            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
+        )
+        node.create_subscription(
+            JointTrajectory, '~/reference', self._on_reference, REFERENCE_QOS, raw=True
+        )
+
+    @property
+    def someone_else_follows(self) -> bool:
+        """Whether another node, such as a trajectory controller, takes motions with torques."""
+        return self._filled.get_subscription_count() > 0
+
+    def follow(
+        self, parse: Callable[[], TrajectoryRequest], mark: str, *, allow_setpoint: bool = True
+    ) -> Trajectory:
+        """
+        Follow the motion that `parse` returns; publish it with torques if anybody listens.
+
+        Reports repeat `mark`. A refused motion is reported, too, and its ReferenceRefusedError
+        raised.
+        """
+        controller, self._diagnostics.refused = self._node.controller, ''
+        try:
+            request = parse()
+            arguments = request.follow_arguments(
+                controller.description, allow_setpoint=allow_setpoint
+            )
+            self._note_others(request.extra_joints(controller.description))
+            planned = _planned(controller, arguments, mark)
+        except ReferenceRefusedError as error:
+            if isinstance(error, NotActiveError):
+                present = self._diagnostics.present()
+                error = NotActiveError(f'Nothing would follow the reference ({present}).')
+            self._diagnostics.refused = str(error)
+            controller.reference.refuse(str(error), mark)
+            raise error from None
+        if arguments['times'] is not None and self.someone_else_follows:
+            filled, efforts = controller.asked.with_efforts(planned)
+            self._filled.publish(
+                motion_message(list(controller.names), filled, efforts, filled.begin)
+            )
+        return planned
+
+    def _note_others(self, others: tuple[str, ...]) -> None:
+        """Log which joints of a reference are not the arm's and are ignored, once for each set."""
+        if others not in ((), self._others):
+            self._node.get_logger().info(
+                f"references also name {', '.join(others)}, which are not the arm's and hold "
+                'still: they are ignored'
+            )
+            self._others = others
+
+    def _on_reference(self, data: bytes) -> None:
+        if self._node.core is None:
+            return
+        try:
+            message = deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
+        except ReferenceRefusedError as error:
+            self._node.core.reference.refuse(str(error))
+            return
+        # A joint trajectory needs no frame, so the sender may use frame_id to mark a trajectory
+        # and recognise the reports about it.
+        mark = message.header.frame_id[:_MAX_MARK_LENGTH]
+        with suppress(ReferenceRefusedError):
+            self.follow(lambda: parse_reference(message), mark)
+
+
+def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
+    """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
+    latest, reference = controller.latest, controller.reference
+    plans_only = (
+        controller.states.too_rare
+        and reference.motion is None
+        and arguments.get('times') is not None
+    )
+    if latest is None or not plans_only:
+        return controller.follow(**arguments, goal_id=mark)
+    planned = reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
+    reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
+    reference.clear(reason)
+    return planned

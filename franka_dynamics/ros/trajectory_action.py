@@ -1,0 +1,230 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The action FollowJointTrajectory of a feedforward node, as MoveIt uses it.
+
+Goals end as those of joint_trajectory_controller do: after an abort or a cancel the arm is held
+where it is measured, and without goal_time_tolerance the arm may take any time to arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import time
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+import numpy as np
+from rclpy.action import ActionServer, CancelResponse
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from .diagnostics import FeedforwardDiagnostics
+from .follow_joint_trajectory import ACTION, action_type, parse_goal, Tolerances
+from .messages import float64_array, seconds, stamp_from_seconds
+from .motion_requests import MotionRequests
+from .rclpy_private import begin_goal
+from ..control.feedforward import State
+from ..control.reference import MAX_START_DISTANCE_RAD, ReferenceEvent, ReferenceState
+from ..control.request import TrajectoryRequest
+from ..control.terms import StateTerms
+from ..control.trajectory import ReferencePoint, Trajectory
+from ..errors import MissingDependencyError, NotActiveError, ReferenceRefusedError
+
+_RESULT_DELIVERY_S = 0.3  # to send results before the node ends [s]
+_FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
+
+
+@dataclass
+class _Goal:
+    """A goal that is followed: its handle, its motion, and its tolerances on the way and after."""
+
+    handle: Any
+    motion: Trajectory
+    path: Tolerances
+    at_end: Tolerances
+    time: float  # how long after its end the arm may still come to it [s]; 0: for ever
+    ended: bool = False  # whether the motion is over
+    next_feedback: float = -np.inf  # stamp [s]
+
+
+class TrajectoryAction:
+    """
+    Serves the action for a node's controller `core`, which is None until it is configured.
+
+    Any motion takes the place of the one before, whose goal then ends. All methods run on the
+    node's service thread; `service_entities` has the executor there.
+    """
+
+    def __init__(
+        self, node: Any, requests: MotionRequests, diagnostics: FeedforwardDiagnostics
+    ) -> None:
+        self._node, self._requests, self._diagnostics = node, requests, diagnostics
+        self._goals: dict[str, _Goal] = {}  # by the identifier of their reports
+        self._unsent = set[bytes]()  # goals whose result is not sent yet
+        diagnostics.on_reference_event = self._on_event
+        self._server: Any = None
+        try:
+            self._type = action_type()
+        except MissingDependencyError as error:
+            node.get_logger().info(f'no action {ACTION}: {error}')
+            return
+        self._server = ActionServer(
+            node.service_entities,
+            self._type,
+            ACTION,
+            lambda _: self._type.Result(),
+            handle_accepted_callback=self._on_goal,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+
+    def _on_goal(self, handle: Any) -> None:
+        """
+        Follow an accepted goal; abort a refused one with its code and sentence.
+
+        Every goal is accepted first, because a rejection cannot say why.
+        """
+        mark, goal = bytes(handle.goal_id.uuid).hex(), handle.request
+        begin_goal(handle)
+        try:
+            if self._node.core is None:
+                raise NotActiveError('The node is not configured.')
+            motion = self._requests.follow(
+                lambda: self._parse(goal), mark, allow_setpoint=False
+            )  # which reports a refusal
+        except ReferenceRefusedError as error:
+            self._end(handle, handle.abort, error.code, str(error))
+            return
+        path, at_end = self._tolerances(goal)
+        self._goals[mark] = _Goal(handle, motion, path, at_end, seconds(goal.goal_time_tolerance))
+
+    def _tolerances(self, goal: Any) -> tuple[Tolerances, Tolerances]:
+        """Return a goal's tolerances on the way and at its end."""
+        names = list(self._node.core.names)
+        path = Tolerances.from_messages(goal.path_tolerance, names)
+        # By default the next motion could begin where this one ends.
+        return path, Tolerances.from_messages(goal.goal_tolerance, names, MAX_START_DISTANCE_RAD)
+
+    def _parse(self, goal: Any) -> TrajectoryRequest:
+        """Return a goal's request; raise an error if it is wrong or nothing moves the arm."""
+        node, core, request = self._node, self._node.core, parse_goal(goal)
+        self._tolerances(goal)
+        if self._requests.someone_else_follows:
+            return request
+        if not node.receivers.is_open and core.state is State.RUNNING:
+            raise NotActiveError(
+                f'Nobody receives the torques on {node.receivers.topic}, so that the arm would '
+                'not move: remap ~/command to the receiver.'
+            )
+        request.require_joints(core.description)
+        for name, kp in zip(core.names, core.asked.kp):
+            if kp == 0.0 and np.ptp(request.positions[:, request.joint_names.index(name)]) > 0.0:
+                raise ReferenceRefusedError(
+                    f'kp of {name} is 0, so that nothing pulls it to the goal: set the parameters '
+                    'kp and kd (kp: [-1.0] finds both at the start).'
+                )
+        return request
+
+    def _on_event(self, event: ReferenceEvent) -> None:
+        """End the goal whose motion was interrupted or replaced; note that a motion is over."""
+        if event.state is ReferenceState.ACCEPTED:
+            for mark in [mark for mark, goal in self._goals.items() if goal.ended]:
+                if mark != event.goal_id:
+                    handle, why = self._goals.pop(mark).handle, 'another reference took its place'
+                    code = self._type.Result.INVALID_GOAL
+                    self._end(handle, handle.abort, code, f'Not reached when {why}.')
+        goal = self._goals.get(event.goal_id)
+        if goal is None:
+            return
+        goal.ended = event.state is ReferenceState.FINISHED
+        if event.state is ReferenceState.INTERRUPTED:
+            end, code = goal.handle.abort, self._type.Result.INVALID_GOAL
+            del self._goals[event.goal_id]
+            self._end(goal.handle, end, code, f'The motion was interrupted: {event.reason}.')
+
+    def poll(self) -> None:
+        """Check goals against their tolerances, end them, publish feedback; every 50 ms."""
+        controller = self._node.core
+        for mark, goal in list(self._goals.items()):
+            state, handle = controller.latest, goal.handle
+            end: Callable[[], None] | None
+            if handle.is_cancel_requested:
+                end, code, why = handle.canceled, self._type.Result.SUCCESSFUL, 'Cancelled.'
+            elif goal.ended and controller.state is not State.RUNNING:
+                why = f'The arm had not reached its goal: {self._diagnostics.present()}.'
+                end, code = handle.abort, self._type.Result.GOAL_TOLERANCE_VIOLATED
+            elif state is None or state.stamp < goal.motion.begin:
+                continue
+            else:
+                end, code, why = self._judged(goal, state, goal.motion.at(state.stamp))
+            if end is None:
+                continue
+            del self._goals[mark]
+            if end != handle.succeed:
+                # A motion that is not over yet is reported as interrupted.
+                if goal.ended:
+                    self._node.get_logger().warning(f'a goal was aborted: {why}')
+                controller.settle(f'its goal was given up: {why.removesuffix(".")}')
+            self._end(handle, end, code, why)
+
+    def _judged(
+        self, goal: _Goal, state: StateTerms, desired: ReferencePoint
+    ) -> tuple[Callable[[], None] | None, int, str]:
+        """Return how a goal ends at a state, with code and sentence; None: it goes on."""
+        result, names = self._type.Result, self._node.core.names
+        tolerances = goal.at_end if goal.ended else goal.path
+        wrong = tolerances.violation(state.q, state.dq, desired, names)
+        if not goal.ended:
+            if wrong:
+                return goal.handle.abort, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
+            self._publish_feedback(goal, state, desired)
+        elif not wrong:
+            return goal.handle.succeed, result.SUCCESSFUL, ''
+        elif goal.time and state.stamp >= goal.motion.end + goal.time:
+            said = f'{wrong} {goal.time:g} s after its end.'
+            return goal.handle.abort, result.GOAL_TOLERANCE_VIOLATED, said
+        return None, result.SUCCESSFUL, ''
+
+    def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
+        if state.stamp < goal.next_feedback:
+            return
+        goal.next_feedback = state.stamp + _FEEDBACK_PERIOD_S
+        feedback = self._type.Feedback(joint_names=self._node.core.names)
+        feedback.header.stamp = stamp_from_seconds(state.stamp)
+        feedback.desired = _point(*desired)
+        feedback.actual = _point(state.q, state.dq)
+        feedback.error = _point(desired.q - state.q, desired.dq - state.dq)
+        since = stamp_from_seconds(max(0.0, state.stamp - goal.motion.begin))
+        for point in (feedback.desired, feedback.actual, feedback.error):
+            point.time_from_start.sec, point.time_from_start.nanosec = since.sec, since.nanosec
+        goal.handle.publish_feedback(feedback)
+
+    def _end(self, handle: Any, end: Callable[[], None], code: int, why: str) -> None:
+        """End a goal in the way of its handle, `end`, with an error code and a sentence."""
+        self._unsent.add(bytes(handle.goal_id.uuid))
+
+        def finish(_: Any) -> Any:
+            end()
+            self._unsent.discard(bytes(handle.goal_id.uuid))
+            return self._type.Result(error_code=code, error_string=why)
+
+        if handle.status == GoalStatus.STATUS_ACCEPTED:
+            handle.execute(finish)
+        else:
+            self._server.notify_execute(handle, finish)
+
+    def deliver(self) -> None:
+        """Send the results of goals that ended while nobody served the action, or end with it."""
+        until = time.monotonic() + (_RESULT_DELIVERY_S if self._unsent else 0.0)
+        while time.monotonic() < until:
+            self._node.service_entities.executor.spin_once(timeout_sec=_RESULT_DELIVERY_S)
+
+    def destroy(self) -> None:
+        """Destroy the action."""
+        if self._server is not None:
+            self._server.destroy()
+
+
+def _point(*fields: Any) -> JointTrajectoryPoint:
+    names = 'positions', 'velocities', 'accelerations'
+    return JointTrajectoryPoint(**dict(zip(names, map(float64_array, fields))))
