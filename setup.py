@@ -20,7 +20,7 @@ EXTRAS = {
     # Its wheels are for Linux on x86-64 and end at Python 3.12.
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64" and python_version < "3.13"'],
     'logs': ['h5py>=3.8', 'pandas>=2.0', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
-    'mesh': ['trimesh>=4.0', 'libigl>=2.6', 'networkx', 'scipy', 'matplotlib'],
+    'mesh': ['trimesh>=4.0', 'scipy', 'matplotlib'],
     'sim': ['mujoco>=3.2'],
     'symbolic': ['sympy>=1.12'],
     'view': ['matplotlib', 'pin>=3.8', 'viser>=1.0.27', 'rosbags>=0.11', 'scipy'],

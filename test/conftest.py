@@ -92,7 +92,7 @@ def pytest_collection_finish():
 # lacks any other library fails.
 OPTIONAL = frozenset(
     'cffi clarabel distributed franka_sim gymnasium h5py hypothesis igl jax llvmlite '
-    'matplotlib mujoco networkx pandas PIL pyarrow pylibfranka robot_descriptions rosbags '
+    'matplotlib mujoco pandas PIL pyarrow pylibfranka robot_descriptions rosbags '
     'scipy sympy torch trimesh viser xacro ament_index_python launch launch_ros rclpy '
     'ros2cli'.split()
 )

@@ -222,7 +222,7 @@ print('ran')
 """
 # Every library that an extra or the command line brings.
 ABSENT = (
-    'click rich mujoco rosbags scipy matplotlib trimesh networkx igl sympy llvmlite clarabel '
+    'click rich mujoco rosbags scipy matplotlib trimesh sympy llvmlite clarabel '
     'casadi jax torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed '
     'pylibfranka'
 ).split()

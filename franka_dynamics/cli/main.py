@@ -144,8 +144,6 @@ def view(**options: Any) -> int:
 @option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR, default='0,0,0')
 @option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR, default='0,0,0')
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
-@flag('--mend', 'remove repeated faces, close holes, correct flipped faces; say which')
-@flag('--accept-crossing-faces', 'do not look for faces that cross or touch')
 @option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.payload_file_options
 def payload_from_mesh(**options: Any) -> int:

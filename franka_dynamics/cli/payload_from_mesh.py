@@ -14,7 +14,6 @@ from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..errors import SettingsError
 from ..mesh.mesh import mesh_inertia, mesh_volume
 from ..mesh.mesh_file import load_mesh
-from ..mesh.solid_check import require_solid
 from ..report.payload_drawing import draw_payload
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -32,8 +31,6 @@ def run(
     mount: str,
     xyz: tuple[float, float, float],
     rpy: tuple[float, float, float],
-    mend: bool,
-    accept_crossing_faces: bool,
     plot: Path | None,
     output: Path | None,
     desk: Path | None,
@@ -46,10 +43,8 @@ def run(
         forbid_with('--mass, from which it follows', 'density')
     description = load(arm)
     with make_console().status(f'reading {name}'):
-        file = load_mesh(mesh, unit=unit, repair=mend)
+        file = load_mesh(mesh, unit=unit)
     say_each(file.notes)
-    with make_console().status('looking for holes, flipped normals and faces that cross'):
-        require_solid(file.mesh, mesh, self_intersection=not accept_crossing_faces)
     volume = mesh_volume(file.mesh)
     density = density or (mass or 0.0) / volume
     height, turn = MOUNT_OFFSETS[mount]

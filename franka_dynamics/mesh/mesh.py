@@ -91,7 +91,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     Parameters
     ----------
     mesh : TriangleMesh
-        Closed and wound outwards, as `solid_check.require_solid` checks.
+        Closed and wound outwards, as `load_mesh` checks.
     density : float
         [kg/m^3]
 

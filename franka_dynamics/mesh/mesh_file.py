@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .mesh import TriangleMesh
-from .solid_check import connected_components, find_defects
 from ..errors import MeshError, require_extra
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
@@ -31,13 +30,13 @@ class MeshFile:
     notes: tuple[str, ...]
 
 
-def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False) -> MeshFile:
+def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
     """
-    Read an STL, OBJ or PLY file as a triangle mesh in metres.
+    Read an STL, OBJ or PLY file as a triangle mesh in metres that bounds a solid.
 
     Polygons are split into triangles, coinciding vertices are merged (STL has no shared vertices),
-    and then unused vertices and faces with coinciding corners are left out. Repeated faces, the
-    winding of faces and holes are changed with `repair` only.
+    and then unused vertices and faces with coinciding corners are left out. Volume counts twice
+    where parts of a mesh overlap; a note says how many parts there are.
 
     Parameters
     ----------
@@ -45,9 +44,6 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
         A file that ends in .stl, .obj or .ply.
     unit : {'m', 'cm', 'mm', 'in'}, optional
         Unit of the file's numbers; by default found from the size of the mesh.
-    repair : bool
-        Remove repeated faces, wind all faces consistently, close holes by fans of triangles from
-        one corner (right for flat convex holes), and flip parts whose normals point the wrong way.
 
     Returns
     -------
@@ -57,21 +53,48 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     Raises
     ------
     MeshError
-        If the file cannot be read, or the unit is unknown, or neither given nor evident.
+        If the file cannot be read, the mesh bounds no solid, or the unit is unknown, or neither
+        given nor evident.
     MissingDependencyError
-        If trimesh is not installed; for a repair also networkx or libigl.
+        If trimesh is not installed.
 
     """
     raw, notes = _read(Path(path))
-    if repair:
-        notes += _repaired(raw)
     size = float(np.ptp(np.asarray(raw.vertices), axis=0).max())
     unit, sentence = _unit(unit, size, path)
+    notes += _require_solid(raw, path)
     mesh = TriangleMesh(np.asarray(raw.vertices) * METRES_PER_UNIT[unit], np.asarray(raw.faces))
-    if repair:
-        mesh, flip_notes = _flipped_outwards(mesh)
-        notes += flip_notes
     return MeshFile(mesh, unit, (sentence, *notes))
+
+
+def _require_solid(raw: Any, path: str | Path) -> list[str]:
+    """Return a note on several parts; raise MeshError for a mesh that bounds no solid."""
+    parts, problem = list(raw.split(only_watertight=False)), ''
+    with np.errstate(divide='ignore', invalid='ignore'):  # of a sheet without volume
+        volumes = [part.volume for part in parts]
+        is_volume = raw.is_volume
+    # A part with its normals inwards is a cavity if it lies within one that has them outwards.
+    outer, inwards = (
+        [part.bounds for part, volume in zip(parts, volumes) if sign * volume > 0.0]
+        for sign in (1.0, -1.0)
+    )
+    loose = [
+        one
+        for one in inwards
+        if not any((each[0] <= one[0]).all() and (each[1] >= one[1]).all() for each in outer)
+    ]
+    if not raw.is_watertight:
+        problem = 'it is not closed'
+    elif not raw.is_winding_consistent:
+        problem = 'some of its faces are wound against their neighbours'
+    elif loose or not is_volume:
+        problem = 'it encloses no volume, or the normals of a part point inwards'
+    if problem:
+        raise MeshError(
+            f'{path} bounds no solid: {problem}. Repair it in the program it came from, or by '
+            'trimesh.repair (fill_holes, fix_normals).'
+        )
+    return [f'{len(parts)} parts; where they overlap, volume counts twice'][: len(parts) > 1]
 
 
 def _read(path: Path) -> tuple[Any, list[str]]:
@@ -125,38 +148,3 @@ def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
         f'{path} has a largest extent of {size:.4g}, which could be metres or '
         'millimetres; say which (--unit m, --unit mm).'
     )
-
-
-def _repaired(raw: Any) -> list[str]:
-    """Remove repeated faces, wind all faces consistently, close holes, in place; return notes."""
-    from trimesh import repair
-
-    notes = []
-    unique = raw.unique_faces()
-    if not unique.all():
-        raw.update_faces(unique)
-        notes.append(f'repair: {int((~unique).sum())} repeated faces were removed')
-    before = np.array(raw.faces)
-    with require_extra('Repairing a mesh needs networkx', 'mesh'):  # trimesh imports it here
-        repair.fix_winding(raw)
-        flipped = int((np.asarray(raw.faces) != before).any(axis=1).sum())
-        repair.fill_holes(raw, use_fan=True)
-    if flipped:
-        notes.append(f'repair: {flipped} faces were flipped to be wound like their neighbours')
-    added = len(raw.faces) - len(before)
-    if added:
-        notes.append(f'repair: holes were closed by {added} faces')
-    return notes
-
-
-def _flipped_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
-    """Return the mesh, with the `inverted_parts` that `find_defects` finds flipped, and notes."""
-    inverted = find_defects(mesh, self_intersection=False).inverted_parts
-    if not inverted:
-        return mesh, []
-    flip = np.isin(connected_components(mesh), inverted)
-    faces = np.where(flip[:, None], mesh.faces[:, ::-1], mesh.faces)
-    return TriangleMesh(mesh.vertices, faces), [
-        f'repair: all {int(flip.sum())} faces of {len(inverted)} part(s) pointed the wrong way '
-        'and were flipped'
-    ]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Inertias of meshes and their derivatives; mesh files, repairs, and what bounds no solid."""
+"""Inertias of meshes and their derivatives; mesh files, and what bounds no solid."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from franka_dynamics.mesh.mesh import (
     vertex_derivatives,
 )
 from franka_dynamics.mesh.mesh_file import load_mesh
-from franka_dynamics.mesh.solid_check import find_defects, require_solid
 from franka_dynamics.spatial import exp6, pose_from_xyz_rpy
 
 from .meshes import bumpy_cuboid, cuboid, joined
@@ -154,7 +153,6 @@ def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffi
     # STL stores single precision, PLY and OBJ eight decimals.
     atol = 1e-6 * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
-    assert find_defects(loaded).descriptions() == ()
 
 
 def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
@@ -181,29 +179,6 @@ def test_an_ambiguous_size_asks_for_its_unit(tmp_path):
         load_mesh(path)
 
 
-FACES = MILLIMETRES.faces
-WINDING = np.where(np.isin(np.arange(12), (1, 6))[:, None], FACES[:, ::-1], FACES)
-
-
-@pytest.mark.parametrize(
-    ('faces', 'note'),
-    [
-        (np.delete(FACES, [2, 3], axis=0), 'closed by 2 faces'),
-        (WINDING, '2 faces were flipped'),
-        ([*FACES, FACES[3]], '1 repeated faces'),
-        (FACES[:, ::-1], 'all 12 faces of 1 part(s)'),
-    ],
-    ids=['hole', 'flipped', 'repeated', 'inverted'],
-)
-def test_a_broken_mesh_is_repaired_and_the_repair_noted(tmp_path, faces, note):
-    path = write(TriangleMesh(MILLIMETRES.vertices, faces), tmp_path / 'tool.stl')
-    assert find_defects(load_mesh(path).mesh).descriptions() != ()
-    repaired = load_mesh(path, repair=True)
-    assert find_defects(repaired.mesh).descriptions() == ()
-    np.testing.assert_allclose(mesh_volume(repaired.mesh), VOLUME, rtol=1e-6, atol=0.0)
-    assert any('repair: ' in one and note in one for one in repaired.notes)
-
-
 @pytest.mark.parametrize(
     ('name', 'content', 'said'),
     [
@@ -223,37 +198,31 @@ def test_a_file_without_a_mesh_is_refused_by_name(tmp_path, name, content, said)
 BOX = cuboid((0.2, 0.2, 0.2))
 SMALL = cuboid((0.05, 0.05, 0.05))
 BESIDE = cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
-TOUCHING = cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))
+FACES = BOX.faces
+WINDING = np.where(np.isin(np.arange(12), (1, 6))[:, None], FACES[:, ::-1], FACES)
+SHEET = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
 
 
-def test_a_solid_of_two_parts_with_a_cavity_has_no_defects():
-    assert find_defects(joined(BOX, SMALL, BESIDE, flip=(1,))).descriptions() == ()
+def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
+    path = write(joined(BOX, SMALL, BESIDE, flip=(1,)), tmp_path / 'tool.stl')
+    loaded = load_mesh(path)
+    np.testing.assert_allclose(mesh_volume(loaded.mesh), 8e-3 - 1.25e-4 + 1e-3, rtol=1e-6)
+    assert '3 parts; where they overlap' in loaded.notes[-1]
 
 
 @pytest.mark.parametrize(
-    ('mesh', 'inverted', 'doubled', 'crossing'),
+    ('mesh', 'said'),
     [
-        (joined(BOX, flip=(0,)), (0,), (), False),
-        (joined(BOX, BESIDE, flip=(1,)), (1,), (), False),
-        (joined(BOX, SMALL), (), (1,), False),
-        (joined(BOX, SMALL, flip=(0,)), (0, 1), (), False),
-        (joined(BOX, TOUCHING), (), (), True),
-        (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,), False),
+        (TriangleMesh(BOX.vertices, np.delete(FACES, [2, 3], axis=0)), 'not closed'),
+        (TriangleMesh(BOX.vertices, WINDING), 'wound against'),
+        (TriangleMesh(BOX.vertices, [*FACES, FACES[3]]), 'not closed'),
+        (joined(BOX, flip=(0,)), 'inwards'),
+        (joined(BOX, BESIDE, flip=(1,)), 'inwards'),
+        (SHEET, 'no volume'),
     ],
+    ids=['hole', 'winding', 'repeated', 'inverted', 'one inverted', 'sheet'],
 )
-def test_wrongly_wound_doubled_and_crossing_parts_are_named(mesh, inverted, doubled, crossing):
-    defects = find_defects(mesh)
-    assert (defects.inverted_parts, defects.doubled_parts) == (inverted, doubled)
-    assert (defects.intersecting_faces > 0) == crossing
-
-
-def test_a_folded_sheet_encloses_no_volume():
-    sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
-    (sentence,) = find_defects(sheet).descriptions()
-    assert 'volume' in sentence
-
-
-def test_a_required_solids_refusal_names_file_defect_and_fix():
-    mesh = TriangleMesh(BOX.vertices, BOX.faces[1:])
-    with refuses(MeshError, 'tool.stl', '3 edges', '--mend', '--accept-crossing-faces'):
-        require_solid(mesh, 'tool.stl')
+def test_what_bounds_no_solid_is_refused_with_file_defect_and_fix(tmp_path, mesh, said):
+    path = write(mesh, tmp_path / 'tool.stl')
+    with refuses(MeshError, 'tool.stl', said, 'trimesh.repair'):
+        load_mesh(path)
