@@ -103,7 +103,7 @@ def offered():
 def modules(room):
     """Yield the public modules of a room that can be imported here."""
     for found in pkgutil.iter_modules(import_module(room).__path__, f'{room}.'):
-        with suppress(MissingDependencyError):
+        with suppress(MissingDependencyError, ModuleNotFoundError):
             yield import_module(found.name)
 
 
@@ -130,7 +130,11 @@ def title(text, line='='):
 
 def write_python_pages(app):
     """Write a page for each package: its names, with their docstrings."""
-    for room, names in rooms():
+    found = dict(rooms())
+    for path in (GENERATED / 'python').glob('*.rst'):
+        if path.stem not in found:  # a package that has gone
+            path.unlink()
+    for room, names in found.items():
         text = (import_module(room).__doc__ or '').strip().split('\n\n')[:1]
         lines = [*title(room), *text, '']
         for name, value in names:
