@@ -197,13 +197,13 @@ LIBRARIES_BIN := $(CLEAN) $(LIBRARIES_VENV)/bin
 
 $(LIBRARIES_VENV)/ready: setup.py
 	$(call MAKE_VENV,$(LIBRARIES_VENV))
-	@$(call INSTALL,$(LIBRARIES_VENV)) pytest -e '.[torch,jax]' $(BRIEF)
+	@$(call INSTALL,$(LIBRARIES_VENV)) pytest -e '.[torch,jax,gpu]' $(BRIEF)
 	@touch $@
 
 test-libraries: $(LIBRARIES_VENV)/ready
 	@$(LIBRARIES_BIN)/python -c 'import jax, torch; \
 		print("JAX", jax.__version__, "PyTorch", torch.__version__)'
-	@$(LIBRARIES_BIN)/python -m pytest -q -m 'not long' test/batch test/examples/test_payload_by_gradient.py
+	@$(LIBRARIES_BIN)/python -m pytest -q -m 'not long' test/batch test/codegen/test_cuda_code.py test/examples/test_payload_by_gradient.py
 
 $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
 	@$(call INSTALL,$(VENV)) -r requirements/docs.txt $(BRIEF)

@@ -23,7 +23,7 @@ from . import numpy_arrays
 from .device_kernel import DeviceKernel
 from .generated_model import GeneratedModel, Key
 from .kernel import available_threads, Kernel
-from .libraries import library_of
+from .libraries import is_plain, library_of
 from ..arm import ArmDescription
 from ..codegen.equations import customised_equations
 from ..codegen.options import Quantity
@@ -111,10 +111,12 @@ class BatchModel(GeneratedModel):
         axis, at the end, with n derivatives for each array in `given`.
         """
         key, n = (quantity, tuple(options.items())), self.description.n
-        if numpy_arrays.is_plain(given, n):
-            return self.kernel(key, given[0].dtype)(given, self.threads)
+        if is_plain(given, n, *numpy_arrays.PLAIN):
+            known = key, given[0].dtype, None, False
+            kernel = self._kernels.get(known) or self.kernel(*known)
+            return kernel(given, self.threads)
         library = library_of(given)
-        if library.is_plain(given, n):
+        if is_plain(given, n, *library.PLAIN):
             return library.evaluate(self, key, given, given[0].shape[:-1])
         return library.evaluate(self, key, *self._states(quantity, given, library.read))
 

@@ -26,15 +26,12 @@ except ImportError as error:
         'give tensors, such as torch.as_tensor(array, device="cuda").'
     ) from error
 
+PLAIN = None, ()  # all arguments are read
+
 
 def namespace() -> Any:
     """Return CuPy."""
     return cupy
-
-
-def is_plain(given: Sequence[Any], n: int) -> bool:
-    """Return False: all arguments are read."""
-    return False
 
 
 def read(values: Any) -> Any:

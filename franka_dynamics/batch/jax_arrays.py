@@ -19,16 +19,12 @@ with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
     from jax.experimental.buffer_callback import buffer_callback
 
 _HOST = 1  # a CPU, of DLPack
+PLAIN = None, ()  # all arguments are read
 
 
 def namespace() -> Any:
     """Return JAX's NumPy."""
     return jnp
-
-
-def is_plain(given: Sequence[Any], n: int) -> bool:
-    """Return False: all arguments are read."""
-    return False
 
 
 def read(values: Any) -> Any:

@@ -3,14 +3,14 @@
 """
 Which array library the arguments of a batch belong to.
 
-The module of a library has these functions: `namespace` returns the library, `is_plain` whether
-arguments need no checks, `read` an argument as an array, or raises TypeError or ValueError, and
-`evaluate` a quantity of a `BatchModel` at arrays of shape (..., n).
+The module of a library has `PLAIN`, type and precisions of arrays that need no conversion, and
+three functions: `namespace` returns the library, `read` an argument as an array, or raises
+TypeError or ValueError, and `evaluate` a quantity of a `BatchModel` at arrays (..., n).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import import_module
 import sys
 from typing import Any
@@ -38,3 +38,17 @@ def is_on_gpu(values: object) -> bool:
     device = getattr(values, '__dlpack_device__', None)
     on_gpu = device is not None and device()[0] in _CUDA_DEVICES
     return on_gpu or hasattr(values, '__cuda_array_interface__')
+
+
+def is_plain(given: Sequence[Any], n: int, kind: Any, precisions: Container[Any]) -> bool:
+    """Return whether all are arrays (N, n) of a kind, and of one of some precisions."""
+    first = given[0]
+    if type(first) is not kind or first.dtype not in precisions:
+        return False
+    shape, dtype = first.shape, first.dtype
+    if len(shape) != 2 or shape[1] != n:
+        return False
+    for one in given[1:]:
+        if type(one) is not kind or one.shape != shape or one.dtype is not dtype:
+            return False
+    return True

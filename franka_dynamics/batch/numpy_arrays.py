@@ -12,6 +12,7 @@ import numpy as np
 from ..typing import Array
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+PLAIN: tuple[Any, Any] = np.ndarray, (_DOUBLE, _SINGLE)
 
 
 def namespace() -> Any:
@@ -24,20 +25,6 @@ def read(values: Any) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError('it is a masked array, whose mask would be lost; give .filled(nan).')
     return np.asarray(values)
-
-
-def is_plain(given: Sequence[Any], n: int) -> bool:
-    """Return whether all are arrays (N, n) of one type that a kernel takes as they are."""
-    first = given[0]
-    if type(first) is not np.ndarray or first.dtype not in (_DOUBLE, _SINGLE):
-        return False
-    shape, dtype = first.shape, first.dtype
-    if len(shape) != 2 or shape[1] != n:
-        return False
-    for array in given[1:]:
-        if type(array) is not np.ndarray or array.shape != shape or array.dtype is not dtype:
-            return False
-    return True
 
 
 def evaluate(model: Any, key: Any, arrays: Sequence[np.ndarray], lead: tuple[int, ...]) -> Array:

@@ -12,36 +12,19 @@ from typing import Any
 import numpy as np
 import torch
 
+from .libraries import is_plain
 from ..errors import JointVectorError
 
 # Autograd's nodes take longer than a kernel; without gradients they are left out, unless
 # torch.func transforms a function, whose tensors have no memory.
 _is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
 _PRECISIONS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
+PLAIN = torch.Tensor, _PRECISIONS
 
 
 def namespace() -> Any:
     """Return PyTorch."""
     return torch
-
-
-def is_plain(given: Sequence[Any], n: int) -> bool:
-    """Return whether all are tensors (N, n) of one type on one device, as kernels take them."""
-    first = given[0]
-    if type(first) is not torch.Tensor or first.dtype not in _PRECISIONS:
-        return False
-    shape, dtype, device = first.shape, first.dtype, first.device
-    return (
-        len(shape) == 2
-        and shape[1] == n
-        and all(
-            type(one) is torch.Tensor
-            and one.shape == shape
-            and one.dtype is dtype
-            and one.device == device
-            for one in given[1:]
-        )
-    )
 
 
 def read(values: Any) -> Any:
@@ -89,7 +72,7 @@ def _gpu(device: Any) -> int | None:
 
 def _computed(model: Any, key: Any, derivatives: bool, tensors: Sequence[Any]) -> Any:
     """Return a quantity, or its derivatives, at tensors (..., n) of one shape."""
-    if is_plain(tensors, n := model.description.n):
+    if is_plain(tensors, n := model.description.n, *PLAIN):
         return _of_rows(model, key, derivatives, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _PRECISIONS else torch.float64

@@ -41,7 +41,7 @@ class TracedModel(GeneratedModel):
     description : ArmDescription, str, Path or BodyTree
         The arm with hand and payload, or a tree of bodies, as for `BatchModel`.
     xp : module
-        The library: numpy, jax.numpy, torch, cupy; anything with sin, cos, stack, einsum.
+        The library: numpy, jax.numpy, torch, cupy; anything with sin, cos, sqrt, stack, einsum.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 
@@ -53,7 +53,7 @@ class TracedModel(GeneratedModel):
         xp: Any,
         gravity: ArrayLike = GRAVITY,
     ) -> None:
-        missing = [name for name in ('sin', 'cos', 'stack', 'einsum') if not hasattr(xp, name)]
+        missing = [name for name in ('sin', 'cos', 'sqrt', 'stack', 'einsum') if not hasattr(xp, name)]
         if missing:
             raise JointVectorError(
                 f'{getattr(xp, "__name__", type(xp).__name__)} has no {missing[0]}; give the '

@@ -132,8 +132,8 @@ def _regressor(one: Problem) -> list[Output]:
 
 
 def _forward_dynamics(one: Problem) -> list[Output]:
-    factors = factorised(one.graph, one.mass_elements(), one.chain.names)
     right = [tau - rest for tau, rest in zip(one.variables('tau'), one.torques('dq'))]
+    factors = factorised(one.graph, one.mass_elements(), one.chain.names)
     return one.outputs(solved(one.graph, *factors, right))
 
 

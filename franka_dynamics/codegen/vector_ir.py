@@ -176,13 +176,14 @@ class _Writer:
         """Return 0 for each state, NaN where an input is not finite or a position too large."""
         largest = np.finfo(np.float32 if self.single else float).max
         scale = self._constant(float(largest / (_SINGLE if self.single else _DOUBLE).limit))
-        total = self._constant(0.0)
-        for array, values in elements.items():
-            for value in values:
-                # A position beyond the limit becomes infinite here, and times 0 NaN.
-                if array == 'q':
-                    value = self._operation('fmul', value, scale)
-                total = self._operation('fadd', total, value)
+        # A position beyond the limit becomes infinite here, and times 0 NaN.
+        scaled = [self._operation('fmul', value, scale) for value in elements['q']]
+        total, *others = (
+            *scaled,
+            *(v for name, vs in elements.items() if name != 'q' for v in vs),
+        )
+        for value in others:
+            total = self._operation('fadd', total, value)
         return self._operation('fmul', total, self._constant(0.0))
 
     def _value(self, node: Node, inputs: dict[str, str]) -> str:
