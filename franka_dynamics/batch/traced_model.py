@@ -53,7 +53,8 @@ class TracedModel(GeneratedModel):
         xp: Any,
         gravity: ArrayLike = GRAVITY,
     ) -> None:
-        missing = [name for name in ('sin', 'cos', 'sqrt', 'stack', 'einsum') if not hasattr(xp, name)]
+        needed = ('sin', 'cos', 'sqrt', 'stack', 'einsum')
+        missing = [name for name in needed if not hasattr(xp, name)]
         if missing:
             raise JointVectorError(
                 f'{getattr(xp, "__name__", type(xp).__name__)} has no {missing[0]}; give the '
