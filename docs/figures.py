@@ -323,7 +323,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('a base turned by {} to {} rad', (gravity._TILTED, gravity._TURNED)),
             ('at most {} % of the seconds', (100.0 * contact._MAX_CONTACT_SHARE,)),
             ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
-            ('(`--prior`) is {}', (DEFAULT_PRIOR_PRECISION,)),
+            ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],
     }
 

@@ -119,6 +119,14 @@ def new_bag(text: str) -> Path:
     return path
 
 
+def new_file(text: str) -> Path:
+    """Return a path for a new file; raise OutputError if it exists or cannot be written."""
+    path = writable_file(text)
+    if path.exists():
+        raise OutputError(f'{path} exists already; remove it, or choose another name.')
+    return path
+
+
 def _json_file(text: str) -> Path:
     return STDOUT if text == f'{STDOUT}' else writable_file(text)
 
@@ -128,6 +136,7 @@ OUTPUT_FILE = OutputPath(writable_file)
 OUTPUT_FOLDER = OutputPath(writable_folder)
 OUTPUT_PICTURE = OutputPath(picture_file)
 NEW_BAG = OutputPath(new_bag)
+NEW_FILE = OutputPath(new_file)
 # Without a path the command prints JSON instead of text; see `_console.make_console`.
 json_option = option(
     '--json',
@@ -273,18 +282,21 @@ xacro_option = option(
 hold_option = option('--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD)
 _CHAIN = with_options(_ARM, joints_option, hold_option, xacro_option)
 named_arm_options = options_as('arm', ArmChoice, _CHAIN, _PAYLOAD)
+_HAND = option(
+    '--hand',
+    "shipped, a file, Desk's .json, none",
+    ShippedOrPath('hands'),
+    default=AS_LISTED,
+    show_default="the arm's own; of sim and demo franka_hand",
+)
+_SET = option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set')
+set_options = options_as('arm', ArmChoice, _ARM, _HAND, _SET, _PAYLOAD)
 arm_options = options_as(
     'arm',
     ArmChoice,
     _CHAIN,
-    option(
-        '--hand',
-        "shipped, a file, Desk's .json, none",
-        ShippedOrPath('hands'),
-        default=AS_LISTED,
-        show_default="the arm's own; of sim and demo franka_hand",
-    ),
-    option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'),
+    _HAND,
+    _SET,
     option('--repair', "make inertias physical within the rounding of the set's digits", REPAIRS),
     _PAYLOAD,
 )
@@ -363,7 +375,6 @@ class IdentifyFiles:
     """What an identification writes."""
 
     output: Path | None
-    force: bool
     report: Path | None
     json: Path | None
 
@@ -385,6 +396,11 @@ signal_options = options_as(
 )
 
 
+def stamped_bag_options(command: Any) -> Any:
+    """Add the options for reading a recording, passed as `reader`."""
+    return bag_options(stamps_option(command))
+
+
 def recording_options(command: Any) -> Any:
     """Add the options for reading and filtering a recording, passed as `reader` and `signal`."""
-    return bag_options(signal_options(stamps_option(command)))
+    return stamped_bag_options(signal_options(command))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
@@ -15,8 +16,16 @@ from ..identification.options import ExcitationLimits, FRICTION_MODELS, Identifi
 
 _BAGS = CommaList('BAG,...', click.Path())
 _LIMITS = ExcitationLimits()
-_PRIOR = "precision of the prior: the masses' relative standard deviation is 1/sqrt of it"
 _TIMES = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
+
+
+def _workers(_context: Any, _parameter: Any, text: str) -> str:
+    """Return a positive number or an address; otherwise raise click.BadParameter."""
+    if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
+        raise click.BadParameter(
+            f'{text!r} is no number from 1 on, and no address tcp://host:port'
+        )
+    return text
 
 
 @click.group(cls=Group)
@@ -30,8 +39,7 @@ def identify() -> None:
 @shared.options_as(
     'files',
     shared.IdentifyFiles,
-    option('--output', 'file for the identified arm', shared.OUTPUT_FILE),
-    shared.force_option,
+    option('--output', 'new file for the identified arm', shared.NEW_FILE),
     option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE),
     shared.json_option,
 )
@@ -43,24 +51,26 @@ def identify() -> None:
         '--friction', 'friction model to identify', FRICTION_MODELS, default=FRICTION_MODELS[0]
     ),
     flag('--rotor-inertia', 'identify one rotor inertia per joint as well'),
-    option('--prior', _PRIOR, Number(), 'regularization', default=of.DEFAULT_PRIOR_PRECISION),
     shared.effort_scale_option,
     flag('--anyway', 'accept unsound recordings, and an arm not better than the published sets'),
 )
-@option('--processes', 'processes that read bags and make fits', click.IntRange(1), default=1)
-@option('--dask', 'read and fit on this Dask cluster (tcp://host:8786)')
-@flag('--all', 'print everything: base parameters and friction with standard deviations')
-@flag('--skip-bad-bags', 'go on without bags that cannot be used, and name them')
-@option('--require', 'reject the arm if E left out is above this [N m; % if sliding]', Number(0.0))
-@shared.recording_options
-@shared.arm_options
+@option(
+    '--workers',
+    'processes that read and fit, or a Dask cluster (tcp://host:8786)',
+    default='1',
+    metavar='NUMBER|ADDRESS',
+    callback=_workers,
+)
+@shared.stamped_bag_options
+@shared.set_options
 def arm(**options: Any) -> int:
     """
     Identify an arm's inertias and friction from recordings of it.
 
     BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The arm file is written if it
     predicts motion that the fit has not seen better than the best published set; it is fitted to
-    all bags.
+    all bags. A URDF with several chains is imported first (`arm import`); fd.identify has more
+    options.
     """
     from .identify_arm import run
 

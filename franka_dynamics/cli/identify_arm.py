@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ._console import ProgressBar, say, say_each, show, write_json
-from ._options import ArmChoice, BagReader, IdentifyFiles, require_not_existing
+from ._options import ArmChoice, BagReader, IdentifyFiles
 from .bag_replay import with_sets_and_hands
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, require_extra
@@ -20,7 +20,6 @@ from ..identification.options import IdentificationOptions
 from ..identification.results import Identification, IDENTIFIED_SET_NAME
 from ..identification.sources import Bag, labels_of
 from ..names import AS_LISTED
-from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import Motion
 from ..report import identification as pages
 from ..report.replay import TORQUE_ERROR_DEFINITION
@@ -32,43 +31,36 @@ def run(
     bags: tuple[str, ...],
     arm: ArmChoice,
     reader: BagReader,
-    signal: SignalOptions,
     fit: IdentificationOptions,
     files: IdentifyFiles,
     *,
     tests: tuple[str, ...],
-    processes: int,
-    dask: str | None,
-    all: bool,
-    skip_bad_bags: bool,
-    require: float | None,
+    workers: str,
 ) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
-    require_not_existing(files.output, files.force)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)
     fitted, left_out = (
-        [Bag(path, names, reader.topic, reader.stamps, signal) for path in paths]
+        [Bag(path, names, reader.topic, reader.stamps) for path in paths]
         for paths in (bags, tests)
     )
-    with ProgressBar() as bar, _executor(processes, dask) as executor:
+    with ProgressBar() as bar, _executor(workers) as executor:
         result = identify(
             fitted,
             start,
             _published(arm, start),
             fit,
             tests=left_out,
-            skip_failures=skip_bad_bags,
             executor=executor,
             progress=bar.new_task('identifying'),
         )
-    refused = _refusal(result, fit.anyway, require)
+    refused = _refusal(result, fit.anyway)
     # Files are written before results are printed, because `| head` can end this program.
     if files.output and not refused:
         result.save(files.output, payload=arm.read_payload(), anyway=True)
     _write_reports(files, result, [*fitted, *left_out])
-    _say_results(result, files.report, all)
+    _say_results(result, files.report)
     if refused:
         say(refused, style='red')
         return 1
@@ -76,10 +68,10 @@ def run(
     return 0
 
 
-def _say_results(result: Identification, report: Path | None, all: bool) -> None:
+def _say_results(result: Identification, report: Path | None) -> None:
     say(pages.conclusion(result), style='bold')
     say_each(pages.details(result), 'warning')
-    show(*pages.tables(result), *([pages.parameter_table(result)] if all else []))
+    show(*pages.tables(result))
     say(TORQUE_ERROR_DEFINITION)
     if tracking := pages.tracking_sentence(result):
         say(tracking)
@@ -120,32 +112,30 @@ def _say_where(output: Path | None, count: int) -> None:
     say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})')
 
 
-def _refusal(result: Identification, anyway: bool, require: float | None) -> str:
+def _refusal(result: Identification, anyway: bool) -> str:
     """Return why the identified arm is rejected, or an empty string."""
-    if not (result.verdict.sound or anyway):
-        why = 'the recordings are not sound; --anyway accepts them'
-    elif require is not None and not result.arm_score.test.E <= require:
-        why = f'E on the left-out parts is above the required {require:g} {result.unit}'
-    elif result.improvement.better or anyway:
+    if anyway or result.accepted:
         return ''
+    if not result.verdict.sound:
+        why = 'the recordings are not sound; --anyway accepts them'
     else:
         why = 'it is not better than the published sets; --anyway writes it nevertheless'
     return f'No arm file was written: {why}.'
 
 
 @contextmanager
-def _executor(processes: int, dask: str | None) -> Iterator[Executor | None]:
-    """Yield an executor for --dask or --processes, or None to run in this process."""
-    if dask is None:
-        with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
+def _executor(workers: str) -> Iterator[Executor | None]:
+    """Yield an executor of so many processes or of a Dask cluster, or None for one process."""
+    if workers.isdigit():
+        with ProcessPoolExecutor(int(workers)) if int(workers) > 1 else nullcontext() as pool:
             yield pool
         return
     with require_extra('Identifying on a cluster needs dask', 'cluster'):
         from distributed import Client
     try:
-        client = Client(dask, timeout=_DASK_TIMEOUT_S)
+        client = Client(workers, timeout=_DASK_TIMEOUT_S)
     except (OSError, ValueError) as error:
         fix = 'start one with `dask scheduler`, or fix the address'
-        raise ClusterError(f'No Dask scheduler answers at {dask} ({error}); {fix}.') from error
+        raise ClusterError(f'No Dask scheduler answers at {workers} ({error}); {fix}.') from error
     with client:
         yield client.get_executor(pure=False)

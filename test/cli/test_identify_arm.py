@@ -64,7 +64,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     fer_recording_path, fer_recording, out, tmp_path, verb
 ):
     page = tmp_path / 'page.html'
-    status, printed, data = verb(fer_recording_path, f'--require 0.41 --report {page}')
+    status, printed, data = verb(fer_recording_path, f'--report {page}')
     assert status == 0
     scores = {one['name']: one for one in data['scores']}
     for name in ('base parameters', 'consistent'):
@@ -86,17 +86,18 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     assert html.count('data:image/png;base64,') == 3 and 'http' not in html
     for text in (html, printed):
         assert 'E = 0.37' in text and 'gaz2019' in text
-        assert 'centre moved' in text
-    assert 'XXR_5' in html and 'XXR_5' not in printed  # there with --all
+    # Links are printed, base parameters are on the page alone.
+    assert 'centre moved' in html and 'centre moved' in printed
+    assert 'XXR_5' in html and 'XXR_5' not in printed
 
 
 def test_an_arm_no_better_than_published_is_not_written(record, out, tmp_path, verb, refused):
     bag = record(tmp_path / 'bag', FER)
-    status, printed, data = verb(bag, f'{SIMPLE} --all')
+    status, printed, data = verb(bag, SIMPLE)
     assert status == 1 and not out.exists() and data['improvement']['better'] is False
-    assert 'is NOT better' in printed and 'XXR_5' in printed
+    assert 'is NOT better' in printed
     out.write_text('mine')
-    assert 'add --force' in refused(f'identify arm {bag} --arm fer --output {out} {SIMPLE}')
+    assert 'remove it' in refused(f'identify arm {bag} --arm fer --output {out} {SIMPLE}')
     assert out.read_text() == 'mine'
 
 
@@ -146,9 +147,7 @@ def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb,
     assert answered(f'bag replay {bag} --arm {out} --no-plots --require 0.35')[0] == 0
 
 
-def test_a_missed_bound_on_e_writes_no_file_and_is_in_percent_with_a_prismatic_joint(
-    simulate, out, tmp_path, verb
-):
+def test_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, verb):
     limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
     stanford, arm, bag = load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
     joints = (
@@ -159,9 +158,8 @@ def test_a_missed_bound_on_e_writes_no_file_and_is_in_percent_with_a_prismatic_j
     recording = simulate(stanford, duration=20.0)
     noise = np.random.default_rng(1).standard_normal(recording.effort.shape)
     write_recording(replace(recording, effort=recording.effort + 0.02 * limit * noise), bag)
-    status, said, data = verb(bag, f'--arm {arm} {SIMPLE} --anyway --require 0.01')
-    assert status == 1 and not out.exists()
-    assert 'above the required 0.01 % of the limits' in said
+    status, said, data = verb(bag, f'--arm {arm} {SIMPLE} --anyway')
+    assert status == 0 and '% of the limits' in said
     parts = data['scores'][1]['test']
     error = np.linalg.norm(100.0 * np.array(parts['joints']) / limit)
     assert parts['E'] == pytest.approx(error, rel=1e-9)

@@ -70,8 +70,8 @@ MISTAKES = [
     ('identify arm --arm fer bag panda', ('fer_joint7', 'panda_joint1')),
     ('identify arm --arm fer bag --test same', ('same holds the same recording',)),
     (f'identify arm --arm fer degrees --anyway {SIMPLE}', ('correct what publishes them',)),
-    (f'identify arm --arm fer bag --test none --skip-bad-bags {SIMPLE}', ('--test', 'none')),
-    ('identify arm --arm fer bag --prior -1', ('-1.0', 'positive')),
+    (f'identify arm --arm fer bag --test none {SIMPLE}', ('none',)),
+    ('identify arm --arm fer bag --workers 0', ("'0'", 'tcp://')),
     ('identify arm --arm fer bag --output .', ('folder', 'name of a file')),
     ('identify payload --arm fer --without bag --with same --output p.yaml', ('mass', 'swapped')),
     # Motions and meshes.

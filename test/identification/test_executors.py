@@ -69,8 +69,8 @@ def test_the_verb_writes_the_same_arm_from_this_process_two_others_and_a_cluster
     start.write_text(arm_file_text(ARM))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
     command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--output']
-    cluster_options = ['--dask', cluster.scheduler_address, '--report', str(page)]
-    for options in ([], ['--processes', '2'], cluster_options):
+    cluster_options = ['--workers', cluster.scheduler_address, '--report', str(page)]
+    for options in ([], ['--workers', '2'], cluster_options):
         files.append(tmp_path / f'{len(files)}.yaml')
         assert main([*command, str(files[-1]), *options]) == 0
     # To the last digit, because sums have the same order everywhere.
@@ -82,5 +82,5 @@ def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, 
     pytest.importorskip('distributed')
     monkeypatch.setattr('franka_dynamics.cli.identify_arm._DASK_TIMEOUT_S', 0.5)
     for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
-        assert main(['identify', 'arm', str(paths[0]), '--dask', address]) == EXIT_INVALID_INPUT
+        assert main(['identify', 'arm', str(paths[0]), '--workers', address]) == EXIT_INVALID_INPUT
         assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err
