@@ -193,7 +193,10 @@ def write_examples_page(app):
 def example(path):
     """Return what an example says of itself, with its picture if there is one."""
     text = ast.get_docstring(ast.parse(path.read_text('utf-8'))) or ''
-    lines = [*title(path.stem, '~'), _MARKUP.sub(r'\\\1', text.replace('`', '``')), '']
+    lines = title(path.stem, '~')
+    for part in text.split('\n\n'):  # paragraphs, and commands, which are indented
+        shown = _MARKUP.sub(r'\\\1', part.replace('`', '``'))
+        lines += ['::', '', part, ''] if part.startswith('    ') else [shown, '']
     for picture in (Path(__file__).parent / 'images').glob(f'{path.stem.lstrip("_0123456789")}.*'):
         lines += [f'.. image:: ../../images/{picture.name}', f'   :alt: {path.stem}', '']
     return lines

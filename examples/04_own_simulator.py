@@ -3,7 +3,8 @@
 """
 A simulator of one's own: its PD holds the arm, feedforward torques with gravity are added.
 
-When they cease for 0.05 s, the model brakes and holds the arm. Beside it runs:
+When they cease for 0.05 s, the model brakes and holds the arm. Beside it runs
+
     feedforward_node --ros-args -p target:=mujoco -r '~/command:=effort_controller/commands'
 """
 
