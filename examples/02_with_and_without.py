@@ -6,10 +6,11 @@ Two simulated arms under the same PD controller, one with feedforward and one wi
 Both arms compensate their own gravity, as a real Franka arm does, and follow the same periodic
 motion. The left arm gets the PD torque alone, the right arm also C(q, dq) dq + M(q) ddq_d. The
 simulated arm differs from the model: its inertias are about 10 % off, it has friction, elastic
-gears, noisy sensors, and 0.2 kg on the flange that the model does not know.
+gears, noisy sensors, and 0.2 kg on the flange that the model does not know. A third arm gets the
+terms, and the friction, that are identified from a recording of it, made at another motion.
 
-For each stiffness the program prints how far the flanges are off their paths; it draws the arms
-under the first one (offscreen through EGL: apt install libegl1 libgl1-mesa-dri).
+For each stiffness and speed the program prints how far the flanges are off their paths; it draws
+the first two arms (offscreen through EGL: apt install libegl1 libgl1-mesa-dri).
 """
 
 from dataclasses import replace
@@ -25,13 +26,15 @@ import mujoco
 
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes
-from franka_dynamics.demo.controller_comparison import draw_plant
+from franka_dynamics.control.terms import FrictionFeedforward
+from franka_dynamics.demo.controller_comparison import draw_plant, record_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 ARM = fd.load('fr3')
 MODEL = fd.Model(ARM)
-# Of the first four joints [N m/rad]: the picture's, as in libfranka's example, soft.
-STIFFNESSES = (200.0, 600.0, 40.0)
+# Stiffness of the first four joints [N m/rad] and how much slower the motion is: the picture's,
+# others of libfranka's examples.
+CASES = ((200.0, 1.0), (200.0, 2.0), (200.0, 3.0), (600.0, 1.0), (600.0, 2.0), (600.0, 3.0))
 # Of all joints relative to the first; damping [N m s/rad] belongs to the root of the stiffness.
 STIFFNESS_RATIO = np.array([1.0, 1.0, 1.0, 1.0, 0.6, 0.6, 0.3])
 DAMPING_PER_ROOT = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5]) / np.sqrt(40.0)
@@ -60,19 +63,33 @@ def motion(time):
     return ARM.home + fade * wave, dfade * wave + fade * slope, ddq_d
 
 
-def follow(stiffness, feedforward):
-    """Return desired and true joint positions in the third period, (k, n) each [rad]."""
+def slowed(time, slowness):
+    """Return position, velocity and acceleration of the motion, so many times slower."""
+    q_d, dq_d, ddq_d = motion(time / slowness)
+    return q_d, dq_d / slowness, ddq_d / slowness**2
+
+
+def follow(stiffness, slowness, arm):
+    """
+    Return desired and true joint positions in the third period, (k, n) each [rad].
+
+    The PD gets C dq + M ddq_d of `arm`, and its friction if it has one; None: nothing.
+    """
     kp, kd = stiffness * STIFFNESS_RATIO, np.sqrt(stiffness) * DAMPING_PER_ROOT
     plant = draw_plant(ARM)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
-    steps, rows = round(PERIOD_S / STEP_S), []
+    steps, rows = round(slowness * PERIOD_S / STEP_S), []
+    model = arm and fd.Model(arm)
+    friction = FrictionFeedforward(arm and arm.friction)
     for step in range(3 * steps):
-        q_d, dq_d, ddq_d = motion(step * STEP_S)
+        q_d, dq_d, ddq_d = slowed(step * STEP_S, slowness)
         state = simulated.read()
         q, dq = state.position, state.velocity
         torque = kp * (q_d - q) + kd * (dq_d - dq)
-        if feedforward:
-            torque += MODEL.coriolis(q, dq) + MODEL.mass_matrix(q) @ ddq_d
+        if arm:
+            friction.update(step * STEP_S, q)
+            torque += model.coriolis(q, dq) + model.mass_matrix(q) @ ddq_d
+            torque += friction.torque(dq_d, dq)
         simulated.step(torque)
         rows.append((q_d, simulated.position))
     return np.array(rows[-steps:]).swapaxes(0, 1)
@@ -134,16 +151,18 @@ def draw(pair, stiffness):
 
 
 def main():
-    """Print the flange's errors under each stiffness, and draw the arms under the first."""
-    for stiffness in STIFFNESSES:
-        pair = [follow(stiffness, feedforward) for feedforward in (False, True)]
-        without, with_it = (np.sqrt(np.mean(flange_off(run) ** 2)) for run in pair)
-        print(
-            f'kp {stiffness:g} N m/rad: the flange is {without:.1f} mm rms off its path with PD, '
-            f'{with_it:.1f} mm with PD + feedforward: {without / with_it:.1f} times less'
-        )
-        if stiffness == STIFFNESSES[0]:
-            draw(pair, stiffness)
+    """Print the flange's errors in each case, and draw the arms of the first."""
+    identified = fd.identify([record_plant(ARM)], ARM).arm
+    print('flange off its path (rms) [mm]: PD, + C dq + M ddq_d, + friction (identified)')
+    for stiffness, slowness in CASES:
+        runs = [follow(stiffness, slowness, arm) for arm in (None, ARM, identified)]
+        alone, *others = (np.sqrt(np.mean(flange_off(run) ** 2)) for run in runs)
+        times = (motion(PERIOD_S * (1.0 + one))[1] for one in np.linspace(0.0, 1.0, 200))
+        speed = max(np.abs(dq_d).max() for dq_d in times) / slowness
+        less = ', '.join(f'{one:.1f} ({alone / one:.1f} times less)' for one in others)
+        print(f'kp {stiffness:g} N m/rad, to {speed:.1f} rad/s: {alone:.1f}, {less}', flush=True)
+        if (stiffness, slowness) == CASES[0]:
+            draw(runs[:2], stiffness)
 
 
 if __name__ == '__main__':

@@ -1,12 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares three controllers on one simulated arm that differs from the published model.
+Compares four controllers on one simulated arm that differs from the published model.
 
 The same weak joint PD follows the same motion with the gravity torque of a published set, with all
 terms of that set's model, and with a model identified from a recording of the simulated arm (the
-plant). The controller is the feedforward node's, one cycle per millisecond, without ROS and
-without waiting for a clock, so that the figures are the same on every machine up to rounding.
+plant), without and with its friction. The controller is the feedforward node's, one cycle per
+millisecond, without ROS and without waiting for a clock, so that the figures are the same on every
+machine up to rounding.
 
 The plant's inertias differ from the published ones; the plant also has friction, vibration, sensor
 noise, an undeclared load and, if it has seven joints, elastic gears.
@@ -134,7 +135,7 @@ def compare_controllers(
     progress: Progress = lambda *_: None,
 ) -> tuple[Recording, dict[str, TrackingError]]:
     """
-    Identify a random plant from a recording, and compare three controllers on one motion.
+    Identify a random plant from a recording, and compare four controllers on one motion.
 
     Returns this recording, and each controller's tracking error by its name: times (k,) [s],
     desired minus true position (k, n) [rad].
@@ -146,12 +147,7 @@ def compare_controllers(
     `published` has no home pose.
     """
     plant, gains = draw_plant(published), low_gains(published, _MAX_DECAY_RATE)
-    progress('arm that differs from the model: planning a motion to identify it', 0.0)
-    excitation = _excitation(published)
-    progress('recording the plant', 0.2)
-    recording, _ = _follow(
-        plant, published, gains, excitation, Terms(coriolis=False, inertia=False)
-    )
+    recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
     request = multisine(published, motion, amplitude)
@@ -161,12 +157,22 @@ def compare_controllers(
         (
             ('PD + g', published, Terms(coriolis=False, inertia=False)),
             ('+ published model', published, Terms(friction=rubbing)),
-            ('+ identified model', identified, Terms(friction=True)),
+            ('+ identified model, without friction', identified, Terms()),
+            ('+ its friction', identified, Terms(friction=True)),
         )
     ):
-        progress(f'following with {name}', 0.5 + 0.15 * share)
+        progress(f'following with {name}', 0.5 + 0.12 * share)
         _, errors[name] = _follow(plant, arm, gains, request, terms)
     return recording, errors
+
+
+def record_plant(published: ArmDescription, progress: Progress = lambda *_: None) -> Recording:
+    """Return the recording of the plant drawn near a published arm on an informative motion."""
+    progress('arm that differs from the model: planning a motion to identify it', 0.0)
+    excitation, gains = _excitation(published), low_gains(published, _MAX_DECAY_RATE)
+    progress('recording the plant', 0.2)
+    terms = Terms(coriolis=False, inertia=False)
+    return _follow(draw_plant(published), published, gains, excitation, terms)[0]
 
 
 def _excitation(arm: ArmDescription) -> TrajectoryRequest:

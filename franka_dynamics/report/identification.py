@@ -116,7 +116,8 @@ def tracking_sentence(result: Identification) -> str:
     return (
         f"{_unseen(result)} a PD with franka_ros2's gains and a velocity reference would keep "
         f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
-        '(terms.friction): a prediction, no arm was moved. Gains of your own: bag replay --gains.'
+        '(terms.friction, before its margin): a prediction, no arm was moved. Gains of your own: '
+        'bag replay --gains.'
     )
 
 
