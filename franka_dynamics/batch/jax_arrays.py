@@ -65,7 +65,7 @@ def _computed(model: Any, key: Any, derivatives: bool, arrays: Sequence[Any]) ->
     dtype, n = np.dtype(arrays[0].dtype), model.description.n
     shape = model.shape(key, derivatives=derivatives)
     kernel_of = functools.partial(model.kernel, key, dtype, derivatives=derivatives)
-    if jax.default_backend() == 'gpu':
+    if jax.default_backend() in ('gpu', 'cuda'):
         kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
 
     def call(context: Any, out: Any, *buffers: Any) -> None:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .emit import c_functions, heading, identifier, in_precision, summary
+from .emit import c_functions, comment, guarded, heading, identifier, in_precision, summary
 from .equations import Equations
 from .options import Quantity
 from .quantities import function_signature, TWIST
@@ -43,22 +43,21 @@ def cuda_source(
         As `c_header`, and if parameters are set at run time.
 
     """
-    lines = [*heading(sets), '', *_USE.split('\n')]
-    prefix = identifier(name or sets[0].arm_name)
-    text = [f'// {line}'.rstrip() for line in lines]
+    head, prefix = heading(sets), identifier(name or sets[0].arm_name)
+    text = []
     for each in sets:
         if each.parameters:
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
-        functions = c_functions(each.program, prefix, each.n)
-        functions = functions.replace('static inline', 'static __device__ __forceinline__')
-        text += ['', f'// {summary(each)} parts: {blocks_per_group(each)}.']
-        text.append(in_precision(f'{functions}\n{_kernel(each, prefix)}', precision))
-    return '\n'.join([*text, ''])
+        qualifiers = 'static __device__ __forceinline__'
+        function = c_functions(each.program, prefix, each.n, qualifiers)
+        code = in_precision(f'{function}\n{_kernel(each, prefix)}\n', precision)
+        text += [comment([f'{summary(each)} parts: {blocks_per_group(each)}.']), code]
+    return guarded([*head, '', *_USE.split('\n')], f'{prefix}_dynamics_cuh', text)
 
 
-def kernel_name(equations: Equations) -> str:
+def kernel_name(equations: Equations, prefix: str = '') -> str:
     """Return the name of the equations' kernel in `cuda_source`."""
-    return f'{identifier(equations.arm_name)}_{equations.program.name}_states'
+    return f'{prefix or identifier(equations.arm_name)}_{equations.program.name}_states'
 
 
 def blocks_per_group(equations: Equations) -> int:

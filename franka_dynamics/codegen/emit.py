@@ -39,7 +39,7 @@ def operation_count(program: Program) -> OperationCount:
     return OperationCount(text.count('*'), len(_ADDITION.findall(text)))
 
 
-def c_functions(program: Program, prefix: str, n: int) -> str:
+def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static inline') -> str:
     """
     Return a program as a C99 function; input arrays have n numbers, a wrench six.
 
@@ -58,7 +58,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     body += _body(program, '  const double ', 'parameters->p', ';')
     body += [f'  {line};' for line in _results(program, '][')]
     if not program.parameters:
-        return _c_function(name, [*arguments, output], body)
+        return _c_function(f'{qualifiers} void {name}', [*arguments, output], body)
     if not program.prepared:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
@@ -69,11 +69,15 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
         [
             f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
             _c_function(
-                f'{prefix}_prepare_{program.name}',
+                f'{qualifiers} void {prefix}_prepare_{program.name}',
                 [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
                 prepare,
             ),
-            _c_function(name, [*arguments, f'const {struct} *parameters', output], body),
+            _c_function(
+                f'{qualifiers} void {name}',
+                [*arguments, f'const {struct} *parameters', output],
+                body,
+            ),
         ]
     )
 
@@ -104,10 +108,9 @@ def _results(program: Program, between: str) -> list[str]:
     ]
 
 
-def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
-    indent = ' ' * len(f'static inline void {name}(')
-    listed = f',\n{indent}'.join(arguments)
-    return '\n'.join([f'static inline void {name}({listed})', '{', *body, '}', ''])
+def _c_function(opening: str, arguments: list[str], body: list[str]) -> str:
+    listed = f',\n{" " * len(opening)} '.join(arguments)
+    return '\n'.join([f'{opening}({listed})', '{', *body, '}', ''])
 
 
 def python_function(program: Program, docstring: str = '') -> str:
@@ -237,17 +240,26 @@ def c_header(
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    # An arm's name that contains */ must not end the comment.
-    comment = [f' * {line}'.rstrip().replace('*/', '* /') for line in heading(sets)]
-    prefix = identifier(name or sets[0].arm_name)
-    guard = f'{prefix.upper()}_DYNAMICS_H'
+    head, prefix = heading(sets), identifier(name or sets[0].arm_name)
     functions = [
-        f'/* {summary(each)} */\n'
+        f'{comment([summary(each)])}\n'
         + in_precision(c_functions(each.program, prefix, each.n), precision)
         for each in sets
     ]
-    guarded = [f'#ifndef {guard}', f'#define {guard}', '', '#include <math.h>', '', *functions]
-    return '\n'.join(['/*', *comment, ' */', *guarded, '#endif', ''])
+    return guarded(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])
+
+
+def comment(lines: Sequence[str]) -> str:
+    """Return lines as a comment of C, which a name that contains */ does not end."""
+    return '\n'.join(['/*', *(f' * {one}'.rstrip().replace('*/', '* /') for one in lines), ' */'])
+
+
+def guarded(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
+    """Return a header of C with a comment as its head, that may be included twice."""
+    guard = name.upper()
+    return '\n'.join(
+        [comment(head), f'#ifndef {guard}', f'#define {guard}', '', *lines, '#endif', '']
+    )
 
 
 _WITHOUT_MASS = (

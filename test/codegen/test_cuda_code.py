@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated CUDA code: its values on a CPU are Pinocchio's, and NVRTC compiles it for GPUs."""
 
+from dataclasses import replace
 import re
 
 import numpy as np
@@ -100,6 +101,12 @@ def test_kernels_of_every_quantity_have_pinocchios_values(name, precision):
 
 
 @on_cpu
+def test_names_of_an_arm_that_are_no_words_of_c_do_no_harm():
+    strange = replace(load('rpr'), name='7*/ b', hand='"\\\n', inertial_set='*/ \\')
+    cuda_on_cpu.built(cuda_source([customised_equations(strange, Quantity.GRAVITY)]))
+
+
+@on_cpu
 def test_a_kernel_of_derivatives_has_those_of_a_batch():
     equations = customised_equations('rpr', Quantity.FORWARD_DYNAMICS, derivatives=True)
     run = cuda_on_cpu.built(cuda_source([equations]))
@@ -140,9 +147,9 @@ def test_nvrtc_compiles_every_quantity_and_hardly_spills(arch, capsys):
 
 def test_the_command_writes_cuda_code_and_refuses_parameters_at_run_time(tmp_path):
     command = ['codegen', '--arm', 'rpr', '--language', 'cuda', '--output', str(tmp_path)]
-    assert main([*command, '--precision', 'float']) == 0
-    text = (tmp_path / 'rpr_dynamics.cuh').read_text()
-    assert 'rpr_gravity_states(' in text and 'double' not in re.sub('//.*', '', text)
+    assert main([*command, '--precision', 'float', '--name', 'my arm']) == 0
+    text = (tmp_path / 'my_arm_dynamics.cuh').read_text()
+    assert 'my_arm_gravity_states(' in text and 'double' not in text
     assert main([*command, '--parameters', 'run_time']) == 2
     with refuses(OutputError, 'run_time'):
         cuda_source([customised_equations('rpr', parameters='run_time')])
