@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .libraries import second_derivative_error
 from ..errors import require_extra
 
 with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
@@ -52,10 +53,18 @@ def _called(model: Any, key: Any) -> Callable[..., Any]:
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        value, slopes = function(*primals), _computed(model, key, True, primals)
-        letters = 'abc'[: slopes.ndim - primals[0].ndim]
+        found = slopes(*primals)
+        letters = 'abc'[: found.ndim - primals[0].ndim]
         change = jnp.concatenate(tangents, axis=-1)
-        return value, jnp.einsum(f'...{letters}k,...k->...{letters}', slopes, change)
+        return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
+
+    @jax.custom_jvp
+    def slopes(*arrays: Any) -> Any:
+        return _computed(model, key, True, arrays)
+
+    @slopes.defjvp
+    def second(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        raise second_derivative_error('jax.numpy')
 
     return function
 

@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 from . import numpy_arrays
+from ..errors import JointVectorError
 
 _CUDA_DEVICES = (2, 13)  # of DLPack: device and managed memory
 
@@ -52,3 +53,11 @@ def is_plain(given: Sequence[Any], n: int, kind: Any, precisions: Container[Any]
         if type(one) is not kind or one.shape != shape or one.dtype is not dtype:
             return False
     return True
+
+
+def second_derivative_error(library: str) -> JointVectorError:
+    """Return the JointVectorError to raise where a batch is differentiated twice."""
+    return JointVectorError(
+        f'BatchModel gives first derivatives; for second ones use TracedModel(arm, {library}), '
+        'whose equations the library differentiates itself.'
+    )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .libraries import is_plain
+from .libraries import is_plain, second_derivative_error
 from ..errors import JointVectorError
 
 # Autograd's nodes take longer than a kernel; without gradients they are left out, unless
@@ -113,10 +113,7 @@ class _Quantity(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
         if ctx.derivatives:
-            raise JointVectorError(
-                'BatchModel gives first derivatives; for second ones use TracedModel(arm, torch), '
-                'whose equations PyTorch differentiates itself.'
-            )
+            raise second_derivative_error('torch')
         tensors = ctx.saved_tensors
         derivatives = _Quantity.apply(ctx.model, ctx.key, True, *tensors)
         letters = 'abc'[: derivatives.ndim - tensors[0].ndim]

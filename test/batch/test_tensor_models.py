@@ -7,6 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.batch.traced_model import TracedModel
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import dynamics_derivatives
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -164,6 +165,16 @@ def test_arguments_of_another_shape_are_refused(library):
     q, dq = library.tensor(np.zeros((3, 7))), library.tensor(np.zeros((3, 6)))
     with refuses(JointVectorError, 'dq', '(3, 6)', '(..., 7)'):
         library.model.coriolis(q, dq)
+
+
+def test_second_derivatives_of_jax_are_refused_and_traced_ones_exist():
+    library, q = Jax(), sample_states(ARM, 1).q[0]
+    with refuses(JointVectorError, 'first derivatives', 'jax.numpy'):
+        library.jax.hessian(lambda x: library.model.gravity(x)[3])(q)
+    from jax.test_util import check_grads
+
+    gravity = TracedModel(ARM, library.jax.numpy).gravity
+    check_grads(gravity, (library.tensor(q),), order=2, eps=1e-4, rtol=1e-3)
 
 
 @pytest.mark.parametrize('kind', ['complex128', 'bool'])
