@@ -58,11 +58,12 @@ class Core(ModuleType):
         return SimpleNamespace(from_cubin=from_cubin)
 
     LaunchConfig = SimpleNamespace
+    Stream = SimpleNamespace(from_handle=int)
 
     def launch(self, stream, config, kernel, *arguments):
         # As cuda-core: Python's int is an address, a 64-bit number is NumPy's.
         assert {type(one) for one in arguments} == {int, np.int64}
-        self.launched.append((stream.__cuda_stream__(), self.current))
+        self.launched.append((stream, self.current))
         assert config.block == 64
         kernel(config.grid, *arguments)
 
