@@ -26,7 +26,7 @@ ARGUMENTS = {
     'namespace': ('', 'Namespace of the node and of its relative topics.'),
     'target': (
         UNSET,
-        'The receiver of the torques, and hence who adds gravity and friction. If empty, that of '
+        'The receiver of the torques, and hence who adds gravity. If empty, that of '
         'params_file, or else fci.',
         [UNSET, *TARGETS],
     ),
