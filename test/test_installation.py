@@ -17,7 +17,7 @@ from .launch_files.launching import PACKAGES
 from .processes import TIMEOUT_S
 
 SOURCE = share_directory()
-NOT_SOURCE = '.* build install log test docs benchmarks *.egg-info __pycache__ *_output'.split()
+NOT_SOURCE = '.* build install log docs benchmarks *.egg-info __pycache__ *_output'.split()
 
 
 @pytest.fixture(scope='module')

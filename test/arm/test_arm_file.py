@@ -27,7 +27,6 @@ from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
-from franka_dynamics.resources import share_directory
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
 from ..agreement import refuses
@@ -193,12 +192,6 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
     read = read_mapping(write(tmp_path, f'key: {text}'))['key']
     assert read == value
     assert type(read) is type(value)
-
-
-def test_a_strong_arms_effort_limits_are_taken(tmp_path):
-    text = (share_directory() / 'config/arms/fer.yaml').read_text(encoding='utf-8')
-    strong = load(write(tmp_path, text.replace('effort: 87.0', 'effort: 950.0')))
-    assert strong.limit('effort').max() == 950.0
 
 
 def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():

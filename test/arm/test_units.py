@@ -12,7 +12,6 @@ from franka_dynamics.arm import JointLimits, LinkInertia
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.errors import DescriptionError, UrdfWarning
-from franka_dynamics.resources import share_directory
 
 from ..agreement import refuses
 
@@ -69,16 +68,6 @@ def test_another_unit_is_asked_about(name, other, said, tmp_path):
     assert any(said in one.sentence for one in unit_questions(arm))
     with refuses(DescriptionError, said):
         fd.save(replace(arm, home=None), tmp_path / 'arm.yaml')
-
-
-def test_a_dh_table_in_millimetres_is_asked_about(tmp_path):
-    text = (share_directory() / 'config/arms/fer.yaml').read_text('utf-8')
-    for old, new in (('d: 0.333', 'd: 333'), ('d: 0.316', 'd: 316'), ('a: 0.0825', 'a: 82.5')):
-        assert old in text
-        text = text.replace(old, new)
-    (tmp_path / 'fer.yaml').write_text(text)
-    with refuses(DescriptionError, 'fer.yaml', 'millimetres'):
-        fd.load(tmp_path / 'fer.yaml')
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-import franka_dynamics as fd
-from franka_dynamics.arm import ArmDescription, LinkInertia, load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
@@ -183,13 +182,3 @@ def test_threads_that_share_a_model_read_their_own_poses_alone():
 def test_a_pickled_model_computes_alike():
     model = pickle.loads(pickle.dumps(PinocchioModel(FER)))
     np.testing.assert_array_equal(model.frames(FER.home), PinocchioModel(FER).frames(FER.home))
-
-
-@pytest.mark.parametrize(
-    'of', [ArmDescription, fd.Model, fd.NewtonEulerModel, fd.ExponentialsModel, fd.BodyTree]
-)
-def test_an_arm_and_its_models_are_one_line(of):
-    arm = load('fr3')
-    one = {ArmDescription: lambda _: arm, fd.BodyTree: fd.BodyTree.from_description}.get(of, of)
-    text = repr(one(arm))
-    assert of.__name__ in text and '7' in text and len(text) < 100 and '\n' not in text

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
-from franka_dynamics.report.arm import arm_tables, inertia_rows, origins
+from franka_dynamics.report.arm import inertia_rows, origins
 from franka_dynamics.report.elements import (
     figure_of_size,
     heading,
@@ -31,13 +31,6 @@ ORIGINS = np.transpose(
         (0.333, 0.333, 0.649, 0.649, 1.033, 1.033, 1.033, 0.926),
     )
 )
-
-
-def test_a_joints_coordinate_stands_beside_what_it_moves():
-    arm = load('rpr')  # its second joint is prismatic
-    rows = arm_tables(arm, inertia_rows(arm, None), None)[0].rows
-    assert [row[-3] for row in rows] == ['0', '0.3 + q2', '0', '0']
-    assert [row[-1] for row in rows] == ['q1', 'pi/2', '-pi/2 + q3', '0']
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])

@@ -3,7 +3,6 @@
 """The RPR report's formulas against the models; LaTeX whose groups close."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.rpr.kinematics import RprKinematics
 
 pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
-from franka_dynamics.rpr.report import as_latex, as_text, rpr_report
+from franka_dynamics.rpr.report import as_text, rpr_report
 
 ATOL_NM = 1e-12  # torques up to 100 N m; 2e-14 was measured
 RPR = load('rpr')
@@ -66,14 +65,3 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
             np.testing.assert_allclose(
                 np.squeeze(found[name]), value, rtol=0.0, atol=ATOL_NM, err_msg=name
             )
-
-
-def test_groups_and_environments_of_the_latex_text_close():
-    latex, opened = as_latex(rpr_report()), []
-    for kind, environment in re.findall(r'\\(begin|end)\{([a-z*0-9]+)\}', latex):
-        if kind == 'begin':
-            opened.append(environment)
-        else:
-            assert opened.pop() == environment
-    plain = latex.replace(r'\{', '').replace(r'\}', '')
-    assert not opened and plain.count('{') == plain.count('}')
