@@ -110,14 +110,6 @@ def test_the_rated_load_holds_for_payloads_of_load_and_of_settings_together():
         fd.Feedforward(handed, payload=(2.3, 0.0, 0.0, 0.0))
 
 
-def test_load_says_what_a_urdf_was_read_with(files):
-    text = (files / 'arm.urdf').read_text().replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
-    (files / 'arm.urdf').write_text(text)
-    assert 'length 2' in ' '.join(fd.load(files / 'arm.urdf').notes)
-    with refuses(fd.FrankaDynamicsError, 'inertial_set'):
-        fd.load(files / 'arm.urdf', 'gaz2019')
-
-
 STATE = fd.load('fr3').home
 
 

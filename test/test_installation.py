@@ -195,28 +195,6 @@ def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, la
     assert not (tmp_path / 'venv').exists()
 
 
-def test_catkin_prepares_a_release(tmp_path):
-    # As catkin_prepare_release does.
-    from catkin_pkg.changelog import get_changelog_from_path
-    from catkin_pkg.package import parse_package
-    from catkin_pkg.package_version import (
-        get_forthcoming_label,
-        update_changelog_sections,
-        update_versions,
-    )
-
-    for name in ('package.xml', 'setup.py', 'CHANGELOG.rst', 'LICENSE'):
-        shutil.copy(SOURCE / name, tmp_path)
-    package, log = parse_package(tmp_path), tmp_path / 'CHANGELOG.rst'
-    assert get_forthcoming_label(log.read_text()) == 'Forthcoming'
-    changes = {package.name: (log, get_changelog_from_path(f'{tmp_path}'), 'Forthcoming')}
-    update_changelog_sections(changes, '9.8.7')
-    update_versions({f'{tmp_path}': package}, '9.8.7')
-    assert parse_package(tmp_path).version == '9.8.7'
-    assert "version='9.8.7'," in (tmp_path / 'setup.py').read_text()
-    assert get_changelog_from_path(f'{tmp_path}').get_content_of_version('9.8.7')
-
-
 @pytest.mark.parametrize('file', ['Makefile', '.ci/run', 'CONTRIBUTING.md'])
 def test_files_that_are_named_for_a_run_exist(file):
     named = re.findall(

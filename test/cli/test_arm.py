@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`arm show`, `check`, `compare` and `export`: what they print, their files and exit statuses."""
+"""`arm show`, `check`, `compare` and `export`: their figures, files and exit statuses."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -22,44 +22,26 @@ from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation import crosscheck
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
-from ..arms import with_row, with_row_shifted
+from ..arms import with_row_shifted
 
 CHECK = 'arm check --states 5'
 BASE = 'arm show --base-parameters --arm'
 
 
-# What an answer names; 0.70337 is Gaz's Ixx of link 1, about its centre of mass.
-ANSWERS = {
-    'arm show --arm fer': 'modified Denavit-Hartenberg rows|-0.0825|-pi/2|0.70337|'
-    'total mass of the moving links 16.0621 kg',
-    'arm show --arm fer --set ledezma2021 --repair nearest_within_rounding': 'note: |fer_joint2|'
-    'not physical as printed',
-    'arm show --q zero': 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)|'
-    '│ flange │ 0.088000 │ 0.000000 │ 0.926000 │',
-    'arm show --arm rpr --q -1.5e-1,-.5,-2E+0': '-0.15',
-    'arm show --arm scemi --symbolic': 'XZR_2 = XZ_2 - D3*mZ_3 ',
-    # The RPR arm's standard rows are converted to modified ones first.
-    'arm show --arm rpr --symbolic latex': '\\documentclass',
-    **{
-        f'arm show --arm fer --base-parameters {gravity}': f'{count} base parameters of 70|'
-        f'at most 45 by Gautier|regressor {count},'
-        for gravity, count in (('vertical', 43), ('tilted', 45), ('none', 39))
-    },
-    f'{CHECK} --arm rpr --gravity 0,-1e-3,-9.81e0': 'pass: rpr, set ',
-    f'{CHECK} --arm rpr --all': 'pass: rpr, set |coriolis_matrix',
-    # A bare wrist is almost massless, which is noted; with a hand there is nothing to note.
-    f'{CHECK} --arm fr3 --hand none': 'note: |fr3_joint7|16841',
-    f'{CHECK} fer': 'pass: fer, set gaz2019, hand none',
-    'arm compare fer fer --hand franka_hand': 'pass: ',
-}
-
-
-@pytest.mark.parametrize('command', ANSWERS)
-def test_an_answer_has_its_figures_and_notes(command, answered):
-    status, said = answered(command)
-    names = ANSWERS[command].split('|')
-    assert status == 0 and [name for name in names if name not in said] == [], said
-    assert 'MISMATCH' not in said and ('note: ' in said) == ('note: ' in names)
+@pytest.mark.parametrize(
+    'command',
+    [
+        'arm show --arm fer --set ledezma2021 --repair nearest_within_rounding',
+        'arm show --arm rpr --q -1.5e-1,-.5,-2E+0',
+        'arm show --arm scemi --symbolic',
+        'arm show --arm rpr --symbolic latex',  # standard rows are converted first
+        f'{CHECK} --arm rpr --gravity 0,-1e-3,-9.81e0',
+        f'{CHECK} --arm rpr --all',
+        'arm compare fer fer --hand franka_hand',
+    ],
+)
+def test_a_command_on_a_sound_arm_ends_with_0(command, answered):
+    assert answered(command)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -83,10 +65,9 @@ def test_json_holds_the_pose(name, convention, given, q, figures):
 # Base parameters ---------------------------------------------------------------------------------
 
 
-def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, answered):
-    save(with_row(load('fer'), 1, alpha=3.7e-6, a=0.2), tmp_path / 'arm.yaml')
-    said = answered(BASE, tmp_path / 'arm.yaml')[1]
-    assert 'note: the geometry is close to one with fewer base parameters' in said
+@pytest.mark.parametrize(('gravity', 'count'), [('vertical', 43), ('tilted', 45), ('none', 39)])
+def test_base_parameters_are_counted_as_in_the_literature(gravity, count, figures):
+    assert figures(f'arm show --arm fer --base-parameters {gravity}')['rank'] == count
 
 
 def test_the_json_files_map_gives_its_values(figures):
@@ -102,8 +83,7 @@ def test_the_json_files_map_gives_its_values(figures):
 def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, confirmed):
     # No arm is known that other states do not confirm, hence the stand-in.
     monkeypatch.setattr(BaseParameters, 'check_at_random_states', lambda _: confirmed)
-    status, said = answered(f'{BASE} fer')
-    assert status == 1 and 'MISMATCH' in said
+    assert answered(f'{BASE} fer')[0] == 1
 
 
 # The check of one description, and of two --------------------------------------------------------
@@ -116,8 +96,7 @@ def test_a_faulty_formulation_is_named_and_exits_with_1(answered, monkeypatch):
 
     monkeypatch.setitem(crosscheck.FORMULATIONS, 'exponentials', Faulty)
     status, out = answered(CHECK)
-    assert status == 1 and 'MISMATCH' in out
-    assert 'exponentials differs from Pinocchio in gravity (0.00' in out
+    assert status == 1 and 'exponentials' in out and 'gravity' in out
 
 
 def test_json_holds_the_figures_of_the_check(figures):
@@ -126,9 +105,6 @@ def test_json_holds_the_figures_of_the_check(figures):
     assert set(data['differences']['gravity']) == {'Newton-Euler', 'exponentials'}
     assert 0.0 < data['differences']['inverse_dynamics']['exponentials'] < data['tolerance']
     assert [link['physical'] for link in data['consistency']] == [True] * 7
-
-
-WIDE = '- fr3_joint4: position x is 0.0925 instead of 0.0825 [m]; torque changes by'
 
 
 @pytest.fixture
@@ -147,47 +123,38 @@ def test_a_urdf_is_checked_as_an_arm_file_is(urdf, tmp_path, answered):
     path.write_text(path.read_text('utf-8').replace('xyz="0 0 1"', 'xyz="0 0 2"', 1), 'utf-8')
     for words in ((path,), ('--arm', path)):
         status, said = answered(CHECK, *words)
-        assert status == 0 and said.startswith(f'pass: {path}: fr3, set imported')
-        assert 'note: joint' in said and 'axis of length 2' in said
+        assert status == 0 and 'axis of length 2' in said
     save(load('fer'), tmp_path / 'mine.yaml')
-    status, said = answered(CHECK, tmp_path / 'mine.yaml')
-    assert status == 0 and said.startswith(f'pass: {tmp_path}/mine.yaml: fer, set gaz2019')
+    assert answered(CHECK, tmp_path / 'mine.yaml')[0] == 0
 
 
 def test_two_arms_are_compared_of_whichever_files(urdf, tmp_path, answered):
     # Given an FR3 whose elbow is 1 cm too wide.
     wide, sound = urdf(with_row_shifted(load('fr3'), 3, a=0.01)), urdf(load('fr3'), 'sound.urdf')
-    for words in (('fr3', wide), (wide, 'fr3')):
+    for words in (('fr3', wide), (wide, 'fr3'), (sound, wide)):
         status, said = answered('arm compare', *words)
-        assert status == 1 and said.startswith('MISMATCH: ')
-        assert ' against fr3 (franka_description, hand none): ' in said and WIDE in said
-        assert 'note: a node refuses it as its model' in said
-    status, said = answered('arm compare', sound, wide)
-    assert status == 1 and WIDE in said and '1 difference' in said
+        assert status == 1 and 'fr3_joint4: position x is 0.0925 instead of 0.0825' in said
     # A URDF has no friction and no rotors, so these do not count as differences.
     assert answered('arm compare', sound, 'fr3')[0] == 0
     save(load('fer'), tmp_path / 'mine.yaml')
-    status, said = answered('arm compare fer', tmp_path / 'mine.yaml')
-    assert status == 0 and ' against fer (gaz2019, ' in said
+    assert answered('arm compare fer', tmp_path / 'mine.yaml')[0] == 0
 
 
 def test_hands_that_differ_are_named(tmp_path, answered):
     save(load('fr3', hand='franka_hand'), tmp_path / 'mine.yaml')
     status, said = answered('arm compare fr3', tmp_path / 'mine.yaml')
-    assert status == 1 and '(franka_description, hand franka_hand) against fr3 (' in said
-    assert '- fr3_joint6: the same.' in said and '- fr3_joint7: mass is ' in said
-    assert 'the hands differ; --hand franka_hand' in said
+    assert status == 1 and '--hand franka_hand' in said
     assert answered('arm compare --hand franka_hand fr3', tmp_path / 'mine.yaml')[0] == 0
 
 
-def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared(urdf, answered):
+def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared(urdf, told):
     path = urdf(with_row_shifted(load('fr3'), 3, a=0.01))
     text = path.read_text('utf-8')
     path.write_text(re.sub('<inertial>.*?</inertial>', '', text, flags=re.DOTALL), 'utf-8')
-    status, said = answered('arm compare fr3', path)
-    assert status == 1 and f'MISMATCH: {path}: no <inertial> with mass in fr3_link1, ' in said
-    assert 'mass is ' not in said and '- fr3_joint4: position x is 0.0925' in said
-    assert '- fr3_joint3: the same.' in said
+    status, said, data = told('arm compare fr3', path)
+    assert status == 1 and 'no <inertial> with mass in fr3_link1, ' in said
+    moved = {one['place'] for one in data['differences'] if one['kind'] == 'geometry'}
+    assert moved == {'fr3_joint4'}
 
 
 def test_a_urdf_is_compared_with_the_nearest_published_set_and_hand(urdf, figures):
@@ -199,18 +166,12 @@ def test_a_urdf_is_compared_with_the_nearest_published_set_and_hand(urdf, figure
 
 def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, told):
     save(load('fer', 'franka_description'), tmp_path / 'mine.yaml')
-    status, out, data = told('arm compare fer', tmp_path / 'mine.yaml')
+    status, _, data = told('arm compare fer', tmp_path / 'mine.yaml')
     masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
     assert status == 1 and masses == {f'fer_joint{i}' for i in range(1, 8)}
     effects = [one['torque_effect'] for one in data['differences']]
     assert effects == sorted(effects, reverse=True) and effects[0] > 1.0
-    # Each link's largest difference and the effect of all differences together are printed.
-    for name in (f'fer_joint{i}' for i in range(1, 8)):
-        of_link = [one for one in data['differences'] if one['place'] == name]
-        line = out.partition(f'- {name}: ')[2].partition(' - ')[0]
-        assert f'{of_link[0]["parameter"]} is ' in line and f'{len(of_link) - 1} more' in line
-    assert '- base: the same.' in out and '- friction: the same.' in out
-    assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
+    assert data['together']['largest'] > 1.0
 
 
 # Files -------------------------------------------------------------------------------------------
@@ -236,18 +197,14 @@ def test_an_exported_mjcf_is_the_shipped_one_printed_or_by_its_ending(tmp_path, 
 
 
 @pytest.mark.parametrize('form', ['urdf', 'mjcf'])
-def test_an_arm_of_ones_own_is_said_to_come_from_its_file_and_keeps_its_masses(
-    form, tmp_path, urdf, answered
-):
-    save(load('fr3'), tmp_path / 'my--arm.yaml')
+def test_an_arm_of_ones_own_keeps_its_masses(form, tmp_path, urdf, answered):
+    save(load('fr3'), tmp_path / 'my--arm.yaml')  # whose name would end a comment
     status, said = answered('arm export --format', form, '--arm', tmp_path / 'my--arm.yaml')
-    assert status == 0 and 'arm.yaml' in said.partition('-->')[0]
-    assert 'Copyright' not in said and 'config/' not in said
+    assert status == 0
     ElementTree.fromstring(said)
     given, copy = urdf(load('fr3'), 'a.urdf'), tmp_path / f'copy.{form}'
     words = 'arm export --payload 1.5,0,0,0 --arm', given, '--output', copy
     assert answered(*words)[0] == 0
-    assert f'from {tmp_path.name}' not in copy.read_text() and 'a.urdf' in copy.read_text()
     build = pinocchio.buildModelFromUrdf if form == 'urdf' else pinocchio.buildModelFromMJCF
     mass = sum(inertia.mass for inertia in build(str(copy)).inertias[1:])
     expected = sum(link.mass for link in load('fr3').links) + 1.5

@@ -146,12 +146,3 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
     status, said, _ = run(record, player=lambda _: 'finished', motion=True)
     assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
     assert ('usable: ' in said.replace('not usable', '')) is moves
-
-
-def test_where_nothing_was_heard_the_sentence_says_where_to_look(run):
-    status, said, _ = run(
-        lambda *given: Progress(seconds=5.0, topic=f'/{given[2]}'), '--topic', 'states'
-    )
-    assert status == 1 and 'franka-dynamics doctor' in said
-    assert 'stamp' not in said  # no stamp was received
-    assert 'not usable: nothing was heard on /states in 5.0 s' in said

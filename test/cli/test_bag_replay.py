@@ -19,7 +19,7 @@ from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.recordings.options import ColumnMap
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
-from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q, SIDE_BY_SIDE, write_side_by_side
+from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q
 
 FER = load('fer')
 HEADER_STAMP = 't,' + ','.join(
@@ -82,28 +82,6 @@ def test_other_programs_logs_become_bags(form, tmp_path, answered):
     read = read_recording(tmp_path / 'bag', FER.joint_names)
     np.testing.assert_allclose([read.q, read.dq, read.effort], [Q, DQ, EFFORT], rtol=1e-14)
     assert ('49 incomplete rows of 99 were left out' in out) == (form == 'merged.csv')
-
-
-def test_logs_that_need_an_option_name_it(tmp_path, refused):
-    for form, missing in (('merged.csv', '--skip-incomplete'), ('groups.h5', '--episode')):
-        write, columns = FORMS[form]
-        write(tmp_path / form)
-        columns = replace(columns, episode=None, skip_incomplete=False)
-        sentence = refused('bag import --arm fer', tmp_path / form, *options_of(columns))
-        assert missing in sentence
-    np.save(tmp_path / 'log.npy', {'q': Q}, allow_pickle=True)
-    words = options_of(FORMS['anew.npz'][1])
-    sentence = refused('bag import --arm fer', tmp_path / 'log.npy', *words)
-    assert 'pickled' in sentence and 'np.savez' in sentence
-
-
-def test_files_side_by_side_become_one_bag(tmp_path, answered):
-    files = write_side_by_side(tmp_path)
-    status, out = answered('bag import --arm fer', *files, *options_of(SIDE_BY_SIDE))
-    assert status == 0, out
-    read = read_recording(tmp_path / 'q', FER.joint_names)
-    np.testing.assert_allclose([read.q, read.dq, read.effort], [Q, DQ, EFFORT], rtol=1e-14)
-    assert 'dq/joint7' in answered('bag import --list', *files)[1]
 
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):

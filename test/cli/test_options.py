@@ -15,7 +15,6 @@ from franka_dynamics.files import writable_file, writable_folder
 
 from ..agreement import refuses
 from ..commands import commands
-from ..processes import printed
 
 # One spelling for one thing: --output, --report, --plot, --json.
 OUTPUTS = {'--output', '--report', '--plot', '--json'}
@@ -49,17 +48,6 @@ def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, 
     Path('folder').mkdir()
     with refuses(OutputError, path.split('/')[0], word):
         check(path)
-
-
-def test_a_shell_gets_completions_of_verbs_and_options():
-    lines = {'cod': 'codegen', 'arm ch': 'check', 'arm export --out': '--output'}
-    lines['bag replay b'] = 'b'  # a file, which the shell completes
-    for line, word in lines.items():
-        words = f'franka-dynamics {line}'
-        given = {'COMP_WORDS': words, 'COMP_CWORD': str(len(words.split()) - 1)}
-        given['_FRANKA_DYNAMICS_COMPLETE'] = 'bash_complete'
-        kind, _, completed = printed('-m', 'franka_dynamics', **given).strip().partition(',')
-        assert completed == word and kind == ('file' if word == 'b' else 'plain')
 
 
 def test_where_xacro_is_missing_it_is_named(tmp_path, refused, monkeypatch):

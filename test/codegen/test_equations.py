@@ -171,13 +171,6 @@ def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
         write(mixed)
 
 
-def test_equations_without_gravity_may_stand_beside_those_of_any_gravity():
-    tilted = customised_equations('fr3', 'gravity', gravity=(0.0, 9.81, 0.0))
-    for other in ('mass_matrix', 'coriolis', 'jacobian'):
-        text = c_header([customised_equations('fr3', other), tilted])
-        assert 'gravity [0.0, 9.81, 0.0] m/s^2' in ' '.join(text.split()).replace(' * ', ' ')
-
-
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
 def test_classical_parameters_give_the_models_torques(name):
     # With classical=True parameters are not regrouped; the torque is the same.
