@@ -107,7 +107,7 @@ def _external(text: str) -> Path:
     option('--learn', "write the guard's bounds for this arm, untouched here", shared.OUTPUT_FILE),
 )
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
-@option('--gains', "predict a PD's tracking error: kp, or franka_ros2", CommaList('KP,...'))
+@option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
 @shared.recording_options
 @shared.named_arm_options
 def replay(**options: Any) -> int:

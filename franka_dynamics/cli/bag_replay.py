@@ -13,9 +13,8 @@ from ._options import ArmChoice, BagReader, ReplayFiles
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
 from ..control.external_wrench import WrenchEstimator
-from ..control.tracking_prediction import FRANKA_ROS2, predict_tracking, TrackingPrediction
+from ..control.tracking_prediction import predict_tracking, TrackingPrediction
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import SettingsError
 from ..files import write_text
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
@@ -42,7 +41,7 @@ def run(
     hands: tuple[str, ...],
     all: bool,
     require: float | None,
-    gains: tuple[str, ...],
+    gains: str | None,
 ) -> int:
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
     if files.no_plots:
@@ -58,8 +57,7 @@ def run(
         result = evaluate_replay(recording, arms, signal, fit, bar.new_task('observing torques'))
     best, tracking = result.fits[0], None
     if gains:
-        kp = _gains(gains)
-        tracking = predict_tracking(result.recording, arms[0], kp, gravity=fit.gravity)
+        tracking = predict_tracking(result.recording, arms[0], gains, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, all)
     if tracking is not None:
@@ -70,17 +68,6 @@ def run(
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
     return 0
-
-
-def _gains(given: tuple[str, ...]) -> tuple[float, ...] | str:
-    try:
-        return FRANKA_ROS2 if given == (FRANKA_ROS2,) else tuple(map(float, given))
-    except ValueError:
-        text = ','.join(given)
-        raise SettingsError(
-            f'--gains {text:.80}: give kp [N m/rad], one number or one for each joint, or '
-            f'{FRANKA_ROS2}.'
-        ) from None
 
 
 def _estimator(

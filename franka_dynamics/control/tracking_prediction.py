@@ -82,7 +82,7 @@ def predict_tracking(
         The recorded motion with measured torques, gravity included, or the path of its bag.
     arm : ArmDescription, str or Path
         The arm, or its name or file.
-    kp, kd : array_like, shape (n,), a number or 'franka_ros2'
+    kp, kd : array_like, shape (n,), a number; kp also '600,...' or 'franka_ros2'
         The gains; kd is by default kp times 0.05 s, and with 'franka_ros2' its example's.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
@@ -108,10 +108,14 @@ def predict_tracking(
 
 def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
     """Return kp and kd, (n,) each."""
-    if isinstance(kp, str):
-        if kp != FRANKA_ROS2:
-            raise SettingsError(f'There are no gains {kp!r:.80}; give kp, or {FRANKA_ROS2}.')
+    if isinstance(kp, str) and kp == FRANKA_ROS2:
         kp, kd = FRANKA_ROS2_GAINS[0], FRANKA_ROS2_GAINS[1] if kd is None else kd
+    elif isinstance(kp, str):
+        try:
+            kp = [float(one) for one in kp.split(',')]
+        except ValueError:
+            what = f'give kp [N m/rad], one number or one for each joint, or {FRANKA_ROS2}'
+            raise SettingsError(f'There are no gains {kp:.80}; {what}.') from None
     stiffness = per_joint('kp', kp, arm.n)
     damping = _KD_TO_KP_S * stiffness if kd is None else per_joint('kd', kd, arm.n)
     if not (stiffness > 0.0).all() or (damping < 0.0).any():

@@ -74,7 +74,7 @@ def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     [
         ((0.0,), ['kp above zero']),
         ((KP, -1.0), ['kd']),
-        (('firm',), ['firm', 'franka_ros2']),
+        (('600,firm',), ['600,firm', 'franka_ros2']),
         (([1.0, 2.0],), ['kp', '7']),
     ],
 )
