@@ -26,12 +26,8 @@ except ImportError as error:
         'give tensors, such as torch.as_tensor(array, device="cuda").'
     ) from error
 
+xp = cupy
 PLAIN = None, ()  # all arguments are read
-
-
-def namespace() -> Any:
-    """Return CuPy."""
-    return cupy
 
 
 def read(values: Any) -> Any:

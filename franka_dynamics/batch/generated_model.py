@@ -58,7 +58,7 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def library(self, *given: Any) -> Any:
-        """Return what has `namespace` and `read` for some arguments, as `libraries` says."""
+        """Return what has `xp` and `read` for some arguments, as `libraries` says."""
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
@@ -140,7 +140,7 @@ class GeneratedModel(ABC):
         library = self.library(q, dq)
         (_, rates), _ = self._states(Quantity.CORIOLIS, (q, dq), library.read)
         M = self.mass_matrix(q)
-        return 0.5 * library.namespace().einsum('...i,...ij,...j->...', rates, M, rates)
+        return 0.5 * library.xp.einsum('...i,...ij,...j->...', rates, M, rates)
 
     def potential_energy(self, q: Any) -> Any:
         """Return the potential energy, zero for a mass at the origin of {S}, shape (...) [J]."""
@@ -170,7 +170,7 @@ class GeneratedModel(ABC):
         """
         ddq = self.forward_dynamics(q, dq, tau)
         by_q, by_dq, M = self.inverse_dynamics_derivatives(q, dq, ddq)
-        inverse = self.library(ddq).namespace().linalg.inv(M)
+        inverse = self.library(ddq).xp.linalg.inv(M)
         return AccelerationDerivatives(-(inverse @ by_q), -(inverse @ by_dq), inverse)
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
@@ -241,4 +241,4 @@ class GeneratedModel(ABC):
                 'flange, in the axes of the space frame.'
             )
         broadcast_leading({'q': tuple(jacobian.shape[:-1]), 'wrench': shape})
-        return library.namespace().einsum('...ai,...a->...i', jacobian, forces)
+        return library.xp.einsum('...ai,...a->...i', jacobian, forces)

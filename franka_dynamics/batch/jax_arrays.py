@@ -20,12 +20,8 @@ with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
     from jax.experimental.buffer_callback import buffer_callback
 
 _HOST = 1  # a CPU, of DLPack
+xp = jnp
 PLAIN = None, ()  # all arguments are read
-
-
-def namespace() -> Any:
-    """Return JAX's NumPy."""
-    return jnp
 
 
 def read(values: Any) -> Any:

@@ -3,9 +3,9 @@
 """
 Which array library the arguments of a batch belong to.
 
-The module of a library has `PLAIN`, type and precisions of arrays that need no conversion, and
-three functions: `namespace` returns the library, `read` an argument as an array, or raises
-TypeError or ValueError, and `evaluate` a quantity of a `BatchModel` at arrays (..., n).
+The module of a library has the library as `xp`, as `PLAIN` type and precisions of arrays that need
+no conversion, and two functions: `read` returns an argument as an array, or raises TypeError or
+ValueError, and `evaluate` a quantity of a `BatchModel` at arrays (..., n).
 """
 
 from __future__ import annotations

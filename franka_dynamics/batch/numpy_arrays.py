@@ -12,12 +12,8 @@ import numpy as np
 from ..typing import Array
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+xp = np
 PLAIN: tuple[Any, Any] = np.ndarray, (_DOUBLE, _SINGLE)
-
-
-def namespace() -> Any:
-    """Return NumPy."""
-    return np
 
 
 def read(values: Any) -> np.ndarray:

@@ -19,12 +19,8 @@ from ..errors import JointVectorError
 # torch.func transforms a function, whose tensors have no memory.
 _is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
 _PRECISIONS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
+xp = torch
 PLAIN = torch.Tensor, _PRECISIONS
-
-
-def namespace() -> Any:
-    """Return PyTorch."""
-    return torch
 
 
 def read(values: Any) -> Any:
@@ -45,6 +41,8 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) 
         If the tensors are on different devices, or neither on a CPU nor an NVIDIA GPU.
 
     """
+    if torch.compiler.is_compiling():  # which cannot trace what runs machine code
+        return torch.compiler.disable(evaluate)(model, key, tensors, lead)
     device = tensors[0].device
     if any(tensor.device != device for tensor in tensors):
         listed = ', '.join(f'{tensor.device}' for tensor in tensors)

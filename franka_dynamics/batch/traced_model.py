@@ -61,17 +61,13 @@ class TracedModel(GeneratedModel):
                 'module of an array library, such as jax.numpy or torch.'
             )
         super().__init__(description, gravity)
-        self._xp = xp
+        self.xp = xp
         # Functions that were called, because torch.compile cannot trace the code generator.
         self._functions: dict[tuple[Any, ...], tuple[Callable[..., None], tuple[int, ...]]] = {}
 
     def library(self, *given: Any) -> Any:
         """Return the model itself, which knows one library."""
         return self
-
-    def namespace(self) -> Any:
-        """Return the array library."""
-        return self._xp
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """
@@ -82,7 +78,7 @@ class TracedModel(GeneratedModel):
         key = quantity, *options.items()
         if key not in self._functions:
             equations = customised_equations(self.description, quantity, self._gravity, **options)
-            self._functions[key] = python_callable(equations, self._xp), equations.shape
+            self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
         arrays, _ = self._states(quantity, given, self.read)
@@ -91,7 +87,7 @@ class TracedModel(GeneratedModel):
         zero = 0.0 * sum(values for each in states for values in each)
         elements: dict[Any, Any] = {}
         function(*states, elements)
-        if self._xp.__name__ == 'jax.numpy':
+        if self.xp.__name__ == 'jax.numpy':
             # XLA else computes the equations again for every element of a stack.
             values = sys.modules['jax'].lax.optimization_barrier([*elements.values()])
             elements = dict(zip(elements, values))
@@ -101,12 +97,12 @@ class TracedModel(GeneratedModel):
             if not axes:
                 return zero + elements.get(place if len(place) > 1 else place[0], 0.0)
             parts = [stacked((*place, k)) for k in range(shape[-axes])]
-            return self._xp.stack(parts, -axes)
+            return self.xp.stack(parts, -axes)
 
         return stacked(())
 
     def read(self, values: Any) -> Any:
         """Return an array of floating-point numbers as it is; TypeError for anything else."""
         if 'float' not in str(getattr(values, 'dtype', '')):
-            raise TypeError(f'give one of a floating-point type of {self._xp.__name__}.')
+            raise TypeError(f'give one of a floating-point type of {self.xp.__name__}.')
         return values

@@ -50,6 +50,19 @@ def test_traced_methods_are_one_graph_to_compile(torch_model, name):
     torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL)
 
 
+def test_compiled_functions_call_a_batch_between_their_graphs(torch_model):
+    torch, model = torch_model.torch, torch_model.model
+    q = torch.tensor(sample_states(ARM, 4).q, requires_grad=True)
+
+    def moved(q):
+        return (model.mass_matrix(2.0 * q) @ q[..., None]).sum()
+
+    compiled = torch.compile(moved, backend='eager')
+    torch.testing.assert_close(compiled(q), moved(q))
+    found, expected = (torch.autograd.grad(one(q), q) for one in (compiled, moved))
+    torch.testing.assert_close(found, expected)
+
+
 def test_no_states_give_no_rows(torch_model):
     q = torch_model.torch.zeros(0, 7, requires_grad=True)
     found = torch_model.model.mass_matrix(q)
