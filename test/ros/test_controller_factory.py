@@ -5,7 +5,6 @@
 from contextlib import closing
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.qos import QoSProfile
@@ -96,19 +95,6 @@ def test_an_arm_on_a_wall_is_held_as_its_description_says(
     # Then the arm stays where it is.
     assert 'tilted' in node.text
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
-
-
-def test_what_the_tilt_adds_is_commanded_to_a_robot_that_was_not_told(
-    arm, start_node, describe, commands
-):
-    describe(on_a_wall())
-    start_node(target='fci', model_source='robot_description', mount_tilt_compensated_by='node')
-    reading = pin.buildModelFromXML(on_a_wall())
-    weight = pin.computeGeneralizedGravity(reading, reading.createData(), FER.home)
-    arm.until(
-        lambda: commands and np.abs(commands[-1].data - (weight - FER_GRAVITY)).max() < ATOL_NM,
-        'the difference to an upright arm',
-    )
 
 
 def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):

@@ -204,30 +204,6 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     assert not node.controller.faulty
 
 
-def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(
-    make_node, capfd, monkeypatch
-):
-    node = make_node(RecordingNode)
-    node.trigger_configure()
-    node.trigger_activate()
-    node.clear()
-    monkeypatch.setattr('franka_dynamics.ros.diagnostics._MIN_REASON_S', 0.0)
-    names = list(node.controller.names)
-    state = JointState(name=names, position=list(FER.home), velocity=[0.0] * 7)
-
-    def states(first, effort):
-        for k in range(first, first + 100):
-            state.header.stamp = Time(seconds=100 + 1e-3 * k).to_msg()
-            state.effort = [effort] * 7
-            node._on_joint_state(serialize_message(state))
-            node.run_background_tasks()
-        return capfd.readouterr().err
-
-    assert states(0, 30.0).count('something touches the arm') == 1  # it would leap
-    assert states(100, 0.0).count('commanding (target fci)') == 1
-    assert node.controller.state is State.RUNNING
-
-
 @pytest.mark.parametrize(
     ('simulated', 'set_back', 'state'),
     [

@@ -1,27 +1,141 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What users of real drivers report: the arm is held and led, or every door shows the reason."""
+"""What users of real drivers report: the arm is held, or every door shows the reason."""
 
+from random import Random
+import time
+
+from builtin_interfaces.msg import Time
+import mujoco
 import numpy as np
 import pytest
-from std_msgs.msg import String
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.ros.messages import DESCRIPTION_QOS
+from franka_dynamics.arm import load
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
-pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+from .conftest import COMMAND
 
-from .pretend_robot import FR3, PretendRobot
-
+FR3 = load('fr3')
+ANSWER_S = 0.2  # a step waits so long for the node's torque; then it takes the last one
 NODE = 'feedforward'
 # What a robot that adds its gravity exactly drifts by [rad]; the drives' friction holds it, too.
 HELD_RAD = 1e-3
-GAINS = {
-    'kp': '[100.0,100.0,100.0,100.0,30.0,30.0,20.0]',
-    'kd': '[8.0,8.0,8.0,8.0,1.0,1.0,1.0]',
-}
 FINGERS = ('fr3_finger_joint1', 'fr3_finger_joint2')
+
+
+class PretendRobot:
+    """
+    An FR3 that adds its gravity torque, and stands by its brakes until the first torque comes.
+
+    Its time goes on by `period` [s] with each state, however slow this machine is. `extra` joints
+    rest beside the arm's; `disorder` puts all of them into another order each time. `effort` is
+    what its states have: measured, nan, zero or none.
+    """
+
+    def __init__(
+        self,
+        probe,
+        *,
+        names=FR3.joint_names,
+        extra=(),
+        disorder=False,
+        effort='measured',
+        period=2e-3,
+        best_effort=False,
+        topic='joint_states',
+        stamps=True,
+        velocities=True,
+    ) -> None:
+        self._probe, self._extra = probe, list(extra)
+        self._random = Random(1) if disorder else None
+        self.names, self._effort, self.period = list(names), effort, period
+        self._stamps, self._velocities = stamps, velocities
+        self.model = mujoco.MjModel.from_xml_string(mjcf_text(FR3))
+        self.model.opt.timestep = 1e-3
+        self.data, self._still = mujoco.MjData(self.model), mujoco.MjData(self.model)
+        self.data.qpos[:] = FR3.home
+        self.time, self.torques = 100.0, []
+        self._answers = True
+        kind = ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE
+        qos = QoSProfile(depth=1, reliability=kind)
+        self.states = probe.create_publisher(JointState, topic, qos)
+        probe.create_subscription(Float64MultiArray, COMMAND, self._take, 10)
+
+    def _take(self, message) -> None:
+        self.torques.append(np.array(message.data))
+
+    @property
+    def drift(self) -> float:
+        """Largest distance of a joint from its home position [rad]."""
+        return float(np.abs(self.data.qpos - FR3.home).max())
+
+    def gravity(self):
+        """Return the gravity torque by MuJoCo [N m]."""
+        self._still.qpos[:] = self.data.qpos
+        mujoco.mj_forward(self.model, self._still)
+        return self._still.qfrc_bias.copy()
+
+    def message(self) -> JointState:
+        """Return the present state."""
+        measured = self.gravity() + (self.torques[-1] if self.torques else 0.0)
+        efforts = {'measured': measured, 'nan': [np.nan] * 7, 'zero': [0.0] * 7, 'none': []}
+        effort = [float(one) for one in efforts[self._effort]]
+        state = self.data.qpos.tolist(), self.data.qvel.tolist(), effort or [0.0] * 7
+        rows = list(zip(self.names, *state))
+        rows += [(name, 0.035, 0.0, 0.0) for name in self._extra]
+        if self._random:
+            self._random.shuffle(rows)
+        name, q, dq, tau = zip(*rows)
+        state = JointState(name=name, position=q, velocity=dq if self._velocities else [])
+        state.effort = tau if effort else []
+        if self._stamps:
+            nanoseconds = round(self.time * 1e9)
+            state.header.stamp = Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+        return state
+
+    def step(self) -> None:
+        """Publish the state, wait for its torque, and move on by a period."""
+        before, end = len(self.torques), time.monotonic() + (ANSWER_S if self._answers else 2e-3)
+        self.states.publish(self.message())
+        self._probe.spin(1e-3)
+        while self.torques and len(self.torques) == before and time.monotonic() < end:
+            self._probe.spin(1e-3)
+        self._answers = len(self.torques) > before
+        self.move()
+
+    def move(self) -> None:
+        """Let a period pass."""
+        self.time += self.period
+        if not self.torques:
+            self.data.qvel[:] = 0.0
+            return
+        for _ in range(round(self.period / self.model.opt.timestep)):
+            self.data.ctrl[:] = self.torques[-1] + self.gravity()
+            mujoco.mj_step(self.model, self.data)
+
+    def until(self, done, what: str) -> None:
+        """Go on until `done` returns True."""
+
+        def goes_on():
+            self.step()
+            return done()
+
+        self._probe.until(self.states.get_subscription_count, 'a listener to joint states')
+        self._probe.until(goes_on, what)
+
+    def until_says(self, text: str) -> None:
+        """Go on until the node's typed status contains a text."""
+        self.until(lambda: self._probe.says('feedforward', text), text)
+
+    def run(self, seconds: float) -> None:
+        """Go on for a time [s]."""
+        end = self.time + seconds
+        while self.time < end:
+            self.step()
 
 
 @pytest.fixture
@@ -79,85 +193,3 @@ def test_the_reason_for_silence_is_in_log_status_and_answer_of_the_node(
     with NodeClient(NODE, 20.0, arm.step) as client:
         assert reason in client.status_sentence()
     assert not arm.torques
-
-
-def test_a_reason_replaces_an_earlier_one(probe, robot, node):
-    node()
-    probe.until_says(NODE, 'no joint state on /joint_states')
-    arm = robot(names=[f'left_{name}' for name in FR3.joint_names])
-    arm.until_says('it has left_fr3_joint1')
-    arm.names = list(FR3.joint_names)
-    running(arm)
-
-
-def test_moveits_points_end_where_they_should(robot, node):
-    node(**GAINS)
-    arm = running(robot())
-    goal = np.array(FR3.home) + 0.1
-    rows, still = [FR3.home, (FR3.home + goal) / 2, goal], np.zeros((3, 7))
-    arm.send(rows, (0.0, 1.0, 2.0), velocities=still)
-    arm.run(3.0)
-    np.testing.assert_allclose(arm.data.qpos, goal, rtol=0.0, atol=0.02)
-
-
-def test_noisy_set_points_at_15_hz_are_followed(probe, robot, node):
-    node(**GAINS)
-    arm, noise = running(robot()), np.random.default_rng(1)
-    for k in range(16):
-        offset = 0.1 * np.sin(0.1 * k) * np.eye(7)[3] + noise.normal(0.0, 1e-3, 7)
-        arm.send([FR3.home + offset])
-        arm.run(1 / 15)
-    assert abs(arm.drift - 0.1) < 0.03
-    arm.until_says('running')
-
-
-def test_a_stamp_a_second_ahead_stops_and_torques_begin_again(probe, robot, node):
-    node()
-    arm = running(robot())
-    probe.status(NODE)
-    arm.time += 1.0
-    arm.step()
-    arm.time -= 1.0
-    before = len(arm.torques)
-    arm.until(lambda: len(arm.torques) > before + 100, 'torques')
-    assert arm.drift < HELD_RAD
-
-
-def test_a_clock_that_pauses_and_is_set_back_stops_and_torques_begin_again(probe, robot, node):
-    node(state_timeout=1.0)
-    arm = running(robot())
-    probe.until_says(NODE, 'no joint state on')
-    running(arm)
-    arm.time = 50.0
-    before = len(arm.torques)
-    arm.until(lambda: len(arm.torques) > before + 100, 'torques')
-    assert arm.drift < HELD_RAD
-
-
-def test_states_that_cease_and_come_back_elsewhere_do_not_pull_the_arm(probe, robot, node):
-    node(state_timeout=1.0, **GAINS)
-    arm = running(robot())
-    probe.until_says(NODE, 'no joint state on')
-    arm.data.qpos[:] = elsewhere = FR3.home + 0.3
-    arm.data.qvel[:] = 0.0
-    arm.time += 2.0
-    before = len(arm.torques)
-    arm.until(lambda: len(arm.torques) > before + 100, 'torques')
-    np.testing.assert_allclose(arm.data.qpos, elsewhere, rtol=0.0, atol=HELD_RAD)
-
-
-def test_an_arm_that_locks_and_is_released_is_held(robot, node):
-    node(**GAINS)
-    arm = running(robot())
-    arm.locked = True
-    arm.run(0.5)
-    arm.locked = False
-    arm.run(0.5)
-    assert arm.drift < HELD_RAD
-
-
-def test_the_description_may_come_from_its_topic(probe, robot, node):
-    node(model_source='robot_description')
-    description = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
-    description.publish(String(data=urdf_text(FR3)))
-    running(robot())

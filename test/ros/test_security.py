@@ -9,8 +9,6 @@ of its own. The policies' form and names follow sros2: version 0.2.0, `~` for th
 
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
-from pathlib import Path
-import re
 from xml.etree import ElementTree
 
 import pytest
@@ -122,15 +120,6 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     for _ in range(100):  # time for further end points
         probe.spin()
     assert differences() == (set(), set())
-
-
-def test_the_page_of_topics_has_those_that_the_node_may_publish():
-    page = (Path(__file__).parents[2] / 'docs' / 'reference' / 'topics.md').read_text('utf-8')
-    written = {f'/feedforward/{name}' for name in re.findall(r'(?m)^\| `~/(\w+)` \|', page)}
-    published = {name for kind, name in allowed('feedforward') if kind == 'publisher'}
-    own = {name for name in published if name.startswith('/feedforward/')}
-    actions = {name for name in own if '/_action/' in name}
-    assert own - actions - {'/feedforward/transition_event'} == written
 
 
 # The files that rcl looks for; only the middleware reads their contents.
