@@ -44,23 +44,6 @@ class DHRow:
                     f'{field.name} of a Denavit-Hartenberg row is {value}; it must be finite.'
                 )
 
-    @classmethod
-    def from_pose(cls, pose: Array, convention: Convention) -> DHRow:
-        """
-        Return the DH row of a frame's pose (4, 4) in the previous frame, inexact if no row has it.
-
-        If no row has this pose, `transform` of the returned row differs from `pose`.
-        """
-        convention = as_enum(Convention, convention, 'The convention', DescriptionError)
-        turn, place = pose[:3, :3], pose[:3, 3]
-        if convention is Convention.MODIFIED:
-            a, d = place[0], place @ turn[:, 2]
-            alpha, theta = math.atan2(-turn[1, 2], turn[2, 2]), math.atan2(-turn[0, 1], turn[0, 0])
-        else:
-            a, d = place @ turn[:, 0], place[2]
-            alpha, theta = math.atan2(turn[2, 1], turn[2, 2]), math.atan2(turn[1, 0], turn[0, 0])
-        return cls(float(a), alpha, float(d), theta)
-
     def transform(
         self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0
     ) -> Array:

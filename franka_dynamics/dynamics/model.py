@@ -132,10 +132,6 @@ class DynamicsFormulation(ABC):
         rest = self.inverse_dynamics(q, dq, np.zeros_like(dq), *acting)
         return solve_acceleration(self.mass_matrix(q), tau - rest)
 
-    def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (..., 6, 6)."""
-        return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
-
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
         return self._first_moment(q) / total_mass(self.description)

@@ -233,25 +233,6 @@ class NewtonEulerModel(DynamicsFormulation):
             jacobian[..., 3:, :] = back @ jacobian[..., 3:, :]
         return jacobian
 
-    def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
-        """
-        Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2].
-
-        It is the frame's acceleration while no joint accelerates.
-        """
-        q, velocity = broadcast_states(self.description, q=q, dq=dq)
-        link = frame_place(frame, self.description).joint - 1
-        if link < 0:
-            return np.zeros((*velocity.shape[:-1], 6))
-        _, omega, alpha, acceleration = self._moving(q, velocity)[link]
-        carrier = self.frames(q)[..., link, :, :]
-        arm = to_child(
-            carrier[..., :3, :3], self.frame_pose(q, frame)[..., :3, 3] - carrier[..., :3, 3]
-        )
-        moved = acceleration + cross(alpha, arm) + cross(omega, cross(omega, arm))
-        turned = (to_parent(carrier[..., :3, :3], one) for one in (moved, alpha))
-        return np.concatenate((*turned,), axis=-1)
-
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
         position = joint_stack(self.description, q, 'q')[..., None, :]

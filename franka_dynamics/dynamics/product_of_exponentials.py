@@ -33,13 +33,16 @@ from .model import (
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..spatial import (
+    ad,
     adjoint,
     adjoint_inverse,
     bracket,
+    cross,
     exp6,
     hat,
     inverse_transform,
     joint_twist,
+    matvec,
     rpy,
 )
 from ..typing import Array
@@ -247,16 +250,11 @@ class ExponentialsModel(DynamicsFormulation):
         steps = acceleration[..., None] * columns + bracket(twists, velocity[..., None] * columns)
         accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
         inertias = self._inertias(q)
-        momenta = np.einsum('...ab,...b->...a', inertias, twists)
-        force, moment = momenta[..., :3], momenta[..., 3:]
-        v, omega = twists[..., :3], twists[..., 3:]
-        turned = np.concatenate(
-            (np.cross(omega, force), np.cross(omega, moment) + np.cross(v, force)), axis=-1
-        )
-        needed = np.einsum('...ab,...b->...a', inertias, accelerations) + turned
+        momenta = matvec(inertias, twists)
+        needed = matvec(inertias, accelerations) - matvec(ad(twists).swapaxes(-1, -2), momenta)
         carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
         origins = self.frames(q)[..., :-1, :3, 3]
-        carried[..., 3:] -= np.cross(origins, carried[..., :3])
+        carried[..., 3:] -= cross(origins, carried[..., :3])
         return carried
 
     def _inertias(self, q: ArrayLike) -> Array:

@@ -205,18 +205,11 @@ def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...]
     """
     if columns is None:
         return None
-    if np.ndim(columns) != 1:
+    chosen = np.asarray(columns)
+    whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
+    if not whole or len({*chosen.tolist()} & {*range(width)}) < chosen.size:
         raise BaseParameterError(
-            f'columns is {shortened(repr(columns))}; give a list of numbers from 0 to {width - 1}.'
+            f'columns is {shortened(repr(columns))}; give different numbers from 0 to '
+            f'{width - 1}, of which rotor inertias need rotor_inertia=True.'
         )
-    for column in columns:
-        if not isinstance(column, (int, np.integer)) or not 0 <= column < width:
-            raise BaseParameterError(
-                f'Column {column} of the regressor does not exist; there are 0 to {width - 1}, '
-                'and rotor columns with rotor_inertia=True.'
-            )
-        if list(columns).count(column) > 1:
-            raise BaseParameterError(
-                f'Column {column} is named twice; give different numbers from 0 to {width - 1}.'
-            )
-    return tuple(map(int, columns))
+    return tuple(chosen.tolist())

@@ -24,7 +24,7 @@ from .serial_chain import SerialChain
 from ..arm.bodies import FixedFrame
 from ..arm.denavit_hartenberg import Convention, DHRow
 from ..arm.description import ArmDescription, Joint, JointLimits
-from ..arm.dh_conversion import from_modified_rows, modified_rows
+from ..arm.dh_conversion import modified_rows, standard_rows
 from ..arm.urdf_provenance import UrdfProvenance
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped
 from ..typing import Array
@@ -75,9 +75,10 @@ def dh_rows_from_axes(
         # A standard row has d and theta along one line, a and alpha of the normal to the next.
         rows.append(DHRow(a, alpha, d, math.atan2(along_y, along_x), beta))
         pose = pose @ rows[-1].transform(Convention.STANDARD)
-    rest = DHRow.from_pose(inverse_transform(pose) @ flange, Convention.STANDARD)
-    modified = modified_rows([*rows, rest], Convention.STANDARD)[0][1:]
-    return base, from_modified_rows([_tidy(row) for row in modified], convention, DHRow())
+    rest = inverse_transform(pose) @ flange  # a turn about z and a way along it
+    rows.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
+    modified = [_tidy(row) for row in modified_rows(rows)[0][1:]]
+    return base, modified if convention is Convention.MODIFIED else standard_rows(modified)
 
 
 def _common_normal(

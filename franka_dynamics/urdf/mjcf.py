@@ -65,10 +65,6 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
     tree = _Tree(mujoco, model)
     tensors = _tensors(spec, tree.bodies, spec.compiler.inertiafromgeom)
     notes = left_out(mujoco, spec, model, tree.bodies, tree.joints)
-    inferred = [name for name, by in tensors.items() if by == GEOMS and tree.moves(name)]
-    if inferred:
-        what = 'the inertia is computed from the geoms of the body.'
-        notes.others.append(f'{listed(inferred)}: {what}')
     return tree.document(text, source, str(path or text), tensors, notes)
 
 
@@ -149,13 +145,6 @@ class _Tree:
                 name = self._free_link(f'{site.name}_site' if taken else site.name)
                 self._links[name] = UrdfInertial.none()
                 self._fix(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
-
-    def moves(self, body: str) -> bool:
-        """Return whether a joint moves a body."""
-        model, k = self._model, self.bodies.index(body)
-        while k and not model.body_jntnum[k]:
-            k = int(model.body_parentid[k])
-        return k > 0
 
     def document(
         self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: MjcfNotes

@@ -62,34 +62,28 @@ def _gravity(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
 
 def _changed_by_compiler(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
     """Yield notes on masses and tensors that are not those that <inertial> states."""
-    masses, tensors = [], []
-    if int(spec.compiler.inertiafromgeom) == 1:  # <inertial> counts for nothing
-        stated = []
-    else:
-        stated = [one for one in spec.bodies if one.explicitinertial and 0 < one.id < len(bodies)]
-    for body in stated:
-        k, mass = body.id, float(model.body_mass[body.id])
-        name, ratio = bodies[k], mass / body.mass if body.mass else 1.0
+    masses, tensors = list[str](), list[str]()
+    by_geoms = int(spec.compiler.inertiafromgeom) == 1  # then <inertial> counts for nothing
+    for body in () if by_geoms else spec.bodies:
+        if not (body.explicitinertial and 0 < body.id < len(bodies)):
+            continue
+        name, mass = bodies[body.id], float(model.body_mass[body.id])
+        ratio = mass / body.mass if body.mass else 1.0
         if abs(ratio - 1.0) > _ROUNDING:
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
-        moments, compiled = _principal_moments(body), np.sort(model.body_inertia[k])
+        moments, compiled = _principal_moments(body), np.sort(model.body_inertia[body.id])
         if np.abs(compiled - ratio * moments).max() > _ROUNDING * compiled.max():
             was, found = (', '.join(f'{x:.4g}' for x in one) for one in (moments, compiled))
             tensors.append(f'{name} from principal moments {was} to {found} kg m^2')
-    if masses:
-        yield f'masses are changed by the compiler (settotalmass, boundmass): {_first(masses)}.'
-    elif spec.compiler.settotalmass > 0.0:
+    for what, by, changes in (
+        ('masses', 'settotalmass, boundmass', masses),
+        ('inertia tensors', 'balanceinertia, boundinertia', tensors),
+    ):
+        if changes:
+            more = f', and {len(changes) - 1} more' if len(changes) > 1 else ''
+            yield f'{what} are changed by the compiler ({by}): {changes[0]}{more}.'
+    if spec.compiler.settotalmass > 0.0 and not masses:
         yield f'masses are scaled to {spec.compiler.settotalmass:g} kg in all (settotalmass).'
-    if tensors:
-        yield (
-            'inertia tensors are changed by the compiler (balanceinertia, boundinertia): '
-            f'{_first(tensors)}.'
-        )
-
-
-def _first(changes: Sequence[str]) -> str:
-    more = f', and {len(changes) - 1} more' if len(changes) > 1 else ''
-    return f'{changes[0]}{more}'
 
 
 def _principal_moments(body: Any) -> Array:

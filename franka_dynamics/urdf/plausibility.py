@@ -8,9 +8,9 @@ shape: along every direction its centre lies between the shape's ends, at distan
 them, and its variance is at most a b (Bhatia and Davis 2000). The density of its mesh is that of
 some material, and no body spreads less than a ball of lead of its mass. No link weighs more than
 twice the rest of the arm, or, where all other moving links are before or behind it, less than
-1/400 of all. Links of other masses have other tensors. A motor holds the arm's weight at zero. A
-left and a right link of one name are the same or mirrored. Of links that no joint moves only the
-tensor is judged, by whether a body can have it: no torque depends on them.
+1/400 of all. Links of other masses have other tensors. A motor holds the arm's weight at zero. Of
+links that no joint moves only the tensor is judged, by whether a body can have it: no torque
+depends on them.
 """
 
 from __future__ import annotations
@@ -44,15 +44,11 @@ _MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the ar
 _FAR_M = 1e6  # [m] instead of the length of an arm without lengths
 _MIN_MASS_RATIO = 1 / 400  # of a link, relative to all moving links; least of sound arms: 1/140
 _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
-# Twins' largest relative difference of mass and moments, and difference of centres of mass [m].
-_MAX_TWIN_RATIO = 0.05
-_MAX_TWIN_DISTANCE_M = 5e-3
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS = (-4, -6, -7, -9)
 _ENTRY_POWERS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
 _MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
 _CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
-_SIDES = (('left', 'right'), ('Left', 'Right'), ('LEFT', 'RIGHT'), ('l', 'r'), ('L', 'R'))
 
 
 class ImplausibleValue(NamedTuple):
@@ -143,9 +139,8 @@ def find_implausible_values(
             found += _of_link(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
-    found += [*_unlike_others(model, bodies), *_weak_joints(document, model)]
+    found += (*_unlike_others(model, bodies), *_weak_joints(document, model))
     found += _placeholders(bodies)
-    found += _unlike_twins(model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
@@ -238,8 +233,7 @@ def _shapes(
             if (mesh := element.find('geometry/mesh')) is None:
                 continue
             name = mesh.get('filename', '')
-            places = _places(file, name) if file else ()
-            if (path := next((one for one in places if one.is_file()), None)) is None:
+            if (path := _found(file, name)) is None:
                 unread.setdefault(link.get('name', ''), []).append(name)
                 link.remove(element)
                 continue
@@ -267,18 +261,13 @@ def _shapes(
     return found, meshed, unread
 
 
-def _places(urdf: Path, filename: str) -> Iterator[Path]:
-    """
-    Yield where a mesh that a URDF file names may lie.
-
-    package://NAME/PATH is looked for as NAME/PATH in each folder above the URDF.
-    """
+def _found(urdf: Path | None, filename: str) -> Path | None:
+    """Return a mesh's path; package://NAME/PATH is NAME/PATH in a folder above the URDF."""
     name = filename.removeprefix('file://')
-    if not name.startswith('package://'):
-        yield urdf.parent / name
-        return
-    for folder in urdf.resolve().parents:
-        yield folder / name.removeprefix('package://')
+    folders = [urdf.parent] if urdf else []
+    if urdf and name.startswith('package://'):
+        name, folders = name.removeprefix('package://'), [*urdf.resolve().parents]
+    return next((one / name for one in folders if (one / name).is_file()), None)
 
 
 def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
@@ -362,12 +351,13 @@ def _impossible(body: _Body) -> str:
     """Return why no real body has a link's tensor, or nothing."""
     if _is_physical(body, body.tensor):
         return ''
-    moments = np.diag(body.tensor)
-    for name, one, rest in zip(('ixx', 'iyy', 'izz'), moments, moments.sum() - moments):
-        if one < 0.0:
-            return f'{name}="{one:g}" is negative'
-        if one > rest and moments.min() >= 0.0:
-            return f'{name}="{one:g}" is more than the other two together, {rest:.6g}'
+    moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(body.tensor).tolist()))
+    name = min(moments, key=moments.__getitem__)
+    if moments[name] < 0.0:
+        return f'{name}="{moments[name]:g}" is negative'
+    name = max(moments, key=moments.__getitem__)
+    if (rest := sum(moments.values()) - moments[name]) < moments[name]:
+        return f'{name}="{moments[name]:g}" is more than the other two together, {rest:.6g}'
     principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(body.tensor))
     return f'of its principal moments {principal} the largest exceeds the sum of the others'
 
@@ -402,24 +392,3 @@ def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[Implausib
             unit = 'N' if joint.kind == 'prismatic' else 'N m'
             reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
             yield ImplausibleValue('joint', (name,), document.words.effort, f'{reason} {unit}')
-
-
-def _unlike_twins(model: pin.Model, bodies: list[_Body]) -> Iterator[ImplausibleValue]:
-    """Yield pairs of a left and a right link, neither of which carries the other, that differ."""
-    by_name = {body.name: body for body in bodies}
-    for (name, one), (left, right) in product(by_name.items(), _SIDES):
-        two = by_name.get(re.sub(rf'(?<![a-zA-Z]){left}(?![a-z])', right, name), one)
-        if two.joint in model.supports[one.joint] or one.joint in model.supports[two.joint]:
-            continue
-        # Mirrored links share these numbers.
-        moments = np.linalg.eigvalsh([one.tensor, two.tensor])
-        words, distances = one.words, np.array([[one.distance], [two.distance]])
-        for entry, pair, least in (
-            (f'{words.mass} [kg]', np.array([[one.mass], [two.mass]]), 0.0),
-            (f'{words.center}, distance [m]', distances, _MAX_TWIN_DISTANCE_M),
-            (f'{words.tensor}, principal moments [kg m^2]', moments, 0.0),
-        ):
-            if np.abs(pair[0] - pair[1]).max() > max(least, _MAX_TWIN_RATIO * np.abs(pair).max()):
-                values = (', '.join(f'{value:.4g}' for value in each) for each in pair)
-                reason = f'differ: {" and ".join(values)}'
-                yield ImplausibleValue(words.links, (name, two.name), entry, reason)

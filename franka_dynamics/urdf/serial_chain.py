@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .document import UrdfDocument, UrdfJoint
+from .document import GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_urdf
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
@@ -123,6 +123,9 @@ def read_chain(
         for link in (root, *(joint.child for joint in arm))
     }
     notes, torque_notes = list(document.notes), list(document.torque_notes)
+    moved = (name for joint in arm for name in fixed[joint.child])
+    if by_geoms := [name for name in moved if document.tensors.get(name) == GEOMS]:
+        notes.append(f'{listed(by_geoms)}: the inertia is computed from the geoms of the body.')
     torque_notes += _mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(

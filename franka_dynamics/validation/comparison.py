@@ -10,24 +10,18 @@ joint, or of the base, and the rest is compared after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .arm_in_space import ArmInSpace, axes_agree, motion_of_rest
-from .parameters import (
-    friction_parameters,
-    friction_structure,
-    inertia_parameters,
-    limit_parameters,
-    Parameter,
-)
 from .torque_effect import Difference, JointEffect, TorqueProbe
-from ..arm import ArmDescription
+from ..arm import ArmDescription, JointLimits, LinkInertia
+from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
 from ..spatial import JointKind, log3
@@ -41,7 +35,15 @@ _EQUALITY_TOLERANCE = 1e-9
 # of 1e-5 m by at most 3e-3 N m.
 TEXT_ROUNDING, GEOMETRY_ROUNDING = 1e-6, 1e-5
 
-Pair = tuple[Parameter, Parameter]  # a parameter of the first and of the second arm
+
+class _Pair(NamedTuple):
+    """A parameter's values of the first and of the second arm, NaN if an arm states none."""
+
+    name: str
+    unit: str
+    first: float | str
+    second: float | str
+    is_geometric: bool = False  # rounding errors of other joints add up in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +126,8 @@ class _Differences:
     def _add(
         self,
         kind: str,
-        pairs: Sequence[Pair],
+        place: str,
+        pairs: Sequence[_Pair],
         changed: ArmInSpace | None = None,
         other: ArmDescription | None = None,
     ) -> bool:
@@ -134,48 +137,46 @@ class _Differences:
         Their effect is that of `changed`, the first arm with what differs, or of the friction of
         the arm `other`.
         """
-        differing = [pair for pair in pairs if not self._are_close(*pair)]
+        differing = [pair for pair in pairs if not self._are_close(pair)]
         effect = 0.0
         if differing and (changed or other):
             effect = self._probe.effect(changed or self.here, self.here, other=other).largest
-        for one, its in differing:
-            words = one.place, one.name, one.value, its.value, one.unit
-            self.all.append(Difference(kind, *words, effect))
+        for name, unit, first, second, _ in differing:
+            self.all.append(Difference(kind, place, name, first, second, unit, effect))
         return bool(differing)
 
-    def _are_close(self, one: Parameter, its: Parameter) -> bool:
-        a, b = one.value, its.value
+    def _are_close(self, pair: _Pair) -> bool:
+        _, _, a, b, is_geometric = pair
         if isinstance(a, str) or isinstance(b, str):
             return a == b
-        room = self._room if one.is_geometric else self._rounding
+        room = self._room if is_geometric else self._rounding
         return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
 
     def add_joint(self, i: int) -> None:
         """Add the differences of a joint and its link."""
         name, joint, its = self.first.joint_names[i], self.first.joints[i], self.second.joints[i]
+        here, there = self.here, self.there
         against = False
         if joint.kind is not its.kind:
-            kinds = [_pair(name, 'kind', '', joint.kind.value, its.kind.value)]
-            self._add('geometry', kinds, self.here.with_joint(i, self.there, 'twists'))
+            kinds = [_Pair('kind', '', joint.kind.value, its.kind.value)]
+            self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            if not axes_agree(self.here, self.there, i, self._room):
+            if not axes_agree(here, there, i, self._room):
                 self._add_axis(i, name)
-            against = bool(self.here.axis(i)[0] @ self.there.axis(i)[0] < 0.0)
+            here = self.here
+            against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
         if against:
-            signs = [_pair(name, 'direction of the axis', '', '+', '-')]
-            self._add('geometry', signs, self.here.reversed(i))
+            signs = [_Pair('direction of the axis', '', '+', '-')]
+            self._add('geometry', name, signs, here.reversed(i))
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
-        rotors = [_pair(name, 'rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
-        self._add('geometry', rotors, self.here.with_joint(i, self.there, 'rotors'))
-        links = self.here.links[i], self.there.links[i]
-        massive = all(link.mass for link in links)
-        inertias = (inertia_parameters(name, link, about_origin=not massive) for link in links)
-        self._add('link', [*zip(*inertias)], self.here.with_joint(i, self.there, 'links'))
+        rotors = [_Pair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
+        self._add('geometry', name, rotors, here.with_joint(i, there, 'rotors'))
+        inertias = [*_of_inertia(here.links[i], there.links[i])]
+        self._add('link', name, inertias, here.with_joint(i, there, 'links'))
         limits = its.limits
         if against:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-        stated = (limit_parameters(name, one) for one in (joint.limits, limits))
-        self._add('limits', [*zip(*stated)])
+        self._add('limits', name, [*_of_limits(joint.limits, limits)])
 
     def _add_axis(self, i: int, name: str) -> None:
         """Add how an axis is moved, with what is behind it if that is moved alike."""
@@ -184,41 +185,72 @@ class _Differences:
         if motion is None:
             changed = self.here.with_joint(i, self.there, 'twists')
             e = np.copysign(1.0, d @ e) * e
-            pairs = _vectors(name, 'axis', '', d, e) + _vectors(name, 'axis position', 'm', p, q)
-            self._add('geometry', pairs, changed)
+            pairs = _of_vectors('axis', '', d, e) + _of_vectors('axis position', 'm', p, q)
+            self._add('geometry', name, pairs, changed)
             return
-        place, changed = name if i else 'base', self.here.moved(motion, i)
-        pairs = _vectors(place, 'position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
-        pairs += _vectors(place, 'turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
-        self._add('geometry', pairs, changed)
+        changed = self.here.moved(motion, i)
+        pairs = _of_vectors('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
+        pairs += _of_vectors('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
+        self._add('geometry', name if i else 'base', pairs, changed)
         self.here = changed
 
     def add_flange(self) -> None:
         """Add the differences of the flange, on which no torque depends: a load is in a link."""
         if self._has_flange:
             one, other = self.here.flange, self.there.flange
-            pairs = _vectors('flange', 'position', 'm', one[:3, 3], other[:3, 3])
             turn = log3(other[:3, :3] @ one[:3, :3].T)
-            pairs += _vectors('flange', 'turn about', 'rad', np.zeros(3), turn)
-            self._add('geometry', pairs)
+            pairs = _of_vectors('position', 'm', one[:3, 3], other[:3, 3])
+            pairs += _of_vectors('turn about', 'rad', np.zeros(3), turn)
+            self._add('geometry', 'flange', pairs)
 
     def add_friction(self) -> None:
-        """Add the differences of friction."""
-        arms = self.first, self.second
-        models = [_pair('arm', 'friction model', '', *map(friction_structure, arms))]
-        if not self._add('friction', models, other=self.second):
-            pairs = [*zip(*map(friction_parameters, arms))]
-            self._add('friction', pairs, other=self.second)
+        """Add the differences of friction, of models of one kind for each joint and element."""
+        frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
+        one, other = map(_friction_model, frictions)
+        kinds = [_Pair('friction model', '', one, other)]
+        if self._add('friction', 'arm', kinds, other=self.second) or frictions[0] is None:
+            return
+        found = dict[str, list[_Pair]]()
+        for part in fields(frictions[0]):  # type: ignore[arg-type]
+            if part.init and part.name not in ('covariance', 'reach'):  # reach: in the model
+                values = [np.asarray(getattr(each, part.name)) for each in frictions]
+                for at in np.ndindex(values[0].shape):  # columns are joints, rows slip elements
+                    element = ''.join(f'[{k + 1}]' for k in at[:-1])
+                    here, there = (each.item(at) for each in values)
+                    pair = _Pair(f'friction {part.name}{element}', '', here, there)
+                    found.setdefault(names[at[-1]] if at else 'arm', []).append(pair)
+        for place, pairs in found.items():
+            self._add('friction', place, pairs, other=self.second)
 
 
-def _pair(place: str, name: str, unit: str, first: float | str, second: float | str) -> Pair:
-    return Parameter(place, name, unit, first), Parameter(place, name, unit, second)
+def _friction_model(friction: object) -> str:
+    """Return a friction model's class and the reaches of slip elements; 'none' without one."""
+    reaches = ', '.join(f'{1e3 * one:g}' for one in getattr(friction, 'reach', ()))
+    elements = f' of elements of {reaches} mrad' if reaches else ''
+    return f'{type(friction).__name__}{elements}' if friction else 'none'
 
 
-def _vectors(place: str, name: str, unit: str, first: Array, second: Array) -> list[Pair]:
-    """Return the components of two vectors as parameters of the geometry."""
-    each = [
-        [Parameter(place, f'{name} {axis}', unit, x, True) for axis, x in zip('xyz', one.tolist())]
-        for one in (first, second)
-    ]
-    return [*zip(*each)]
+def _of_limits(one: JointLimits, other: JointLimits) -> Iterator[_Pair]:
+    for (name, a), b in zip(vars(one).items(), vars(other).values()):
+        first, second = (math.nan if value is None else value for value in (a, b))
+        yield _Pair(f'limit {name}', '', first, second)
+
+
+def _of_inertia(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
+    """Yield ten parameters about the centre of mass or, of a link without mass, the origin."""
+    yield _Pair('mass', 'kg', one.mass, other.mass)
+    vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
+    tensor, about = 'inertia_at_center_of_mass', 'the centre of mass'
+    if not (one.mass and other.mass):
+        vector, name, unit = 'first_moment', 'first moment', 'kg m'
+        tensor, about = 'inertia', 'the origin'
+    yield from _of_vectors(name, unit, *(getattr(link, vector) for link in (one, other)))
+    six = (six_from_tensor(getattr(link, tensor)).tolist() for link in (one, other))
+    for axes, a, b in zip(TENSOR_ORDER, *six):
+        yield _Pair(f'inertia {axes} about {about}', 'kg m^2', a, b)
+
+
+def _of_vectors(name: str, unit: str, first: Array, second: Array) -> list[_Pair]:
+    """Return the components of two vectors, which are of the geometry."""
+    pairs = zip('xyz', first.tolist(), second.tolist())
+    return [_Pair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]

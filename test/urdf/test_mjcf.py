@@ -146,7 +146,7 @@ def test_inertias_from_geoms_and_unnamed_bodies_are_said():
             GEOMS,
             ("body 'upper', mass of its geoms", "'unnamed_body2' at its joint 1: neither the"),
         ),
-        (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial mass", 'branch of the MJCF')),
+        (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial diagi", 'branch of the MJCF')),
     ],
 )
 @pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')
