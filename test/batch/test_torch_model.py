@@ -50,6 +50,8 @@ def test_traced_methods_are_one_graph_to_compile(torch_model, name):
     torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL)
 
 
+# Dynamo looks at .grad of what it traces.
+@pytest.mark.filterwarnings('ignore:The .grad attribute')
 def test_compiled_functions_call_a_batch_between_their_graphs(torch_model):
     torch, model = torch_model.torch, torch_model.model
     q = torch.tensor(sample_states(ARM, 4).q, requires_grad=True)
