@@ -3,9 +3,11 @@
 #include "franka_dynamics_controllers/arm_from_urdf.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
+#include <utility>
 
 #include "urdf/model.h"
 
@@ -16,7 +18,7 @@ namespace franka_dynamics_controllers
 
 namespace
 {
-Three three(const urdf::Vector3 & v) {return {v.x, v.y, v.z};}
+using Type = urdf::Joint;
 
 Pose pose(const urdf::Pose & given)
 {
@@ -24,23 +26,24 @@ Pose pose(const urdf::Pose & given)
   return {{Three{1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)},
     Three{2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)},
     Three{2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)}},
-    three(given.position)};
+    {given.position.x, given.position.y, given.position.z}};
 }
 
-/// A rotation whose third column is an axis of length 1.
-Rows along(const Three & axis)
+/// A rotation whose third column is the direction of an axis.
+Rows along(const urdf::Vector3 & axis)
 {
-  const Three side = std::abs(axis.x) < 0.5 ? Three{1.0, 0.0, 0.0} : Three{0.0, 1.0, 0.0};
-  Three y = cross(axis, side);
-  y = 1.0 / std::sqrt(dot(y, y)) * y;
-  return transposed({cross(y, axis), y, axis});
+  const auto unit = [](const Three & a) {return 1.0 / std::sqrt(dot(a, a)) * a;};
+  const Three z = unit({axis.x, axis.y, axis.z});
+  const Three y = unit(cross(z, std::abs(z.x) < 0.5 ? Three{1.0, 0.0, 0.0} : Three{0.0, 1.0, 0.0}));
+  return transposed({cross(y, z), y, z});
 }
 
-bool moves(const urdf::Joint & joint) {return joint.type != urdf::Joint::FIXED;}
-
-bool ends_with(const std::string & text, const std::string & end)
+/// Whether a name ends in these words.
+bool ends_with(const std::string & name, const std::string & words)
 {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+  const auto rest = static_cast<std::ptrdiff_t>(name.size()) - static_cast<std::ptrdiff_t>(words.size());
+  return rest >= 0 && std::equal(words.begin(), words.end(), name.begin() + rest) &&
+         (rest == 0 || !std::isalnum(static_cast<unsigned char>(name[static_cast<std::size_t>(rest) - 1])));
 }
 
 class Reader
@@ -58,17 +61,20 @@ public:
 
   Arm arm(const std::string & flange, std::vector<std::string> & notes)
   {
-    const std::string & tip = tools_.front().first;
-    std::string found = flange.empty() ? tip : flange;
-    const std::string endings[] = {"tool0", "flange", "link" + std::to_string(arm_.n() + 1)};
-    for (std::size_t k = 0; k < 3 && flange.empty(); ++k) {  // the last one that is found counts
+    const std::string last = "link" + std::to_string(arm_.n() + 1);
+    std::string found = flange;
+    for (const std::string & words : {std::string("tool0"), std::string("attachment_site"),
+        std::string("end_effector_link"), std::string("link_ee"), std::string("link_eef"), last,
+        std::string("flange")})
+    {
       for (const auto & tool : tools_) {
-        if (ends_with(tool.first, endings[k])) {found = tool.first;}
+        if (found.empty() && ends_with(tool.first, words)) {found = tool.first;}
       }
     }
+    found = found.empty() ? tools_.front().first : found;
     const auto at = std::find_if(
       tools_.begin(), tools_.end(), [&](const auto & tool) {return tool.first == found;});
-    if (at == tools_.end()) {throw error("link " + found + " is not fixed to the last link " + tip);}
+    if (at == tools_.end()) {throw error("link " + found + " is not fixed to the last link");}
     arm_.flange = at->second;
     if (const std::string reason = refuse(arm_); !reason.empty()) {throw error(reason);}
     notes = notes_;
@@ -78,42 +84,36 @@ public:
   }
 
 private:
-  std::runtime_error error(const std::string & problem) const
+  static std::runtime_error error(const std::string & problem)
   {
     return std::runtime_error("robot_description: " + problem);
   }
 
-  const urdf::Joint & joint(const std::string & name) const
+  const Type & joint(const std::string & name) const
   {
     const auto found = model_.getJoint(name);
     if (!found) {throw error("there is no joint " + name);}
     return *found;
   }
 
-  bool is_of_arm(const std::string & name) const
-  {
-    return std::find(arm_.joints.begin(), arm_.joints.end(), name) != arm_.joints.end();
-  }
-
   /// The moving joints from the root to the last one must be the arm's.
   void require_chain() const
   {
-    std::vector<std::string> moving;
     if (arm_.joints.empty() || arm_.joints.size() > kMaxJoints) {throw error(refuse(arm_));}
     for (const std::string & name : arm_.joints) {joint(name);}
+    std::vector<std::string> moving;
+    std::string listed;
     auto link = model_.getLink(joint(arm_.joints.back()).child_link_name);
     for (; link->parent_joint; link = link->getParent()) {
-      if (moves(*link->parent_joint)) {moving.insert(moving.begin(), link->parent_joint->name);}
-    }
-    std::string listed;
-    for (const std::string & name : moving) {
-      const auto & one = joint(name);
-      const bool single = one.type == urdf::Joint::REVOLUTE || one.type == urdf::Joint::CONTINUOUS ||
-        one.type == urdf::Joint::PRISMATIC;
-      if (!single || one.mimic || dot(three(one.axis), three(one.axis)) == 0.0) {
-        throw error("joint " + name + " is neither revolute nor prismatic, or does not move alone");
+      const Type & one = *link->parent_joint;
+      if (one.type == Type::FIXED) {continue;}
+      const bool single = one.type == Type::REVOLUTE || one.type == Type::CONTINUOUS ||
+        one.type == Type::PRISMATIC;
+      if (!single || one.mimic || (one.axis.x == 0.0 && one.axis.y == 0.0 && one.axis.z == 0.0)) {
+        throw error("joint " + one.name + " does not turn or slide along an axis of its own");
       }
-      listed += (listed.empty() ? "" : ", ") + name;
+      moving.insert(moving.begin(), one.name);
+      listed = one.name + (listed.empty() ? "" : ", ") + listed;
     }
     if (moving != arm_.joints) {
       throw error("the moving joints from the root to " + arm_.joints.back() + " are " + listed +
@@ -122,20 +122,19 @@ private:
     }
   }
 
-  /// Where a joint that is none of the arm is held.
-  double held(const urdf::Joint & joint, int followed = 0) const
+  /// Where a joint that the arm carries is held: at zero, or at its limit nearest to it.
+  double held(const Type & one) const
   {
-    if (joint.type == urdf::Joint::FLOATING || joint.type == urdf::Joint::PLANAR ||
-      (joint.mimic && (is_of_arm(joint.mimic->joint_name) || followed > 9)))
+    const auto & arm = arm_.joints;
+    if (one.type == Type::FLOATING || one.type == Type::PLANAR ||
+      (one.mimic && std::find(arm.begin(), arm.end(), one.mimic->joint_name) != arm.end()))
     {
-      throw error("joint " + joint.name + ", which the arm carries, cannot be held");
+      throw error("joint " + one.name + ", which the arm carries, cannot be held");
     }
-    if (joint.mimic) {
-      const double at = held(this->joint(joint.mimic->joint_name), followed + 1);
-      return joint.mimic->multiplier * at + joint.mimic->offset;
-    }
-    const bool limited = joint.limits && joint.limits->lower <= joint.limits->upper;
-    return limited ? std::clamp(0.0, joint.limits->lower, joint.limits->upper) : 0.0;
+    const Type & driver = one.mimic ? joint(one.mimic->joint_name) : one;
+    const bool limited = driver.limits && driver.limits->lower <= driver.limits->upper;
+    const double q = limited ? std::clamp(0.0, driver.limits->lower, driver.limits->upper) : 0.0;
+    return one.mimic ? one.mimic->multiplier * q + one.mimic->offset : q;
   }
 
   /// Add a link and what it carries to the link that the joint before `next` moves, in whose frame
@@ -145,59 +144,51 @@ private:
     if (next == arm_.n() && fixed) {tools_.emplace_back(link.name, at);}
     if (next > 0 && link.inertial) {
       const auto & [origin, mass, xx, xy, xz, yy, yz, zz] = *link.inertial;
-      if (!is_real({xx, xy, xz, yy, yz, zz}) || !(mass >= 0.0)) {
+      if (!is_real({xx, xy, xz, yy, yz, zz}) || !(mass >= 0.0 && std::isfinite(mass))) {
         throw error("link " + link.name + " has a mass and an inertia that no real body has");
       }
       Body & body = arm_.chain.links[next - 1].body;
       body = body + at * pose(origin) * Body{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
     }
-    for (const auto & joint : link.child_joints) {
-      const auto & child = *model_.getLink(joint->child_link_name);
-      const Pose origin = at * pose(joint->parent_to_joint_origin_transform);
-      if (next < arm_.n() && joint->name == arm_.joints[next]) {
-        add(*joint, origin, next);
+    for (const auto & one : link.child_joints) {
+      const urdf::Link & child = *model_.getLink(one->child_link_name);
+      const Pose origin = at * pose(one->parent_to_joint_origin_transform);
+      const bool moves = one->type != Type::FIXED;
+      if (next < arm_.n() && one->name == arm_.joints[next]) {
         if (next == 0) {arm_.mount = at.rotation;}
-        walk(child, Pose{transposed(turn_), {}}, next + 1, true);
-      } else if (!moves(*joint)) {
+        add_joint(*one, next);
+        Link & moved = arm_.chain.links[next];
+        const Rows turn = along(one->axis);
+        moved.placement = origin * Pose{turn, {}};
+        walk(child, Pose{transposed(turn), {}}, next + 1, true);
+      } else if (!moves) {
         walk(child, origin, next, fixed);
       } else if (next > 0) {
-        const double q = held(*joint);
-        notes_.push_back("joint " + joint->name + " is held at " + written(q));
-        const Rows turn = along(unit(joint->axis));
-        Link carried;
-        carried.prismatic = joint->type == urdf::Joint::PRISMATIC;
-        carried.placement = origin * Pose{turn, {}};
+        const double q = held(*one);
+        notes_.push_back("joint " + one->name + " is held at " + written(q));
+        const Rows turn = along(one->axis);
+        const Link carried{one->type == Type::PRISMATIC, origin * Pose{turn, {}}, {}, 0.0};
         walk(child, carried.at(q) * Pose{transposed(turn), {}}, next, false);
       }
     }
   }
 
-  static Three unit(const urdf::Vector3 & axis)
+  void add_joint(const Type & one, std::size_t i)
   {
-    const Three a = three(axis);
-    return 1.0 / std::sqrt(dot(a, a)) * a;
-  }
-
-  void add(const urdf::Joint & joint, const Pose & origin, std::size_t i)
-  {
-    Link & link = arm_.chain.links[i];
-    turn_ = along(unit(joint.axis));
-    link.placement = origin * Pose{turn_, {}};
-    link.prismatic = joint.type == urdf::Joint::PRISMATIC;
-    const bool bounded = joint.limits && joint.type != urdf::Joint::CONTINUOUS;
-    arm_.lower[i] = bounded ? joint.limits->lower : -kInfinity;
-    arm_.upper[i] = bounded ? joint.limits->upper : kInfinity;
-    arm_.home[i] = std::clamp(0.0, arm_.lower[i], arm_.upper[i]);
-    arm_.effort[i] = joint.limits ? joint.limits->effort : 0.0;
-    const bool fast = !joint.limits || joint.limits->velocity <= 0.0;
-    arm_.velocity[i] = fast ? kInfinity : joint.limits->velocity;
+    const urdf::JointLimits limits = one.limits ? *one.limits : urdf::JointLimits();
+    const bool bounded = one.limits && one.type != Type::CONTINUOUS;
+    arm_.chain.links[i].prismatic = one.type == Type::PRISMATIC;
+    arm_.lower[i] = bounded ? limits.lower : -kInfinity;
+    arm_.upper[i] = bounded ? limits.upper : kInfinity;
+    arm_.home[i] = std::min(std::max(0.0, arm_.lower[i]), arm_.upper[i]);
+    arm_.effort[i] = limits.effort;
+    arm_.velocity[i] = limits.velocity > 0.0 ? limits.velocity : kInfinity;
     arm_.acceleration[i] = arm_.effort_rate[i] = kInfinity;
-    if (fast) {notes_.push_back("joint " + joint.name + " has no velocity limit");}
+    if (!(limits.velocity > 0.0)) {notes_.push_back("joint " + one.name + " has no velocity limit");}
   }
 
   urdf::Model model_;
   Arm arm_;
-  Rows turn_ = kIdentity;  // from the axes of the last joint's link to those of the chain's
   std::vector<std::pair<std::string, Pose>> tools_;  // the last link and those fixed to it
   std::vector<std::string> notes_;
 };

@@ -41,18 +41,18 @@ Enumeration choice(const std::vector<std::string> & words, const std::string & w
   return static_cast<Enumeration>(std::find(words.begin(), words.end(), word) - words.begin());
 }
 
-/// Copy numbers of a parameter, of which there must be as many as one of the counts.
+/// Copy a parameter's numbers, of which there must be `few` or as many as `all`.
 template<std::size_t Size>
 void fill(
-  const char * name, const std::vector<double> & given, const std::array<std::size_t, 2> & counts,
+  const std::string & name, const std::vector<double> & given, std::size_t few, std::size_t all,
   std::array<double, Size> & place)
 {
-  if (std::find(counts.begin(), counts.end(), given.size()) == counts.end()) {
-    throw std::runtime_error(
-            std::string(name) + " has " + std::to_string(given.size()) + " numbers; it takes " +
-            std::to_string(counts[0]) + " or " + std::to_string(counts[1]));
+  if (given.size() != few && given.size() != all) {
+    throw std::runtime_error(name + " has " + std::to_string(given.size()) + " numbers; it takes " +
+            (few == all ? "" : std::to_string(few) + " or ") + std::to_string(all));
   }
   std::copy(given.begin(), given.end(), place.begin());
+  if (few == 1 && given.size() == 1) {std::fill_n(place.begin(), all, given[0]);}
 }
 
 /// The settings that parameters ask for; throws std::runtime_error if they cannot be used.
@@ -65,23 +65,22 @@ Settings settings_of(const feedforward_controller::Params & given, const Arm & a
   settings.command = choice<Command>(kCommands, given.reference);
   settings.mount_tilt_compensated_by = choice<Tilt>(kTilts, given.mount_tilt_compensated_by);
   settings.friction = given.terms.friction;
-  settings.gravity_vector = {
-    given.gravity_vector[0], given.gravity_vector[1], given.gravity_vector[2]};
-  fill("payload", given.payload, {4, settings.payload.size()}, settings.payload);
+  std::array<double, 3> gravity{};
+  fill("gravity_vector", given.gravity_vector, 3, 3, gravity);
+  settings.gravity_vector = {gravity[0], gravity[1], gravity[2]};
   settings.payload_known_to_robot = given.payload_known_to_robot;
   settings.scale = given.scale;
-  const std::pair<const char *, std::pair<const std::vector<double> *, Vector *>> gains[] = {
-    {"kp", {&given.kp, &settings.kp}}, {"kd", {&given.kd, &settings.kd}}};
-  for (const auto & [name, both] : gains) {
-    fill(name, *both.first, {1, arm.n()}, *both.second);
-    if (both.first->size() == 1) {
-      std::fill_n(both.second->begin(), arm.n(), both.first->front());
-    }
-  }
-  if (const std::string reason = refuse(arm, settings); !reason.empty()) {
-    throw std::runtime_error(reason);
-  }
+  fill("payload", given.payload, 4, settings.payload.size(), settings.payload);
+  fill("kp", given.kp, 1, arm.n(), settings.kp);
+  fill("kd", given.kd, 1, arm.n(), settings.kd);
+  if (const auto reason = refuse(arm, settings); !reason.empty()) {throw std::runtime_error(reason);}
   return settings;
+}
+
+bool ends_with(const std::string & name, const std::string & ending)
+{
+  return name.size() >= ending.size() &&
+         name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
 }  // namespace
 
@@ -90,42 +89,38 @@ FeedforwardController::CallbackReturn FeedforwardController::on_init()
   try {
     parameter_listener_ = std::make_shared<feedforward_controller::ParamListener>(get_node());
   } catch (const std::exception & error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-    return CallbackReturn::ERROR;
+    return fail(error.what());
   }
   return CallbackReturn::SUCCESS;
 }
 
+FeedforwardController::CallbackReturn FeedforwardController::fail(const std::string & reason) const
+{
+  RCLCPP_ERROR(get_node()->get_logger(), "%s.", reason.c_str());
+  return CallbackReturn::FAILURE;
+}
+
 Arm FeedforwardController::read_arm() const
 {
-  const auto logger = get_node()->get_logger();
   const auto & named = parameters_.joints;
-  if (!parameters_.arm_file.empty()) {
-    Arm arm = arm_from_file(parameters_.arm_file);
-    const bool same = named.empty() || (named.size() == arm.n() && std::equal(
-        named.begin(), named.end(), arm.joints.begin(), [](const auto & name, const auto & ending) {
-          return name.size() >= ending.size() &&
-                 name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-        }));
-    if (!same) {
-      throw std::runtime_error(
-              "joints names " + std::to_string(named.size()) + " joints that begin with " +
-              named.front() + ", and " + parameters_.arm_file + " is an arm of " +
-              std::to_string(arm.n()) + " joints that begin with " + arm.joints.front());
-    }
-    if (!named.empty()) {
-      arm.joints = named;
+  if (parameters_.arm_file.empty()) {
+    std::vector<std::string> notes;
+    const Arm arm = arm_from_urdf(get_robot_description(), named, parameters_.flange, notes);
+    for (const auto & note : notes) {
+      RCLCPP_INFO(get_node()->get_logger(), "robot_description: %s.", note.c_str());
     }
     return arm;
   }
-  if (named.empty()) {
-    throw std::runtime_error("name the arm's joints (joints), or give an arm_file");
+  Arm arm = arm_from_file(parameters_.arm_file);
+  if (named.empty()) {return arm;}
+  if (named.size() != arm.n() ||
+    !std::equal(named.begin(), named.end(), arm.joints.begin(), ends_with))
+  {
+    throw std::runtime_error("joints names " + std::to_string(named.size()) + ", the first " +
+            named[0] + ", and " + parameters_.arm_file + " has " + std::to_string(arm.n()) +
+            " joints, the first " + arm.joints[0]);
   }
-  std::vector<std::string> notes;
-  const Arm arm = arm_from_urdf(get_robot_description(), named, parameters_.flange, notes);
-  for (const auto & note : notes) {
-    RCLCPP_INFO(logger, "robot_description: %s.", note.c_str());
-  }
+  arm.joints = named;
   return arm;
 }
 
@@ -137,15 +132,12 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
     const Arm arm = read_arm();
     const Settings settings = settings_of(parameters_, arm);
     const std::string reason = robot_model_.configure(parameters_.robot_model, arm.n());
-    if (!reason.empty()) {
-      throw std::runtime_error(reason);
-    }
+    if (!reason.empty()) {return fail(reason);}
     feedforward_ = std::make_unique<Feedforward>(arm);
     feedforward_->apply(settings);
     inbox_ = std::make_unique<Inbox>(arm, settings.command, parameters_.reference_timeout);
   } catch (const std::exception & error) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s.", error.what());
-    return CallbackReturn::FAILURE;
+    return fail(error.what());
   }
   static_cast<void>(settings_.read());  // older than those of the configuration
   open_topics();
@@ -199,7 +191,6 @@ rcl_interfaces::msg::SetParametersResult FeedforwardController::accept(
       if (name == "kp") {given.kp = one.as_double_array();}
       if (name == "kd") {given.kd = one.as_double_array();}
     }
-    given.gravity_vector.resize(3);  // another size is refused by the parameter's own rule
     const Locked locked(configuring_);
     settings_of(given, feedforward_->arm());
   } catch (const std::exception & error) {
@@ -245,11 +236,11 @@ FeedforwardController::Status FeedforwardController::status() const
   status.message = kStateSentences[static_cast<std::size_t>(state)];
   if (const char * fault = feedforward_->fault()) {
     const bool blind = feedforward_->settings().command == Command::total_torque;
-    status.message += std::string(": ") + fault + "; ";
-    status.message += feedforward_->remedy() == Remedy::wait ?
-      "it ends when " + std::to_string(kMinGoodStateCount) + " possible joint states came in a row" :
-      blind ? "the next torque ends it" : "remove the cause, then deactivate and activate " +
-      status.name;
+    const std::string remedy = !feedforward_->latched() ?
+      "it ends after " + std::to_string(kMinGoodStateCount) + " possible joint states in a row" :
+      blind ? "the next torque ends it" :
+      "remove the cause, then deactivate and activate " + status.name;
+    status.message += std::string(": ") + fault + "; " + remedy;
   }
   const auto add_value = [&status](const std::string & key, const std::string & value) {
       status.values.emplace_back();
@@ -267,9 +258,8 @@ FeedforwardController::Status FeedforwardController::status() const
   }
   add_value("time-outs", std::to_string(feedforward_->timeouts()));
   for (std::size_t k = 1; k < std::size(kAnswerWords); ++k) {  // the first is no refusal
-    add_value(
-      std::string("refused: ") + kAnswerWords[k],
-      std::to_string(inbox_->count(static_cast<Answer>(k))));
+    const auto count = inbox_->count(static_cast<Answer>(k));
+    add_value(std::string("refused: ") + kAnswerWords[k], std::to_string(count));
   }
   if (robot_model_.claimed()) {
     add_value("largest difference from the robot's model", robot_model_.difference());
@@ -281,21 +271,17 @@ void FeedforwardController::publish_status()
 {
   const Locked locked(configuring_);
   const Status now = status();
-  if (now == status_) {
-    return;
-  }
+  if (now == status_) {return;}
   publisher_->publish(now);
   std::string said = now.message;
-  for (const auto & value : now.values) {
-    said += "; " + value.key + " " + value.value;
-  }
+  for (const auto & value : now.values) {said += "; " + value.key + " " + value.value;}
   const auto logger = get_node()->get_logger();
-  if (now.message != status_.message && now.level == Status::OK) {
-    RCLCPP_INFO(logger, "%s", said.c_str());
-  } else if (now.message != status_.message) {
-    RCLCPP_WARN(logger, "%s", said.c_str());
-  } else {  // only values changed, such as the counts of refused messages
+  if (now.message == status_.message) {  // only values changed, such as counts of refused messages
     RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());
+  } else if (now.level == Status::OK) {
+    RCLCPP_INFO(logger, "%s", said.c_str());
+  } else {
+    RCLCPP_WARN(logger, "%s", said.c_str());
   }
   status_ = now;
 }
@@ -347,15 +333,9 @@ FeedforwardController::CallbackReturn FeedforwardController::on_activate(const L
   chained_age_ = std::numeric_limits<double>::infinity();
   std::string reason = robot_model_.activate(state_interfaces_);
   for (const auto & interface : ordered_exported_reference_interfaces_) {
-    if (!interface->set_value(kNone)) {
-      reason = "the reference interfaces cannot be written";
-    }
+    if (!interface->set_value(kNone)) {reason = "the reference interfaces cannot be written";}
   }
-  if (!reason.empty()) {
-    RCLCPP_ERROR(get_node()->get_logger(), "%s.", reason.c_str());
-    return CallbackReturn::FAILURE;
-  }
-  return CallbackReturn::SUCCESS;
+  return reason.empty() ? CallbackReturn::SUCCESS : fail(reason);
 }
 
 bool FeedforwardController::end_torques()
@@ -424,9 +404,7 @@ bool FeedforwardController::read_states(JointState & state) const
   for (std::size_t i = 0; i < n; ++i) {
     const auto position = state_interfaces_[i].get_optional();
     const auto velocity = state_interfaces_[n + i].get_optional();
-    if (!position || !velocity) {
-      return false;
-    }
+    if (!position || !velocity) {return false;}
     state.q[i] = *position;
     state.dq[i] = *velocity;
   }
@@ -445,18 +423,14 @@ bool FeedforwardController::write(const Vector & tau)
 return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time &, const rclcpp::Duration & period)
 {
-  if (settings_.has_new()) {
-    feedforward_->apply(settings_.read());
-  }
+  if (settings_.has_new()) {feedforward_->apply(settings_.read());}
   // Time is the sum of the periods, because the node's clock can be set back.
   const double elapsed = period.seconds();
   const Reference * given = is_in_chained_mode() ? chained(elapsed) : given_;
   JointState state;
   Vector tau;
   const bool read = read_states(state);
-  if (read) {
-    robot_model_.compare(feedforward_->terms(), state);
-  }
+  if (read) {robot_model_.compare(feedforward_->terms(), state);}
   // Nothing is written before the first command.
   const bool sends = feedforward_->cycle(elapsed, read ? &state : nullptr, given, tau);
   return !sends || write(tau) ? return_type::OK : return_type::ERROR;

@@ -104,7 +104,9 @@ public:
     if (!model_) {return;}
     Vector gravity, coriolis;
     Matrix mass;
-    terms.known_to_robot(state, gravity, coriolis, mass);
+    terms.of_robot().gravity(state.q, gravity);
+    terms.of_robot().coriolis(state, coriolis);
+    mass_matrix(terms.of_robot().chain, state.q, mass);
     const auto robots_gravity = model_->getGravityForceVector();
     const auto robots_coriolis = model_->getCoriolisForceVector();
     const auto robots_mass = model_->getMassMatrix();

@@ -92,24 +92,30 @@ void test_identities()
       motion.dq[i] = any(source);
       motion.ddq[i] = any(source);
     }
-    // M by unit accelerations, and the sum of the terms.
-    Matrix M;
+    // M is symmetric and positive, the terms add up, and their power is that of the energies.
+    Matrix M, later;
+    Vector whole, coriolis, gravity;
     mass_matrix(chain, motion.q, M);
-    Vector whole, rest, column;
     inverse_dynamics(chain, motion, kGravity, whole);
-    inverse_dynamics(chain, {motion.q, motion.dq, {}}, kGravity, rest);
-    for (std::size_t j = 0; j < n; ++j) {
-      Motion unit{motion.q, {}, {}};
-      unit.ddq[j] = 1.0;
-      inverse_dynamics(chain, unit, {}, column);
-      for (std::size_t i = 0; i < n; ++i) {
-        expect_near(M[i][j], column[i], "M against unit accelerations");
-        rest[i] += M[i][j] * motion.ddq[j];
-      }
-    }
+    inverse_dynamics(chain, {motion.q, {}, {}}, kGravity, gravity);
+    inverse_dynamics(chain, {motion.q, motion.dq, {}}, {}, coriolis);
+    constexpr double kStep = 1e-6;  // s
+    Vector next = motion.q;
+    for (std::size_t i = 0; i < n; ++i) {next[i] += kStep * motion.dq[i];}
+    mass_matrix(chain, next, later);
+    double power = 0.0, change = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
-      expect_near(whole[i], rest[i], "M ddq + C dq + g");
+      double sum = coriolis[i] + gravity[i];
+      for (std::size_t j = 0; j < n; ++j) {
+        expect_near(M[i][j], M[j][i], "M is symmetric");
+        sum += M[i][j] * motion.ddq[j];
+        change += 0.5 * motion.dq[i] * (later[i][j] - M[i][j]) / kStep * motion.dq[j];
+      }
+      expect_near(whole[i], sum, "M ddq + C dq + g");
+      expect(motion.dq[i] == 0.0 || M[i][i] > 0.0, "M is positive");
+      power += motion.dq[i] * coriolis[i];
     }
+    expect(std::abs(power - change) < 1e-4 * (1.0 + std::abs(power)), "dM/dt - 2 C is skew");
   }
 }
 

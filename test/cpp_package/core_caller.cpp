@@ -87,7 +87,7 @@ void terms(
     out(tau, c + k, *arm);
     model.inertia(x, vector(ddq + k, *arm), tau);
     out(tau, m + k, *arm);
-    model.mass_matrix(x, mass);
+    mass_matrix(model.chain, x, mass);
     for (std::size_t j = 0; j < arm->n(); ++j) {
       out(mass[j], M + (k + j) * arm->n(), *arm);
     }
@@ -157,5 +157,5 @@ const char * cycle(
   return kStateWords[static_cast<std::size_t>(r->feedforward.state())];
 }
 
-int remedy(const Receiver * r) {return static_cast<int>(r->feedforward.remedy());}
+int latched(const Receiver * r) {return r->feedforward.latched();}
 }

@@ -18,9 +18,8 @@ from .vectors import TILTS
 COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
-# Enumerators of settings.hpp and feedforward.hpp, in the same order.
+# Enumerators of settings.hpp, in the same order.
 COMMANDS = ('motion', 'torque', 'total_torque')
-REMEDIES = ('none', 'wait', 'clear')
 ATOL = 1e-12  # N m, of torques up to 100 N m; 1e-13 measured
 PAYLOAD = (1.2, 0.01, -0.02, 0.06, 0.004, 0.0005, -0.0002, 0.005, 0.0003, 0.003)
 
@@ -67,7 +66,7 @@ def compiled(folder):
         'cycle': [made, ctypes.c_double, *[DOUBLES] * 3],
         'end_receiver': [made],
         'restart': [made],
-        'remedy': [made],
+        'latched': [made],
     }.items():
         getattr(library, name).argtypes = types
     return library
@@ -166,5 +165,5 @@ class Receiver:
         return torque, state.decode()
 
     @property
-    def remedy(self):
-        return REMEDIES[self._library.remedy(self._made)]
+    def latched(self):
+        return bool(self._library.latched(self._made))

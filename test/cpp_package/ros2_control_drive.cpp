@@ -269,7 +269,7 @@ int terms(const std::vector<std::string> & joints, const std::string & urdf)
     std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(n), n, state.dq.begin());
     model.coriolis(state, coriolis);
     model.gravity(state.q, gravity);
-    model.mass_matrix(state.q, M);
+    mass_matrix(model.chain, state.q, M);
     for (const Vector & values : {coriolis, gravity}) {
       for (std::size_t i = 0; i < n; ++i) {print(values[i]);}
     }

@@ -224,6 +224,7 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
         torque, state = controller.cycle(q, dq)
     usable = ends == 'following'
     assert state == ('following' if usable else 'fault')
+    assert controller.latched == (ends == 'fault')
     held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else home)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
     # After states that were missing it is braked again, but not before MIN_GOOD_STATE_COUNT

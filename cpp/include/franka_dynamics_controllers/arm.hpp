@@ -20,22 +20,19 @@ namespace franka_dynamics_controllers
 {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMaxElements = 8;
 
 /// Joint friction, as the Python package's arm files have it.
 struct FrictionModel
 {
   enum class Kind {none, sigmoid, linear};
-  static constexpr std::size_t kSliding = 3;  // viscous, Coulomb, offset
+  static constexpr std::size_t kSliding = 3, kMaxElements = 8, kMost = kSliding + kMaxElements;
 
   Kind kind = Kind::none;
   std::size_t elements = 0;  ///< number of Maxwell-slip elements of each joint
   /// Of each joint amplitude, slope and offset (sigmoid), or viscous, Coulomb, offset and
-  /// Maxwell-slip coefficients (linear).
-  std::array<std::array<double, kSliding + kMaxElements>, kMaxJoints> coefficients{};
-  /// Of each joint the covariance of the coefficients (linear).
-  std::array<std::array<std::array<double, kSliding + kMaxElements>, kSliding + kMaxElements>,
-    kMaxJoints> covariance{};
+  /// Maxwell-slip coefficients (linear), and their covariance.
+  std::array<std::array<double, kMost>, kMaxJoints> coefficients{};
+  std::array<std::array<std::array<double, kMost>, kMost>, kMaxJoints> covariance{};
   std::array<double, kMaxElements> reach{};  ///< of the elements [rad]
   double width = 1.0;                        ///< of the Coulomb friction's tanh [rad/s]
 };
@@ -55,8 +52,8 @@ struct Arm
 
   bool is_tilted() const noexcept
   {
-    const Three & up = mount[2];
-    return std::max({std::abs(up.x), std::abs(up.y), std::abs(up.z - 1.0)}) > kMinRotationRad;
+    const auto & [x, y, z] = mount[2];
+    return std::max({std::abs(x), std::abs(y), std::abs(z - 1.0)}) > kMinRotationRad;
   }
 
   /// Whether a joint can be at a position.
@@ -71,24 +68,20 @@ struct Arm
 inline std::string refuse(const Arm & arm)
 {
   if (arm.joints.empty() || arm.joints.size() > kMaxJoints || arm.joints.size() != arm.n()) {
-    return arm.name + " has " + std::to_string(arm.joints.size()) + " joints; it must be 1 to " +
-           std::to_string(kMaxJoints);
+    return "the arm's joints must be 1 to " + std::to_string(kMaxJoints);
   }
   for (std::size_t i = 0; i < arm.n(); ++i) {
-    const Body & body = arm.chain.links[i].body;
-    const std::string & joint = arm.joints[i];
+    const auto & [mass, moment, inertia] = arm.chain.links[i].body;
+    const std::string joint = arm.joints[i] + " of " + arm.name;
     if (!(arm.effort[i] > 0.0 && std::isfinite(arm.effort[i]))) {
-      return joint + " of " + arm.name + " has no torque limit, which a controller must know";
+      return joint + " has no torque limit, which a controller must know";
     }
-    if (!(arm.lower[i] <= arm.upper[i] && arm.velocity[i] > 0.0 && arm.acceleration[i] > 0.0 &&
-      arm.effort_rate[i] > 0.0))
-    {
-      return joint + " of " + arm.name + " has limits that leave it no room";
+    const double least = std::min({arm.velocity[i], arm.acceleration[i], arm.effort_rate[i]});
+    if (!(arm.lower[i] <= arm.upper[i] && least > 0.0)) {
+      return joint + " has limits that leave it no room";
     }
-    if (!(body.mass >= 0.0 && std::isfinite(body.mass)) ||
-      (body.mass == 0.0 && dot(body.moment, body.moment) > 0.0))
-    {
-      return "the link that " + joint + " of " + arm.name + " moves has an impossible mass";
+    if (!(mass >= 0.0) || (mass == 0.0 && dot(moment, moment) > 0.0)) {
+      return joint + " moves a link of an impossible mass";
     }
   }
   return "";

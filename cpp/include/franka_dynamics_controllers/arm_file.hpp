@@ -59,12 +59,12 @@ public:
   std::vector<double> numbers(const std::string & key, std::size_t count)
   {
     std::vector<double> numbers;
-    for (const std::string & word : count > 0 ? words(key) : std::vector<std::string>{}) {
+    for (const std::string & word : words(key)) {
       double number = word[0] == '-' ? -kInfinity : kInfinity;
       const char * const end = word.data() + word.size();
       const auto [rest, problem] = std::from_chars(word.data(), end, number);
-      const bool infinite = word == ".inf" || word == "-.inf";
-      if (!infinite && (rest != end || problem != std::errc{} || !std::isfinite(number))) {
+      const bool finite = rest == end && problem == std::errc{} && std::isfinite(number);
+      if (!finite && word != ".inf" && word != "-.inf") {
         throw error(key + " has " + word + ", which is no number");
       }
       numbers.push_back(number);
@@ -95,20 +95,24 @@ private:
 /// Read the friction of n joints.
 inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
 {
+  using Kind = FrictionModel::Kind;
   FrictionModel model;
   const std::string kind = file.words("friction")[0];
   if (kind == "none") {return model;}
-  if (kind != "sigmoid" && kind != "linear") {throw file.error("has friction: " + kind);}
-  model.kind = kind == "sigmoid" ? FrictionModel::Kind::sigmoid : FrictionModel::Kind::linear;
+  model.kind = kind == "sigmoid" ? Kind::sigmoid : Kind::linear;
   model.width = file.numbers("friction_width", 1)[0];
   const double elements = file.numbers("friction_elements", 1)[0];
-  if (!(model.width > 0.0 && elements >= 0.0 && elements <= kMaxElements)) {
+  if ((kind != "sigmoid" && kind != "linear") || !(model.width > 0.0) || !(elements >= 0.0) ||
+    elements > FrictionModel::kMaxElements)
+  {
     throw file.error("has a friction that no joint has");
   }
   model.elements = static_cast<std::size_t>(elements);
+  if (model.elements > 0) {
+    const auto reach = file.numbers("friction_reach", model.elements);
+    std::copy(reach.begin(), reach.end(), model.reach.begin());
+  }
   const std::size_t m = FrictionModel::kSliding + model.elements;
-  const auto reach = file.numbers("friction_reach", model.elements);
-  std::copy(reach.begin(), reach.end(), model.reach.begin());
   const auto rows = file.numbers("friction_coefficients", n * m);
   const auto covariance = file.numbers("friction_covariance", n * m * m);
   for (std::size_t k = 0; k < covariance.size(); ++k) {
@@ -126,8 +130,7 @@ inline Arm arm_from_file(const std::string & path)
   Arm arm;
   arm.name = file.words("name")[0];
   arm.joints = file.words("joints");
-  const std::size_t n = arm.chain.n = arm.joints.size();
-  if (n > kMaxJoints) {throw file.error("has more than twelve joints");}
+  const std::size_t n = arm.chain.n = std::min(arm.joints.size(), kMaxJoints);
   const auto pose = [](const double * x) {
       return Pose{{Three{x[0], x[1], x[2]}, Three{x[3], x[4], x[5]}, Three{x[6], x[7], x[8]}},
         {x[9], x[10], x[11]}};
@@ -140,9 +143,7 @@ inline Arm arm_from_file(const std::string & path)
     const double * const x = &links[24 * i], * const y = x + 13;
     arm.chain.links[i] = {x[0] != 0.0, pose(x + 1),
       {y[0], {y[1], y[2], y[3]}, symmetric({y[4], y[5], y[6], y[7], y[8], y[9]})}, y[10]};
-    for (std::size_t k = 0; k < 7; ++k) {
-      (*places[k])[i] = limits[7 * i + k];
-    }
+    for (std::size_t k = 0; k < 7; ++k) {(*places[k])[i] = limits[7 * i + k];}
   }
   arm.flange = pose(file.numbers("flange", 12).data());
   arm.mount = pose(file.numbers("mount", 12).data()).rotation;

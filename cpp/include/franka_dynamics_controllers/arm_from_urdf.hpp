@@ -16,7 +16,8 @@ namespace franka_dynamics_controllers
 /// nearest to it, and their bodies count as part of the arm.
 ///
 /// The flange, in whose frame a payload is given, is the link of this name; '': the link after the
-/// last joint whose name ends in link<n + 1>, flange or tool0, or else the last moving link.
+/// last joint whose name ends in tool0, end_effector_link, link<n + 1>, flange or the like, or else
+/// the last moving link.
 /// `notes` gets sentences on what was assumed. Throws std::runtime_error with a sentence.
 Arm arm_from_urdf(
   const std::string & urdf, const std::vector<std::string> & joints, const std::string & flange,

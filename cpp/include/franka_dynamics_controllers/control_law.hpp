@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 
 #include "franka_dynamics_controllers/friction.hpp"
 #include "franka_dynamics_controllers/terms.hpp"

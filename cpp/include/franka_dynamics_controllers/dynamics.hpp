@@ -18,42 +18,40 @@ struct Three
   double x = 0.0, y = 0.0, z = 0.0;
 };
 
-constexpr Three operator+(const Three & a, const Three & b) noexcept
-{
-  return {a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-constexpr Three operator*(double factor, const Three & a) noexcept
-{
-  return {factor * a.x, factor * a.y, factor * a.z};
-}
-
-constexpr double dot(const Three & a, const Three & b) noexcept
-{
-  return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-constexpr Three cross(const Three & a, const Three & b) noexcept
-{
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
 /// A matrix of three rows.
 using Rows = std::array<Three, 3>;
 
 constexpr Rows kIdentity{Three{1.0, 0.0, 0.0}, Three{0.0, 1.0, 0.0}, Three{0.0, 0.0, 1.0}};
 
+constexpr bool operator==(const Three & a, const Three & b) noexcept
+{
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+constexpr Three operator+(const Three & a, const Three & b) noexcept
+{
+  return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+constexpr Three operator*(double factor, const Three & a) noexcept
+{
+  return {factor * a.x, factor * a.y, factor * a.z};
+}
+constexpr double dot(const Three & a, const Three & b) noexcept
+{
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+constexpr Three cross(const Three & a, const Three & b) noexcept
+{
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
 constexpr Three operator*(const Rows & R, const Three & a) noexcept
 {
   return {dot(R[0], a), dot(R[1], a), dot(R[2], a)};
 }
-
 constexpr Rows transposed(const Rows & R) noexcept
 {
-  return {Three{R[0].x, R[1].x, R[2].x}, Three{R[0].y, R[1].y, R[2].y},
-    Three{R[0].z, R[1].z, R[2].z}};
+  const auto & [a, b, c] = R;
+  return {Three{a.x, b.x, c.x}, Three{a.y, b.y, c.y}, Three{a.z, b.z, c.z}};
 }
-
 constexpr Rows operator*(const Rows & A, const Rows & B) noexcept
 {
   const Rows columns = transposed(B);
@@ -96,12 +94,11 @@ constexpr Rows symmetric(const std::array<double, 6> & I) noexcept
 constexpr Body operator*(const Pose & pose, const Body & body) noexcept
 {
   const Three & p = pose.position;
-  const Three h = pose.rotation * body.moment;
+  const Three h = pose.rotation * body.moment, lever = h + body.mass * p;
   Rows I = pose.rotation * body.inertia * transposed(pose.rotation);
   // Steiner's theorem for a shift by p, with the first moment h in the new axes:
   // R I R^T + (2 h.p + m p.p) 1 - h p^T - p h^T - m p p^T.
   const double along = 2.0 * dot(h, p) + body.mass * dot(p, p);
-  const Three lever = h + body.mass * p;
   I[0] = I[0] + Three{along, 0.0, 0.0} + -h.x * p + -p.x * lever;
   I[1] = I[1] + Three{0.0, along, 0.0} + -h.y * p + -p.y * lever;
   I[2] = I[2] + Three{0.0, 0.0, along} + -h.z * p + -p.z * lever;
@@ -114,21 +111,29 @@ constexpr std::size_t kMaxJoints = 12;
 using Vector = std::array<double, kMaxJoints>;
 using Matrix = std::array<Vector, kMaxJoints>;
 
+struct JointState
+{
+  Vector q{}, dq{};
+};
+
+struct Motion
+{
+  Vector q{}, dq{}, ddq{};
+};
+
 /// A joint and the link that it moves.
 struct Link
 {
   bool prismatic = false;
-  Pose placement{};          ///< of the joint at q = 0 in the frame of the joint before; z is its axis
-  Body body{};               ///< in the frame of the joint
+  Pose placement{};            ///< at q = 0 in the frame of the joint before; z is the axis
+  Body body{};                 ///< in the frame of the joint
   double rotor_inertia = 0.0;  ///< of the motor, reflected to the joint [kg m^2 or kg]
 
   /// Pose of the link in the frame of the link before.
   Pose at(double q) const noexcept
   {
     const auto & [R, p] = placement;
-    if (prismatic) {
-      return {R, p + q * Three{R[0].z, R[1].z, R[2].z}};
-    }
+    if (prismatic) {return {R, p + q * Three{R[0].z, R[1].z, R[2].z}};}
     const double c = std::cos(q), s = std::sin(q);
     const auto turned = [c, s](const Three & row) {
         return Three{row.x * c + row.y * s, row.y * c - row.x * s, row.z};
@@ -147,18 +152,6 @@ struct Chain
 {
   std::size_t n = 0;
   std::array<Link, kMaxJoints> links{};
-};
-
-/// A measured state: positions and velocities of the joints.
-struct JointState
-{
-  Vector q{}, dq{};
-};
-
-/// Position, velocity and acceleration of the joints.
-struct Motion
-{
-  Vector q{}, dq{}, ddq{};
 };
 
 /// Compute M ddq + C dq + g under gravity [m/s^2] in the axes of the chain's base, by Newton's and
@@ -184,10 +177,9 @@ inline void inverse_dynamics(
       dw = dw + cross(w, speed) + change;
       w = w + speed;
     }
-    const Body & body = link.body;
-    const Three & h = body.moment;
-    force[i] = body.mass * a + cross(dw, h) + cross(w, cross(w, h));
-    moment[i] = body.inertia * dw + cross(w, body.inertia * w) + cross(h, a);
+    const auto & [m, h, I] = link.body;
+    force[i] = m * a + cross(dw, h) + cross(w, cross(w, h));
+    moment[i] = I * dw + cross(w, I * w) + cross(h, a);
   }
   Three f, t;
   for (std::size_t i = chain.n; i-- > 0; ) {
@@ -199,29 +191,13 @@ inline void inverse_dynamics(
   }
 }
 
-/// Compute M(q) by composite bodies (Walker, Orin 1982).
+/// Compute M(q): the columns are the torques of unit accelerations.
 inline void mass_matrix(const Chain & chain, const Vector & q, Matrix & M) noexcept
 {
-  std::array<Pose, kMaxJoints> pose;
-  for (std::size_t i = 0; i < chain.n; ++i) {
-    pose[i] = chain.links[i].at(q[i]);
-  }
-  Body carried;
-  for (std::size_t i = chain.n; i-- > 0; ) {
-    const Link & link = chain.links[i];
-    const Body body = link.body + carried;
-    // Force and moment of a unit acceleration of this joint, at this joint and at those before.
-    const auto & [I0, I1, I2] = body.inertia;
-    const Three & h = body.moment;
-    Three f = link.prismatic ? Three{0.0, 0.0, body.mass} : Three{-h.y, h.x, 0.0};
-    Three t = link.prismatic ? Three{h.y, -h.x, 0.0} : Three{I0.z, I1.z, I2.z};
-    M[i][i] = link.along(f, t) + link.rotor_inertia;
-    for (std::size_t j = i; j > 0; --j) {
-      f = pose[j].rotation * f;
-      t = pose[j].rotation * t + cross(pose[j].position, f);
-      M[i][j - 1] = M[j - 1][i] = chain.links[j - 1].along(f, t);
-    }
-    carried = pose[i] * body;
+  for (std::size_t j = 0; j < chain.n; ++j) {
+    Motion unit{q, {}, {}};
+    unit.ddq[j] = 1.0;
+    inverse_dynamics(chain, unit, {}, M[j]);  // M is symmetric
   }
 }
 

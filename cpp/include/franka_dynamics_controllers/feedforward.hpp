@@ -17,9 +17,8 @@
 #include <limits>
 #include <string>
 
-#include "franka_dynamics_controllers/braking.hpp"
 #include "franka_dynamics_controllers/control_law.hpp"
-#include "franka_dynamics_controllers/unseen_arm.hpp"
+#include "franka_dynamics_controllers/stopping.hpp"
 
 namespace franka_dynamics_controllers
 {
@@ -30,36 +29,16 @@ struct Reference : Motion
   Vector torque{};
 };
 
-/// What lets commands be followed again; of two the later counts.
-enum class Remedy {none, wait, clear};
-
-/// Why torques ended, and until when: Ending and Cause of the Python controller.
-struct Ending
-{
-  const char * why = nullptr;
-  Remedy until = Remedy::none;
-
-  /// Whether it is a fault that stays until it is cleared.
-  bool latched() const noexcept {return until == Remedy::clear;}
-  /// This ending and a later one: the first reason stays named, the harder remedy counts.
-  Ending joined(const Ending & later) const noexcept
-  {
-    return {why ? why : later.why, std::max(until, later.until)};
-  }
-};
-
-namespace cause
-{
-constexpr Ending kStatesLost{"a joint state is missing or not finite", Remedy::wait};
-constexpr Ending kStateImpossible{
-  "a joint is where it cannot be, or faster than it can be", Remedy::clear};
-constexpr Ending kBrakingFailed{
-  "something drives the arm: it gets faster in spite of braking", Remedy::clear};
-constexpr Ending kTorqueNotFinite{"the computed torque is not finite", Remedy::clear};
-}  // namespace cause
+// Why torques ended.
+constexpr const char * kStatesLost = "a joint state is missing or not finite";
+constexpr const char * kStateImpossible =
+  "a joint is where it cannot be, or faster than it can be";
+constexpr const char * kBrakingFailed =
+  "something drives the arm: it gets faster in spite of braking";
+constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 
 /// Computes each control cycle's torque. One object per arm. One thread calls it; any thread may
-/// read state(), fault(), remedy() and timeouts().
+/// read state(), fault(), latched() and timeouts().
 ///
 /// The states are those of the Python receiver (State in constants.hpp). Commands are followed as
 /// soon as they come. If torques cease, the arm is braked; then it is held at rest, or let go if
@@ -96,10 +75,7 @@ public:
   {
     const Settings & now = law_.settings;
     if (state_ != State::waiting && (settings.command != now.command ||
-      settings.target.adds_gravity != now.target.adds_gravity))
-    {
-      return false;
-    }
+      settings.target.adds_gravity != now.target.adds_gravity)) {return false;}
     if (!changed_) {
       before_ = law_;
       changed_ = true;
@@ -114,8 +90,8 @@ public:
   State state() const noexcept {return state_;}
   /// Why the state is State::fault; else nullptr.
   const char * fault() const noexcept {return state_ == State::fault ? why_.load() : nullptr;}
-  /// What ends the fault; Remedy::none without one.
-  Remedy remedy() const noexcept {return state_ == State::fault ? until_.load() : Remedy::none;}
+  /// Whether good states do not end the fault.
+  bool latched() const noexcept {return latched_;}
   /// How often torques ceased while they were followed.
   std::uint64_t timeouts() const noexcept {return timeouts_;}
 
@@ -124,7 +100,7 @@ public:
   {
     state_ = State::waiting;
     changed_ = keeps_ = follows_ = false;
-    end_by(Ending{});
+    latched_ = false;
     unseen_.reset();
     good_ = 0;
     last_.fill(0.0);
@@ -152,9 +128,7 @@ public:
       law_.friction.follow(arm_, clock_, now_.q);
     }
     decide(given, finite, usable);
-    if (state_ == State::waiting) {
-      return false;
-    }
+    if (state_ == State::waiting) {return false;}
     Vector desired = goal_;
     if (state_ == State::fault && unseen_.stops(clock_)) {
       unseen_.stopping_torque(law_.terms, clock_, desired);
@@ -166,7 +140,7 @@ public:
       slow(seconds, desired);
     }
     if (!all_finite(desired)) {
-      fail(cause::kTorqueNotFinite);
+      fail(kTorqueNotFinite, true);
       desired = goal_;
     }
     limit(desired, seconds);
@@ -177,7 +151,7 @@ public:
   /// Brake the arm in the next cycles, until a command is given.
   void brake() noexcept
   {
-    if (state_ == State::following || (state_ == State::fault && !ending_.latched())) {
+    if (state_ == State::following || (state_ == State::fault && !latched_)) {
       leave(State::braking);
       brake_ = BrakingController(law_.settings);
     }
@@ -204,10 +178,7 @@ private:
   {
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       if (!arm_.within_range(i, measured.q[i]) ||
-        std::abs(measured.dq[i]) > kMaxPossibleSpeedRatio * arm_.velocity[i])
-      {
-        return false;
-      }
+        std::abs(measured.dq[i]) > kMaxPossibleSpeedRatio * arm_.velocity[i]) {return false;}
     }
     return true;
   }
@@ -221,11 +192,9 @@ private:
     const bool blind = law_.settings.command == Command::total_torque;  // needs no state to follow
     const bool asked = given || (moves && state_ == State::waiting);
     const bool cleared = state_ != State::fault ||
-      (!ending_.latched() && good_ >= kMinGoodStateCount);
+      (!latched_ && good_ >= kMinGoodStateCount);
     if (asked && ((usable && cleared) || blind)) {
-      if (state_ != State::following) {
-        begin();
-      }
+      if (state_ != State::following) {begin();}
     } else if (state_ == State::following && !given && !moves) {
       ++timeouts_;
       brake();
@@ -234,20 +203,17 @@ private:
     }
     const bool needed = state_ == State::braking || state_ == State::holding ||
       (state_ == State::following && !blind);
-    if (needed && !finite) {
-      lose(cause::kStatesLost);
-    } else if (needed && !usable) {
-      lose(cause::kStateImpossible);
+    if (needed && !usable) {
+      fail(finite ? kStateImpossible : kStatesLost, finite);
+      if (!blind) {unseen_.lose(clock_);}
     } else if (state_ == State::fault && finite && !usable) {
-      end_by(ending_.joined(cause::kStateImpossible));
+      latched_ = true;
     }
   }
 
   void begin() noexcept
   {
-    if (state_ == State::waiting) {
-      last_ = resting();
-    }
+    if (state_ == State::waiting) {last_ = resting();}
     from_ = last_;
     if (unseen_.known() && !holds() && (state_ == State::waiting || state_ == State::stopped)) {
       // The arm falls without the rest of g(q) once its brakes open, so that only the rate limits it.
@@ -264,27 +230,12 @@ private:
     keeps_ = follows_ = false;
   }
 
-  /// End torques because a joint state that is needed cannot be used.
-  void lose(const Ending & ending) noexcept
+  void fail(const char * why, bool latched) noexcept
   {
-    fail(ending);
-    if (law_.settings.command != Command::total_torque) {
-      unseen_.lose(clock_);
-    }
-  }
-
-  void fail(const Ending & ending) noexcept
-  {
-    end_by(ending);
+    why_ = why;
+    latched_ = latched;
     goal_ = resting();
     leave(State::fault);
-  }
-
-  void end_by(const Ending & ending) noexcept
-  {
-    ending_ = ending;
-    why_ = ending.why;
-    until_ = ending.until;
   }
 
   /// Set the torque nearest to `desired` within the torque limits that may follow the last one
@@ -324,9 +275,7 @@ private:
     }
     if (command == Command::torque) {
       law_.torque(arm_, now_, nullptr, tau);
-      for (std::size_t i = 0; i < arm_.n(); ++i) {
-        tau[i] += given->torque[i];
-      }
+      for (std::size_t i = 0; i < arm_.n(); ++i) {tau[i] += given->torque[i];}
       return;
     }
     const Motion was = kept_;
@@ -365,9 +314,7 @@ private:
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       const double before = before_.settings.kp[i];
       const bool far = std::abs(kept_.q[i] - now_.q[i]) > kMaxStartDistanceRad;
-      if (law_.settings.kp[i] > before && (before == 0.0 || far)) {
-        return true;
-      }
+      if (law_.settings.kp[i] > before && (before == 0.0 || far)) {return true;}
     }
     return false;
   }
@@ -386,9 +333,7 @@ private:
       left = 1.0;
       begins_ = false;
     }
-    for (std::size_t i = 0; i < arm_.n(); ++i) {
-      desired[i] += left * offset_[i];
-    }
+    for (std::size_t i = 0; i < arm_.n(); ++i) {desired[i] += left * offset_[i];}
   }
 
   /// Compute the torque that brakes the arm and then holds it, or ends at zero.
@@ -401,7 +346,7 @@ private:
     add(tau, coriolis);
     add(tau, slowing);
     if (brake_.driven()) {
-      fail(cause::kBrakingFailed);
+      fail(kBrakingFailed, true);
       tau = goal_;
     } else if (brake_.at_rest() && holds()) {
       state_ = State::holding;
@@ -421,10 +366,9 @@ private:
   double since_ = -std::numeric_limits<double>::infinity();
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   std::atomic<State> state_{State::waiting};
-  std::atomic<const char *> why_{nullptr};  // of `ending_`, for other threads
-  std::atomic<Remedy> until_{Remedy::none};
+  std::atomic<const char *> why_{nullptr};
+  std::atomic<bool> latched_{false};
   std::atomic<std::uint64_t> timeouts_{0};
-  Ending ending_{};       // what ended torques, as far as a fault did
   UnseenArm unseen_{};
   int good_ = 0;          // number of possible states in a row
   bool keeps_ = false;    // whether `kept_` is valid

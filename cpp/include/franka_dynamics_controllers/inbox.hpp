@@ -39,9 +39,7 @@ inline Answer read_command(
 {
   constexpr double kMostOfLimit = 10.0;
   const std::size_t n = arm.n();
-  if (count != command_size(command, n)) {
-    return Answer::wrong_size;
-  }
+  if (count != command_size(command, n)) {return Answer::wrong_size;}
   if (!std::all_of(values, values + count, [](double x) {return std::isfinite(x);})) {
     return Answer::not_finite;
   }
@@ -51,9 +49,7 @@ inline Answer read_command(
       std::abs(values[n + i]) <= kMostOfLimit * arm.velocity[i] &&
       std::abs(values[2 * n + i]) <= kMostOfLimit * arm.acceleration[i] :
       std::abs(values[i]) <= arm.effort[i];
-    if (!possible) {
-      return Answer::out_of_bounds;
-    }
+    if (!possible) {return Answer::out_of_bounds;}
   }
   if (command == Command::motion) {
     std::copy_n(values, n, reference.q.begin());
@@ -79,9 +75,7 @@ public:
 
   const T & read() noexcept
   {
-    if (has_new()) {
-      read_ = between_.exchange(read_) & ~kNew;
-    }
+    if (has_new()) {read_ = between_.exchange(read_) & ~kNew;}
     return slots_[read_];
   }
 

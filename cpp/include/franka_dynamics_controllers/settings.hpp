@@ -26,8 +26,8 @@ enum class Command
   total_torque  ///< a torque for each joint, to which nothing is added
 };
 
-/// Whether somebody compensates the tilt of a tilted mount: nobody says so, the robot does (it is
-/// set in Desk), or this controller.
+/// Who compensates the tilt of a tilted mount: nobody says so, the robot does (it is set in Desk),
+/// or this controller does.
 enum class Tilt {unsaid, robot, node};
 
 struct Settings
@@ -47,22 +47,15 @@ struct Settings
   double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
   Vector kp{}, kd{};   ///< optional joint PD [N m/rad, N m s/rad]
 
-  /// The true gravity in the axes of the space frame [m/s^2].
+  /// The true gravity, and that which a robot compensates, in the axes of the space frame [m/s^2].
   Three gravity(const Arm & arm) const noexcept
   {
-    const bool mounted = arm.is_tilted() && same(gravity_vector, kGravity);
+    const bool mounted = arm.is_tilted() && gravity_vector == kGravity;
     return mounted ? gravity_vector : arm.mount * gravity_vector;
   }
-
-  /// The gravity that the robot compensates, if it does, in the axes of the space frame [m/s^2].
   Three gravity_of_robot(const Arm & arm) const noexcept
   {
     return mount_tilt_compensated_by == Tilt::robot ? gravity(arm) : arm.mount * kGravity;
-  }
-
-  static bool same(const Three & a, const Three & b) noexcept
-  {
-    return a.x == b.x && a.y == b.y && a.z == b.z;
   }
 };
 
@@ -91,14 +84,14 @@ inline bool is_real(const std::array<double, 6> & inertia) noexcept
 inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> & payload)
 {
   const auto & [mass, x, y, z, A, B, C, D, E, F] = payload;
-  if (!std::all_of(payload.begin(), payload.end(), [](double v) {return std::isfinite(v);})) {
+  const auto finite = [](double v) {return std::isfinite(v);};
+  const double most = mass * kMaxPayloadDistanceM * kMaxPayloadDistanceM;  // inertia
+  if (!std::all_of(payload.begin(), payload.end(), finite)) {
     return "payload must be ten finite numbers in kg, m and kg m^2";
   }
-  if (mass < 0.0) {
-    return "payload: a mass cannot be negative";
-  }
+  if (mass < 0.0) {return "payload: a mass cannot be negative";}
   if (mass == 0.0) {
-    const bool empty = std::all_of(payload.begin(), payload.end(), [](double v) {return v == 0.0;});
+    const bool empty = payload == std::array<double, 10>{};
     return empty ? "" : "payload has no mass but a centre of mass or an inertia";
   }
   if (mass > kMaxPayloadKg) {
@@ -112,11 +105,9 @@ inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> 
     return "payload: its centre of mass is more than " + written(kMaxPayloadDistanceM) +
            " m from the flange; are these millimetres?";
   }
-  for (std::size_t i = 4; i < payload.size(); ++i) {
-    if (std::abs(payload[i]) > mass * kMaxPayloadDistanceM * kMaxPayloadDistanceM) {
-      return "payload: its inertia is larger than that of any body within " +
-             written(kMaxPayloadDistanceM) + " m of its centre";
-    }
+  if (std::any_of(payload.begin() + 4, payload.end(), [=](double v) {return std::abs(v) > most;})) {
+    return "payload: its inertia is larger than that of any body within " +
+           written(kMaxPayloadDistanceM) + " m of its centre";
   }
   return is_real({A, B, C, D, E, F}) ? "" :
          "payload: this inertia belongs to no real body (A + B >= C is violated)";
@@ -126,27 +117,26 @@ inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> 
 inline std::string refuse_gravity(const Arm & arm, const Settings & s)
 {
   const auto & [x, y, z] = s.gravity_vector;
-  const double length = std::hypot(x, y, z);
+  const Three gravity = s.gravity(arm);
+  const double length = std::hypot(x, y, z), sideways = std::hypot(gravity.x, gravity.y);
+  const bool said = s.mount_tilt_compensated_by != Tilt::unsaid, tilted = arm.is_tilted();
+  const bool adds = s.target.adds_gravity;
   const auto usual = [](double g) {return std::abs(g) <= kMaxGravityMS2;};  // NaN is not
   if (!usual(x) || !usual(y) || !usual(z)) {
     return "gravity_vector must be three numbers of at most " + written(kMaxGravityMS2) + " m/s^2";
   }
-  if (s.target.adds_gravity && !(length >= kMinEarthGravityMS2 && length <= kMaxEarthGravityMS2)) {
+  if (adds && !(length >= kMinEarthGravityMS2 && length <= kMaxEarthGravityMS2)) {
     return "the target compensates gravity by itself: the length of gravity_vector must be " +
            written(kMinEarthGravityMS2) + " to " + written(kMaxEarthGravityMS2) + " m/s^2";
   }
-  const Three gravity = s.gravity(arm);
-  if (arm.is_tilted() && (gravity.z > 0.0 ||
-    std::hypot(gravity.x, gravity.y) > kMaxDirectionErrorRad * length))
-  {
+  if (tilted && (gravity.z > 0.0 || sideways > kMaxDirectionErrorRad * length)) {
     return "the mount of " + arm.name + " is tilted and says where down is, in another direction "
            "than gravity_vector: leave gravity_vector out";
   }
-  const bool said = s.mount_tilt_compensated_by != Tilt::unsaid;
-  if (said && !s.target.adds_gravity) {
+  if (said && !adds) {
     return "mount_tilt_compensated_by is set, but the target compensates no gravity: leave it empty";
   }
-  if (!said && s.target.adds_gravity && arm.is_tilted() && Settings::same(s.gravity_vector, kGravity)) {
+  if (!said && adds && tilted && s.gravity_vector == kGravity) {
     return "the mount of " + arm.name + " is tilted, and the target compensates gravity for the "
            "mounting set in Desk: set mount_tilt_compensated_by to robot if this tilt is set there, "
            "or to node if Desk says upright";
@@ -157,7 +147,6 @@ inline std::string refuse_gravity(const Arm & arm, const Settings & s)
 /// Why settings cannot be used on this arm, or ''.
 inline std::string refuse(const Arm & arm, const Settings & s)
 {
-  bool gains = false;
   for (std::size_t i = 0; i < arm.n(); ++i) {
     const double kp = kMaxKpRatio * arm.effort[i], kd = kMaxKdRatio * arm.effort[i];
     if (!(s.kp[i] >= 0.0 && s.kp[i] <= kp && s.kd[i] >= 0.0 && s.kd[i] <= kd)) {
@@ -165,13 +154,12 @@ inline std::string refuse(const Arm & arm, const Settings & s)
              written(kd) + ", " + written(kMaxKpRatio) + " and " + written(kMaxKdRatio) +
              " times its torque limit";
     }
-    gains = gains || s.kp[i] > 0.0 || s.kd[i] > 0.0;
+    if (s.command != Command::motion && (s.kp[i] > 0.0 || s.kd[i] > 0.0)) {
+      return "kp and kd follow a motion; beside torques from upstream they must be 0";
+    }
   }
   if (!(s.scale >= kMinScale && s.scale <= kMaxScale)) {
     return "scale must be within " + written(kMinScale) + " and " + written(kMaxScale);
-  }
-  if (s.command != Command::motion && gains) {
-    return "kp and kd follow a motion; beside torques from upstream they must be 0";
   }
   if (s.friction && arm.friction.kind == FrictionModel::Kind::none) {
     return "terms.friction is on, but " + arm.name + " has no friction model";
