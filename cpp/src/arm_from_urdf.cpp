@@ -102,7 +102,6 @@ private:
     if (arm_.joints.empty() || arm_.joints.size() > kMaxJoints) {throw error(refuse(arm_));}
     for (const std::string & name : arm_.joints) {joint(name);}
     std::vector<std::string> moving;
-    std::string listed;
     auto link = model_.getLink(joint(arm_.joints.back()).child_link_name);
     for (; link->parent_joint; link = link->getParent()) {
       const Type & one = *link->parent_joint;
@@ -113,9 +112,10 @@ private:
         throw error("joint " + one.name + " does not turn or slide along an axis of its own");
       }
       moving.insert(moving.begin(), one.name);
-      listed = one.name + (listed.empty() ? "" : ", ") + listed;
     }
     if (moving != arm_.joints) {
+      std::string listed = moving.front();
+      for (std::size_t i = 1; i < moving.size(); ++i) {listed.append(", ").append(moving[i]);}
       throw error("the moving joints from the root to " + arm_.joints.back() + " are " + listed +
               "; the parameter joints must name all of them in this order (of an arm on a moving "
               "base take an arm_file)");
@@ -176,15 +176,20 @@ private:
   void add_joint(const Type & one, std::size_t i)
   {
     const urdf::JointLimits limits = one.limits ? *one.limits : urdf::JointLimits();
-    const bool bounded = one.limits && one.type != Type::CONTINUOUS;
     arm_.chain.links[i].prismatic = one.type == Type::PRISMATIC;
-    arm_.lower[i] = bounded ? limits.lower : -kInfinity;
-    arm_.upper[i] = bounded ? limits.upper : kInfinity;
-    arm_.home[i] = std::min(std::max(0.0, arm_.lower[i]), arm_.upper[i]);
+    arm_.velocity[i] = arm_.acceleration[i] = arm_.effort_rate[i] = arm_.upper[i] = kInfinity;
+    arm_.lower[i] = -kInfinity;
     arm_.effort[i] = limits.effort;
-    arm_.velocity[i] = limits.velocity > 0.0 ? limits.velocity : kInfinity;
-    arm_.acceleration[i] = arm_.effort_rate[i] = kInfinity;
-    if (!(limits.velocity > 0.0)) {notes_.push_back("joint " + one.name + " has no velocity limit");}
+    if (one.limits && one.type != Type::CONTINUOUS) {
+      arm_.lower[i] = limits.lower;
+      arm_.upper[i] = limits.upper;
+    }
+    arm_.home[i] = std::min(std::max(0.0, arm_.lower[i]), arm_.upper[i]);
+    if (limits.velocity > 0.0) {
+      arm_.velocity[i] = limits.velocity;
+    } else {
+      notes_.push_back("joint " + one.name + " has no velocity limit");
+    }
   }
 
   urdf::Model model_;

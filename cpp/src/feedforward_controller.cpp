@@ -105,7 +105,7 @@ Arm FeedforwardController::read_arm() const
   const auto & named = parameters_.joints;
   if (parameters_.arm_file.empty()) {
     std::vector<std::string> notes;
-    const Arm arm = arm_from_urdf(get_robot_description(), named, parameters_.flange, notes);
+    Arm arm = arm_from_urdf(get_robot_description(), named, parameters_.flange, notes);
     for (const auto & note : notes) {
       RCLCPP_INFO(get_node()->get_logger(), "robot_description: %s.", note.c_str());
     }
@@ -159,7 +159,7 @@ void FeedforwardController::open_topics()
   // messages do not push out those of the accepted one.
   subscription_ = node->create_subscription<Message>(
     "~/reference", rclcpp::QoS(10).best_effort(),
-    [this](const std::shared_ptr<const Message> message, const rclcpp::MessageInfo & info) {
+    [this](const std::shared_ptr<const Message> & message, const rclcpp::MessageInfo & info) {
       receive(*message, info);
     });
   publisher_ = node->create_publisher<Status>("~/status", rclcpp::QoS(1).transient_local());
@@ -168,7 +168,7 @@ void FeedforwardController::open_topics()
     // Tells the sender of torques for which target they must be.
     declaration_ = node->create_service<Trigger>(
       "~/franka_dynamics/takes_torques_for_" + parameters_.target,
-      [](const Trigger::Request::SharedPtr, const Trigger::Response::SharedPtr response) {
+      [](const Trigger::Request::SharedPtr &, const Trigger::Response::SharedPtr & response) {
         response->success = true;
       });
   }
@@ -274,7 +274,9 @@ void FeedforwardController::publish_status()
   if (now == status_) {return;}
   publisher_->publish(now);
   std::string said = now.message;
-  for (const auto & value : now.values) {said += "; " + value.key + " " + value.value;}
+  for (const auto & one : now.values) {
+    said.append("; ").append(one.key).append(" ").append(one.value);
+  }
   const auto logger = get_node()->get_logger();
   if (now.message == status_.message) {  // only values changed, such as counts of refused messages
     RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());

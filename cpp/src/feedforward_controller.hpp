@@ -1,7 +1,6 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FEEDFORWARD_CONTROLLER_HPP_
-#define FEEDFORWARD_CONTROLLER_HPP_
+#pragma once
 
 #include <limits>
 #include <memory>
@@ -94,5 +93,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FEEDFORWARD_CONTROLLER_HPP_

@@ -3,8 +3,7 @@
 //
 // Compares the arm's model with the one that the robot itself reports: M, C dq and g of franka_ros2's
 // FrankaRobotModel, read in the control cycle. Built where franka_semantic_components is found.
-#ifndef ROBOT_MODEL_HPP_
-#define ROBOT_MODEL_HPP_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -143,5 +142,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // ROBOT_MODEL_HPP_

@@ -46,8 +46,7 @@ _HEADER = """// Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
 // Constants, targets and status words of the Python controller: written by `make generated`.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
+#pragma once
 
 #include "franka_dynamics_controllers/dynamics.hpp"
 
@@ -65,8 +64,6 @@ struct Target
 """
 _END = """
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
 """
 
 

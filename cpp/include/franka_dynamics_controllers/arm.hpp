@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A serial arm: its links, limits and friction. SI units, a number for each joint from base to tip.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__ARM_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__ARM_HPP_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -88,5 +87,3 @@ inline std::string refuse(const Arm & arm)
 }
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__ARM_HPP_

@@ -3,8 +3,7 @@
 //
 // Reads the arm that `franka-dynamics arm export --format controller` writes: YAML of keys, each
 // with words and numbers in brackets or in rows that begin with a dash.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__ARM_FILE_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__ARM_FILE_HPP_
+#pragma once
 
 #include <algorithm>
 #include <charconv>
@@ -59,16 +58,7 @@ public:
   std::vector<double> numbers(const std::string & key, std::size_t count)
   {
     std::vector<double> numbers;
-    for (const std::string & word : words(key)) {
-      double number = word[0] == '-' ? -kInfinity : kInfinity;
-      const char * const end = word.data() + word.size();
-      const auto [rest, problem] = std::from_chars(word.data(), end, number);
-      const bool finite = rest == end && problem == std::errc{} && std::isfinite(number);
-      if (!finite && word != ".inf" && word != "-.inf") {
-        throw error(key + " has " + word + ", which is no number");
-      }
-      numbers.push_back(number);
-    }
+    for (const std::string & word : words(key)) {numbers.push_back(number(key, word));}
     if (numbers.size() != count) {
       throw error(key + " has " + std::to_string(numbers.size()) + " numbers instead of " +
               std::to_string(count));
@@ -88,6 +78,16 @@ public:
   }
 
 private:
+  double number(const std::string & key, const std::string & word) const
+  {
+    double number = word[0] == '-' ? -kInfinity : kInfinity;
+    const char * const end = word.data() + word.size();
+    const auto [rest, problem] = std::from_chars(word.data(), end, number);
+    const bool finite = rest == end && problem == std::errc{} && std::isfinite(number);
+    if (finite || word == ".inf" || word == "-.inf") {return number;}
+    throw error(key + " has " + word + ", which is no number");
+  }
+
   std::string path_;
   std::map<std::string, std::vector<std::string>> words_;
 };
@@ -155,5 +155,3 @@ inline Arm arm_from_file(const std::string & path)
 }
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__ARM_FILE_HPP_

@@ -1,7 +1,6 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__ARM_FROM_URDF_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__ARM_FROM_URDF_HPP_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -24,5 +23,3 @@ Arm arm_from_urdf(
   std::vector<std::string> & notes);
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__ARM_FROM_URDF_HPP_

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Constants, targets and status words of the Python controller: written by `make generated`.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_
+#pragma once
 
 #include "franka_dynamics_controllers/dynamics.hpp"
 
@@ -90,5 +89,3 @@ constexpr const char * kAnswerWords[] = {
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__CONSTANTS_HPP_

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The torque that settings ask for at a state and a reference.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__CONTROL_LAW_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__CONTROL_LAW_HPP_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -73,5 +72,3 @@ public:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__CONTROL_LAW_HPP_

@@ -3,8 +3,7 @@
 //
 // Equations of motion of a serial chain of revolute and prismatic joints:
 // tau = M(q) ddq + C(q, dq) dq + g(q). SI units; nothing allocates or throws.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__DYNAMICS_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__DYNAMICS_HPP_
+#pragma once
 
 #include <array>
 #include <cmath>
@@ -202,5 +201,3 @@ inline void mass_matrix(const Chain & chain, const Vector & q, Matrix & M) noexc
 }
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__DYNAMICS_HPP_

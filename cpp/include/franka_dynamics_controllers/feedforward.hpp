@@ -6,8 +6,7 @@
 //
 // Real-time safe: no allocation, no lock, no exception and no system call in cycle() and apply().
 // SI units; arrays in joint order. tau = M(q) ddq + C(q, dq) dq + g(q).
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__FEEDFORWARD_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__FEEDFORWARD_HPP_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -62,7 +61,7 @@ public:
   /// '', or why the settings are refused; the present settings then stay in use. Allocates.
   std::string configure(const Settings & settings)
   {
-    const std::string reason = refuse(arm_, settings);
+    std::string reason = refuse(arm_, settings);
     if (reason.empty() && !apply(settings)) {
       return "target and command cannot change after the first torque; restart() before";
     }
@@ -377,5 +376,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__FEEDFORWARD_HPP_

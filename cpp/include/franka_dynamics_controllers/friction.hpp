@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The friction torque to command at a reference velocity: the model's, less what is uncertain.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__FRICTION_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__FRICTION_HPP_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -65,24 +64,24 @@ public:
       const double speed = std::clamp((std::abs(dq) - kMinFrictionSpeedRadS) / kRange, 0.0, 1.0);
       const double ahead = along * measured.dq[i] - std::abs(dq);
       const double behind = std::clamp((kMaxAheadSpeedRadS - ahead) / kAheadRange, 0.0, 1.0);
-      const double sure = linear ? least(model, i, dq, along) : along * sigmoid(model, i, dq);
+      const double sure = linear ? least(i, model, dq) : along * sigmoid(model.coefficients[i], dq);
       const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * model.coefficients[i][2] : 0.0;
       tau[i] = along * speed * behind * std::max(sure, 0.0) + offset;
     }
   }
 
 private:
-  static double sigmoid(const FrictionModel & model, std::size_t i, double dq) noexcept
+  template<typename Row>  // amplitude, slope, offset
+  static double sigmoid(const Row & row, double dq) noexcept
   {
-    const auto & row = model.coefficients[i];  // amplitude, slope, offset
     const auto logistic = [](double x) {return 0.5 * (1.0 + std::tanh(0.5 * x));};
     return row[0] * (logistic(row[1] * (dq + row[2])) - logistic(row[1] * row[2]));
   }
 
   /// The torque along the motion without the offset, less two deviations of the sum.
-  double least(
-    const FrictionModel & model, std::size_t i, double dq, double along) const noexcept
+  double least(std::size_t i, const FrictionModel & model, double dq) const noexcept
   {
+    const double along = dq < 0.0 ? -1.0 : 1.0;
     constexpr std::size_t kSliding = FrictionModel::kSliding;
     std::array<double, FrictionModel::kMost> x{dq, std::tanh(dq / model.width), 0.0};
     const auto & row = model.coefficients[i];
@@ -107,5 +106,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__FRICTION_HPP_

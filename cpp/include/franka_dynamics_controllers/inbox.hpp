@@ -6,8 +6,7 @@
 //
 // Real-time safe as feedforward.hpp is. One thread may call Inbox::receive() while another one runs
 // the control cycle.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__INBOX_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__INBOX_HPP_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -171,5 +170,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__INBOX_HPP_

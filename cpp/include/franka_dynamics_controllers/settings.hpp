@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Settings of the feedforward (target, command, terms, payload, gains), and why they are refused.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__SETTINGS_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__SETTINGS_HPP_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -169,5 +168,3 @@ inline std::string refuse(const Arm & arm, const Settings & s)
 }
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__SETTINGS_HPP_

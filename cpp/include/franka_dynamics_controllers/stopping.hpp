@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a moving arm is brought to rest: while its states are seen, and while none is believed.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__STOPPING_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__STOPPING_HPP_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <numeric>
 
 #include "franka_dynamics_controllers/terms.hpp"
 
@@ -45,9 +43,8 @@ public:
     const double yields = kMost / stiffness;
     Matrix M;
     mass_matrix(terms.chain, q, M);
-    Vector momentum{}, slowing{}, pull{};
-    terms.inertia(q, dq, momentum);
-    watch(arm, dq, 0.5 * std::inner_product(dq.begin(), dq.end(), momentum.begin(), 0.0), elapsed);
+    Vector slowing{}, pull{};
+    watch(arm, dq, M, elapsed);
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const bool moved = !begun_ || (!at_rest_ && held_back_[i] != 0.0);
       const double away = moved ? 0.0 : std::clamp(q[i] - stop_pose_[i], -yields, yields);
@@ -72,8 +69,12 @@ public:
   }
 
 private:
-  void watch(const Arm & arm, const Vector & dq, double energy, double elapsed) noexcept
+  void watch(const Arm & arm, const Vector & dq, const Matrix & M, double elapsed) noexcept
   {
+    double energy = 0.0;  // [J]
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      for (std::size_t j = 0; j < arm.n(); ++j) {energy += 0.5 * dq[i] * M[i][j] * dq[j];}
+    }
     time_ += elapsed;
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kMaxRestSpeedRadS;});
@@ -160,5 +161,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__STOPPING_HPP_

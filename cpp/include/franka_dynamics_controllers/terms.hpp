@@ -3,8 +3,7 @@
 //
 // Gravity, Coriolis and inertia torque of an arm with its payload, and the part of the gravity
 // torque that the target does not add.
-#ifndef FRANKA_DYNAMICS_CONTROLLERS__TERMS_HPP_
-#define FRANKA_DYNAMICS_CONTROLLERS__TERMS_HPP_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -80,5 +79,3 @@ private:
 };
 
 }  // namespace franka_dynamics_controllers
-
-#endif  // FRANKA_DYNAMICS_CONTROLLERS__TERMS_HPP_
