@@ -133,6 +133,16 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
     const Settings settings = settings_of(parameters_, arm);
     const std::string reason = robot_model_.configure(parameters_.robot_model, arm.n());
     if (!reason.empty()) {return fail(reason);}
+    const auto logger = get_node()->get_logger();
+    if (arm.payload.mass > 0.0 && settings.payload[0] > 0.0) {
+      RCLCPP_WARN(
+        logger, "payload is %g kg, beside %g kg that %s was exported with: both are counted.",
+        settings.payload[0], arm.payload.mass, arm.name.c_str());
+    }
+    if (arm.friction.kind != FrictionModel::Kind::none && !settings.friction) {
+      RCLCPP_INFO(
+        logger, "%s has a friction that terms.friction: true commands.", arm.name.c_str());
+    }
     feedforward_ = std::make_unique<Feedforward>(arm);
     feedforward_->apply(settings);
     inbox_ = std::make_unique<Inbox>(arm, settings.command, parameters_.reference_timeout);
@@ -259,7 +269,7 @@ FeedforwardController::Status FeedforwardController::status() const
   add_value("time-outs", std::to_string(feedforward_->timeouts()));
   for (std::size_t k = 1; k < std::size(kAnswerWords); ++k) {  // the first is no refusal
     const auto count = inbox_->count(static_cast<Answer>(k));
-    add_value(std::string("refused: ") + kAnswerWords[k], std::to_string(count));
+    add_value(std::string("refused: ").append(kAnswerWords[k]), std::to_string(count));
   }
   if (robot_model_.claimed()) {
     add_value("largest difference from the robot's model", robot_model_.difference());

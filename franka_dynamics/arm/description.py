@@ -283,8 +283,8 @@ class ArmDescription(ArmFields):
     @property
     def contents(self) -> str:
         """What the links contain, in words: inertial set, hand and payload."""
-        load = f'{self.carried:g} kg of hand and payload added to it' if self.carried else ''
-        return f'inertial set {self.inertial_set}, hand {self.hand}, {load or "no payload"}'
+        load = f'payload {self.payload.mass:g} kg' if self.payload.mass else 'no payload'
+        return f'inertial set {self.inertial_set}, hand {self.hand}, {load}'
 
     def limit(self, field_name: str) -> Array:
         """Return one field of `JointLimits` for all joints, shape (n,)."""

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arm import ArmDescription
+from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..control.settings import mount_rotation
 from ..errors import DescriptionError, FrictionError
@@ -59,6 +59,8 @@ def controller_arm_text(arm: ArmDescription) -> str:
             *_rows('limits', _limits(arm)),
             '# Pose of the flange in the frame of the last joint, of the base in the space frame.',
             *_rows('flange', [_pose(_after(arm)[-1] @ arm.flange_transform())]),
+            '# Mass, first moment, inertia of the payload in the last link, at the flange.',
+            *_rows('payload', [_body(arm.payload)]),
             *_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
             f'rated_load: {_number(effort_free)}  # on the flange',
             *_friction(arm),
@@ -93,13 +95,10 @@ def _after(arm: ArmDescription) -> list[Array]:
 def _links(arm: ArmDescription) -> Iterable[list[float]]:
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
-        moved = link.expressed_in(after).parameters()
         yield [
             float(joint.kind is JointKind.PRISMATIC),
             *_pose(before @ axis),
-            moved[9],
-            *moved[6:9],
-            *moved[:6],
+            *_body(link.expressed_in(after)),
             joint.rotor_inertia,
         ]
         before = after
@@ -138,6 +137,11 @@ def _friction(arm: ArmDescription) -> list[str]:
         f'friction_elements: {len(reach)}',
         *(_rows('friction_reach', [reach]) if len(reach) else ()),
     ]
+
+
+def _body(body: LinkInertia) -> list[float]:
+    inertia, moment, mass = np.split(body.parameters(), (6, 9))
+    return [*mass, *moment, *inertia]
 
 
 def _pose(transform: Array) -> list[float]:

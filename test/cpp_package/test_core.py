@@ -162,6 +162,23 @@ SETTINGS = {
 }
 
 
+LOADED = load('fr3').with_payload(Settings(payload=PAYLOAD).payload_inertia())
+
+
+@pytest.mark.parametrize('known', [True, False])
+@pytest.mark.parametrize('more', [0.0, 0.4])
+def test_a_payload_of_the_arm_is_commanded_where_the_robot_does_not_know_it(
+    library, tmp_path, known, more
+):
+    core, states = Core(library, LOADED, tmp_path), sample_states(LOADED, 20, seed=4)
+    settings = Settings(payload=(more, 0.0, 0.0, 0.25 * more), payload_known_to_robot=known)
+    found, _ = core.terms(settings, *states)
+    model = TermModel(LOADED, settings)
+    left = [model.gravity_to_command(q, model.gravity(q)) for q in states.q]
+    np.testing.assert_allclose(found[1], left, rtol=0.0, atol=ATOL)
+    assert np.any(left) != known
+
+
 @pytest.mark.parametrize('name', SETTINGS)
 def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     arm, core = built

@@ -42,6 +42,7 @@ struct Arm
   std::vector<std::string> joints;  ///< names
   Chain chain{};
   Pose flange{};           ///< in the frame of the last joint
+  Body payload{};          ///< in the frame of the flange; the last link contains it
   Rows mount = kIdentity;  ///< rotation of the base, in whose axes gravity_vector is, in {S}
   Vector lower{}, upper{}, velocity{}, acceleration{}, effort{}, effort_rate{}, home{};
   double rated_load = kInfinity;  ///< [kg] on the flange

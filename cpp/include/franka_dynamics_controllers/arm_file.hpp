@@ -135,17 +135,20 @@ inline Arm arm_from_file(const std::string & path)
       return Pose{{Three{x[0], x[1], x[2]}, Three{x[3], x[4], x[5]}, Three{x[6], x[7], x[8]}},
         {x[9], x[10], x[11]}};
     };
+  const auto body = [](const double * x) {
+      return Body{x[0], {x[1], x[2], x[3]}, symmetric({x[4], x[5], x[6], x[7], x[8], x[9]})};
+    };
   const auto links = file.numbers("links", 24 * n), limits = file.numbers("limits", 7 * n);
   Vector * const places[] = {&arm.lower, &arm.upper, &arm.velocity, &arm.acceleration,
     &arm.effort, &arm.effort_rate, &arm.home};
   for (std::size_t i = 0; i < n; ++i) {
     // Whether the joint is prismatic; its placement; the link's body; rotor inertia.
-    const double * const x = &links[24 * i], * const y = x + 13;
-    arm.chain.links[i] = {x[0] != 0.0, pose(x + 1),
-      {y[0], {y[1], y[2], y[3]}, symmetric({y[4], y[5], y[6], y[7], y[8], y[9]})}, y[10]};
+    const double * const x = &links[24 * i];
+    arm.chain.links[i] = {x[0] != 0.0, pose(x + 1), body(x + 13), x[23]};
     for (std::size_t k = 0; k < 7; ++k) {(*places[k])[i] = limits[7 * i + k];}
   }
   arm.flange = pose(file.numbers("flange", 12).data());
+  arm.payload = body(file.numbers("payload", 10).data());
   arm.mount = pose(file.numbers("mount", 12).data()).rotation;
   arm.rated_load = file.numbers("rated_load", 1)[0];
   arm.friction = friction_from_file(file, n);

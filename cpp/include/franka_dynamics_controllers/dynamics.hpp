@@ -83,6 +83,12 @@ constexpr Body operator+(const Body & a, const Body & b) noexcept
     {a.inertia[0] + b.inertia[0], a.inertia[1] + b.inertia[1], a.inertia[2] + b.inertia[2]}};
 }
 
+constexpr Body operator*(double factor, const Body & a) noexcept
+{
+  return {factor * a.mass, factor * a.moment,
+    {factor * a.inertia[0], factor * a.inertia[1], factor * a.inertia[2]}};
+}
+
 /// The inertia xx, xy, xz, yy, yz, zz as a matrix.
 constexpr Rows symmetric(const std::array<double, 6> & I) noexcept
 {

@@ -47,12 +47,14 @@ public:
     adds_gravity_ = settings.target.adds_gravity;
     same_ = weight == robot_.weight;
     const auto & [mass, x, y, z, xx, xy, xz, yy, yz, zz] = settings.payload;
-    if (mass != 0.0) {
-      Body & last = chain.links[arm.n() - 1].body;
-      const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
-      last = last + arm.flange * Pose{kIdentity, {x, y, z}} * at_centre;
-      same_ = same_ && settings.payload_known_to_robot;
-      if (settings.payload_known_to_robot) {robot_.chain = chain;}
+    const Body at_centre{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
+    Body & last = chain.links[arm.n() - 1].body, & robots = robot_.chain.links[arm.n() - 1].body;
+    if (mass != 0.0) {last = last + arm.flange * Pose{kIdentity, {x, y, z}} * at_centre;}
+    if (settings.payload_known_to_robot) {
+      robots = last;
+    } else if (mass != 0.0 || arm.payload.mass != 0.0) {
+      robots = robots + -1.0 * (arm.flange * arm.payload);
+      same_ = false;
     }
   }
 
