@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,16 @@ using franka_dynamics_controllers::FeedforwardController;
 using hardware_interface::CommandInterface;
 using hardware_interface::StateInterface;
 using lifecycle_msgs::msg::State;
+
+static std::atomic<int> allocations{0};
+void * operator new(std::size_t size)
+{
+  ++allocations;
+  if (void * const place = std::malloc(size)) {return place;}
+  throw std::bad_alloc();
+}
+void operator delete(void * place) noexcept {std::free(place);}
+void operator delete(void * place, std::size_t) noexcept {std::free(place);}
 
 namespace
 {
@@ -81,11 +94,13 @@ protected:
 
   void cycle(int count = 1)
   {
-    for (int k = 0; k < count; ++k) {
-      EXPECT_EQ(
-        controller_.update(rclcpp::Time(), rclcpp::Duration::from_seconds(1e-3)),
-        controller_interface::return_type::OK);
+    const auto before = allocations.load();
+    auto done = controller_interface::return_type::OK;
+    for (int k = 0; k < count && done == controller_interface::return_type::OK; ++k) {
+      done = controller_.update(rclcpp::Time(), rclcpp::Duration::from_seconds(1e-3));
     }
+    EXPECT_EQ(allocations, before);
+    EXPECT_EQ(done, controller_interface::return_type::OK);
   }
 
   rcl_interfaces::msg::SetParametersResult set(const std::string & name, std::vector<double> value)
