@@ -6,7 +6,7 @@ Write an arm's kinematics, or M, C and g, as formulas, or those of the RPR repor
     python examples/documents/formulas.py kinematics fer      # frames and the flange's Jacobian
     python examples/documents/formulas.py motion fr3          # M, C and g
     python examples/documents/formulas.py rpr                 # the RPR arm (Busellato 2023)
-    python examples/documents/formulas.py rpr latex           # the same for LaTeX, with breqn
+    python examples/documents/formulas.py rpr latex           # the same as equations of LaTeX
 
 The formulas of an arm are the Python module that `franka-dynamics codegen` writes: with inertial
 parameters as symbols, and lengths as numbers. Masses and lengths of the RPR arm are symbols, too;

@@ -110,26 +110,12 @@ def as_text(sections: Sequence[Section]) -> str:
     return '\n'.join([*lines, ''])
 
 
-_PREAMBLE = r"""\documentclass[a4paper,landscape,fleqn]{article}
-\usepackage[margin=12mm]{geometry}
-\usepackage{amsmath,breqn}
-\begin{document}
-"""
-
-
 def as_latex(sections: Sequence[Section]) -> str:
-    """Return a LaTeX document, in which the package breqn breaks long formulas."""
-    lines = [_PREAMBLE]
+    """Return the formulas as equations of LaTeX, with titles as comments."""
+    lines = []
     for section in sections:
-        lines += [rf'\section*{{{_escaped(section.title)}}}', _escaped(section.sentence)]
+        lines.append(f'% {section.title}')
         for name, value in section.formulas.items():
             written = sp.latex(value, mat_delim='', mat_str='bmatrix')
-            equation = f'{sp.latex(sp.Symbol(name))} = {written}'
-            lines += [r'\begin{dmath*}', equation, r'\end{dmath*}']
-    return '\n'.join([*lines, r'\end{document}', ''])
-
-
-def _escaped(text: str) -> str:
-    for sign in '_{}':
-        text = text.replace(sign, f'\\{sign}')
-    return text.replace('^', r'\^{}').replace('<', '$<$').replace('>', '$>$').replace('|', '$|$')
+            lines.append(rf'\[ {sp.latex(sp.Symbol(name))} = {written} \]')
+    return '\n'.join([*lines, ''])
