@@ -191,15 +191,6 @@ def test_an_arms_names_in_a_urdf_have_any_prefix_or_are_those_of_its_chain(text,
     assert (names[0], len(names)) == (first, 7)
 
 
-def test_given_two_arms_the_prefix_chooses():
-    left, right = (urdf_text(load('fr3', prefix=prefix)) for prefix in ('left_', 'right_'))
-    body = right[right.index('<joint name="right_fr3_link0_joint"') :]
-    document = parse_urdf(left.replace('</robot>', '') + body)
-    with refuses(UrdfError, 'left_fr3_joint1 and right_fr3_joint1', 'prefix'):
-        names_in(document, load('fr3'))
-    assert names_in(document, load('fr3'), 'right_')[0] == 'right_fr3_joint1'
-
-
 def test_an_arm_of_more_joints_than_the_urdf_has_is_refused():
     with refuses(UrdfError, 'fer 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
         names_in(parse_urdf(urdf_text(load('rpr'))), load('fer'))
