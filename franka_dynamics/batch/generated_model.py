@@ -205,7 +205,7 @@ class GeneratedModel(ABC):
 
     def flange_pose(self, q: Any) -> Any:
         """Return the flange's poses in {S}, shape (..., 4, 4)."""
-        return self.frame_pose(q)
+        return self.evaluate(Quantity.FLANGE_POSE, q)
 
     def jacobian(self, q: Any, frame: Frame = FLANGE, reference_frame: str = ALIGNED) -> Any:
         """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
