@@ -24,11 +24,12 @@ from .controller_managers import ControllerManagers, idle_reason, wrong_claim
 from .messages import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
 from .receivers import (
     DECLARATION_SERVICES,
+    declared_kind,
+    declared_targets,
     Receiver,
     ReceiverKind,
     receivers_idle,
     refusal_reason,
-    TRIGGER_TYPE,
 )
 
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
@@ -243,13 +244,13 @@ class ReceiverCheck:
         simulated, names = self._in_simulated_time(), node.get_node_names_and_namespaces()
         nodes = Counter(f'{space.rstrip("/")}/{name}' for name, space in names)
         for name, one in listed.items():
-            declared = self._declared(one)
-            if declared is None:
+            services = self._services(one)
+            if services is None:
                 # Names are discovered after topics, seconds later if the machine is busy.
                 unsure = unsure or f'it is not known yet which node receives {self.topic}'
-            found[name], sources = declared or Receiver(ReceiverKind.UNKNOWN), [name]
+            found[name], sources = Receiver(declared_kind(name, services or {})), [name]
             if found[name].kind is ReceiverKind.UNKNOWN:
-                found[name], sources = self._controller(name, simulated)
+                found[name], sources = self._controller(name, services or {}, simulated)
             twice = [one for one in sources if nodes[one] > 1]
             why = (
                 f'two nodes called {twice[0]} are there; end or rename one (a killed node stays '
@@ -275,24 +276,22 @@ class ReceiverCheck:
             for one in self._node.get_subscriptions_info_by_topic(topic)
         }
 
-    def _declared(self, receiver: Any) -> Receiver | None:
-        """Return what a node declares itself to be by a service; None if its name is unknown."""
+    def _services(self, receiver: Any) -> dict[str, list[str]] | None:
+        """Return the types of a node's services by name; None while the node is not known."""
         if receiver.node_name == UNKNOWN_NAME:
             return None
         try:
-            services = dict(
+            return dict(
                 self._node.get_service_names_and_types_by_node(
                     receiver.node_name, receiver.node_namespace
                 )
             )
         except NodeNameNonExistentError:
             return None
-        for kind, service in DECLARATION_SERVICES.items():
-            if TRIGGER_TYPE in services.get(service.replace('~', node_name_of(receiver)), ()):
-                return Receiver(kind)
-        return Receiver(ReceiverKind.UNKNOWN)
 
-    def _controller(self, name: str, simulated: set[str]) -> tuple[Receiver, list[str]]:
+    def _controller(
+        self, name: str, services: dict[str, list[str]], simulated: set[str]
+    ) -> tuple[Receiver, list[str]]:
         """
         Return what a node is by the controller managers in its namespace.
 
@@ -308,6 +307,9 @@ class ReceiverCheck:
             if controller is None:
                 continue
             wrong, kind = wrong_claim(controller, self._joints), ReceiverKind.OTHER
+            targets = declared_targets(name, services)
+            if targets and self._target not in targets:
+                wrong = wrong or f'a controller for target {", ".join(targets)}'
             if not wrong:
                 own_time = simulated.isdisjoint((name, manager.name))
                 kind = ReceiverKind.REAL if own_time else ReceiverKind.SIMULATED

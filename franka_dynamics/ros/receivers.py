@@ -9,7 +9,7 @@ rise with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ DECLARATION_SERVICES = {
     ReceiverKind.ARM: '~/franka_dynamics/takes_torques_with_gravity',
     ReceiverKind.LIGHT_ARM: '~/franka_dynamics/takes_torques_without_gravity',
 }
+# The service by which a controller declares the only target whose torques it takes.
+TARGET_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
 
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
@@ -59,6 +61,20 @@ EXPECTED_RECEIVERS = {
     'gz_ros2_control': (ReceiverKind.SIMULATED, ReceiverKind.ARM),
     'mujoco': (ReceiverKind.SIMULATED, ReceiverKind.ARM),
 }
+
+
+def declared_kind(name: str, services: Mapping[str, Sequence[str]]) -> ReceiverKind:
+    """Return what a node declares itself to be by its services, of types by name."""
+    for kind, service in DECLARATION_SERVICES.items():
+        if TRIGGER_TYPE in services.get(service.replace('~', name), ()):
+            return kind
+    return ReceiverKind.UNKNOWN
+
+
+def declared_targets(name: str, services: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the targets whose torques alone a node declares to take; none if any may come."""
+    own = TARGET_SERVICE.replace('~', name)
+    return [one for one in EXPECTED_RECEIVERS if TRIGGER_TYPE in services.get(own.format(one), ())]
 
 
 def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -> str:
@@ -80,7 +96,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
     kinds = {one.kind for one in wrong.values()}
     declared = [DECLARATION_SERVICES[kind] for kind in expected if kind in DECLARATION_SERVICES]
     how = 'Set target to what receives them, or remap ~/command'
-    if kinds == {ReceiverKind.OTHER}:
+    if kinds == {ReceiverKind.OTHER} and not any('target' in one.words for one in wrong.values()):
         how = "Remap ~/command to a controller of the effort of the arm's joints, in their order"
     elif declared and all(one == (ReceiverKind.UNKNOWN, '', '') for one in wrong.values()):
         how = f'A simulator of your own offers a service {declared[0]} of type {TRIGGER_TYPE}'

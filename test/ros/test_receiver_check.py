@@ -22,6 +22,8 @@ from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
 from franka_dynamics.ros.receivers import (
     DECLARATION_SERVICES,
+    declared_kind,
+    declared_targets,
     EXPECTED_RECEIVERS,
     Receiver,
     ReceiverKind,
@@ -72,6 +74,14 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
         i == wrong for i in range(len(found))
     ]
     assert set(EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
+
+
+def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
+    service = {'/one/franka_dynamics/takes_torques_for_mujoco': ['std_srvs/srv/Trigger']}
+    assert declared_targets('/one', service) == ['mujoco'] and not declared_targets(
+        '/two', service
+    )
+    assert declared_kind('/one', service) is UNKNOWN
 
 
 def test_torques_wait_while_only_idle_controllers_would_take_them():
