@@ -35,10 +35,11 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
-from ..errors import FrankaDynamicsError, shortened
+from ..errors import FrankaDynamicsError, listed, shortened
 from ..names import REALTIME_PRIORITY
 
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
@@ -232,6 +233,19 @@ def start_error_sentence(error: Exception) -> str:
     return f'ROS starts no node: {reason}.'
 
 
+def usage_error(words: Sequence[str]) -> str:
+    """Return how to start a node if its command line has words outside --ros-args, else ''."""
+    program, *others = remove_ros_args(args=list(words)) or ['']
+    if not others:
+        return ''
+    name = os.path.basename(program).removesuffix('.py')
+    return (
+        f'{name} takes no words but those after --ros-args; it got {listed(others)}.\n'
+        f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
+        '`franka-dynamics node defaults` prints the parameters.'
+    )
+
+
 def run_node(
     make: Callable[[], Any],
     run: Callable[[Any, StopRequest], int],
@@ -249,6 +263,10 @@ def run_node(
     `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
     ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
+    words = list(sys.argv if args is None else args)
+    if usage := usage_error(words):
+        print(usage, file=sys.stderr)
+        return EXIT_INVALID_INPUT
     make_log_nonblocking()
     no_realtime = request_realtime(realtime)
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
@@ -257,7 +275,7 @@ def run_node(
     try:
         try:
             rclpy.init(
-                args=list(sys.argv if args is None else args),
+                args=words,
                 signal_handler_options=SignalHandlerOptions.NO,
             )
             node = make()

@@ -19,7 +19,7 @@ import yaml
 
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
-from ..errors import SettingsError, shortened
+from ..errors import nearest, SettingsError, shortened
 from ..parameter_schema import ParameterSpec, specs
 
 Made = TypeVar('Made')
@@ -41,47 +41,17 @@ def table(node: str) -> tuple[ParameterSpec, ...]:
     return tuple(spec for name in _FILES[node] for spec in specs(name))
 
 
-# Parameters of earlier releases, and what does now what they did.
-_IN_PYTHON = 'a simulation in Python has it (franka_dynamics.simulation.SimulationSettings)'
-_REMOVED = {
-    'repair': 'set robot_type to an arm file that Python has written: fd.save(fd.load(ARM, SET, '
-    "repair='nearest_within_rounding'), FILE)",
-    'urdf_file': 'set model_source to the path of the URDF',
-    'robot_description_timeout': 'the node waits 30 s for robot_description',
-    'terms.coriolis': 'scale 0.0 leaves out Coriolis and inertia torque',
-    'terms.inertia': 'scale 0.0 leaves out Coriolis and inertia torque',
-    'derive_velocity': 'velocities that joint states lack are computed unless the target is fci',
-    'default_gains': 'kp [-1.0] does what it did',
-    'held_until_commanded': 'it follows from target and from who receives the torques',
-    'held_joints': 'set robot_type to an arm file in which they are held: `franka-dynamics arm '
-    'import URDF --hold JOINT=POSITION --output FILE`',
-    'effort_friction': 'measured efforts contain friction under target fci, else none',
-    'tool_center': "~/external_wrench acts at the origin of `frame`; tf2's transforms move it",
-    'pacing': 'lockstep_rate above 0.0 lets the arm wait for each torque',
-    'command_timeout': 'it is 0.05 s',
-    'seed': 'the noise is always drawn from seed 0',
-    **dict.fromkeys(('position_noise', 'velocity_noise', 'effort_noise'), 'set noise, of three'),
-    **dict.fromkeys(('elastic_joints', 'sensor_delay'), _IN_PYTHON),
-    **dict.fromkeys(('push.force', 'push.start', 'push.duration'), _IN_PYTHON),
-}
-
-
 # What other nodes have as a parameter, and what is for it here.
 _ELSEWHERE = {'robot_description': ', but model_source, which says where a URDF comes from'}
 
 
-def is_removed(name: str) -> bool:
-    """Return whether a node of an earlier release had this parameter, and none has it now."""
-    return name in _REMOVED
-
-
-def no_such_parameter(names: Iterable[str]) -> str:
+def no_such_parameter(names: Iterable[str], known: Iterable[str] = ()) -> str:
     """Return a sentence about names that no parameter of a node has, and what to do."""
+    near = {name: nearest(name, known) for name in names}
     sentences = (
-        f'{name} is no parameter any more: {_REMOVED[name]}'
-        if name in _REMOVED
-        else f'{shortened(name, 80)}: no such parameter{_ELSEWHERE.get(name, "")}'
-        for name in names
+        f'{shortened(name, 80)}: no such parameter'
+        f'{_ELSEWHERE.get(name) or (f", but {near[name]}" if near[name] else "")}'
+        for name in near
     )
     return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
 

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
-from itertools import dropwhile, pairwise
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 import sys
 from typing import Any
@@ -18,9 +18,8 @@ from rcl_interfaces.msg import (
 )
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
-import yaml
 
-from .parameter_tables import constraints, is_removed, no_such_parameter
+from .parameter_tables import constraints, no_such_parameter
 from ..errors import listed, SettingsError
 from ..parameter_schema import check, ParameterSpec
 
@@ -34,10 +33,20 @@ _WRITTEN = {
 }
 
 
+_MISSPELT_RATIO = 0.8  # likeness of two names, by difflib, from which one is the other misspelt
+# Parameters that rclpy declares for every node, and for publishers and subscriptions.
+_OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
+
+
 class CheckedParameters:
     """A base class of nodes before rclpy's, whose own refusals name neither values nor a way."""
 
     active = False  # while it is, parameters of some kind are fixed
+
+    def __init__(self, *arguments: Any, **node_options: Any) -> None:
+        # `declare` compares what the node was given with its table.
+        options = {'automatically_declare_parameters_from_overrides': True, **node_options}
+        super().__init__(*arguments, **options)
 
     def set_parameters_atomically(self: Any, parameter_list: list[Parameter]) -> Any:
         """
@@ -70,9 +79,14 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     Declare a table's parameters on a node, with descriptors; return their values by name.
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
-    is given to this node by its name and belongs to no declared parameter. A parameter file that
-    has nothing for this node is logged.
+    belongs to no parameter, but was written for one. What a parameter file for many nodes gives
+    beyond that is logged, and so is what is for other nodes only.
     """
+    given = [name for name in node.get_parameters_by_prefix('') if not name.startswith(_OF_ROS)]
+    for name in given:
+        node.undeclare_parameter(name)  # declared below with its type
+    _require_known(node, given, {spec.name for spec in table})
+    _warn_of_others(node, bool(given))
     node.parameter_table = table
     for spec in table:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
@@ -94,54 +108,43 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
         # The descriptor is set last, so that `check` is the first to refuse a value out of range:
         # its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _descriptor(spec, kind))
-    _require_known(node, sys.argv)
     return values(node, table)
 
 
-def _require_known(node: Any, words: Sequence[str]) -> None:
+def _require_known(node: Any, given: Sequence[str], known: set[str]) -> None:
     """
-    Raise SettingsError if a command line gives a node a parameter that it has not.
+    Refuse parameters that a node was given and has not, by a command line or a wrong name.
 
-    Words without a node (-p scale:=1.0) are for this process. What a file gives to a wildcard
-    (/**) is for every node and need not concern this one, unless an earlier release had it. A file
-    without a section for this node is logged.
+    Other ones are logged: a file with the section /** may be for many nodes.
     """
-    own, unknown = node.get_fully_qualified_name(), set[str]()
-    for flag, word in pairwise(dropwhile(lambda word: word != '--ros-args', words)):
-        given: list[tuple[str, str]] = []
-        if flag in ('-p', '--param'):
-            name, _, parameter = word.partition(':=')[0].rpartition(':')
-            given = [(f'*/{name}' if name else own, parameter)]
-        elif flag == '--params-file':
-            given = _file_content(Path(word))
-            if given and not any(_means(section, own) for section, _ in given):
-                sections = listed(sorted({section for section, _ in given}))
-                node.get_logger().warning(
-                    f'{word} has nothing for this node, {own}: its sections are {sections}; '
-                    'name one /** or as the node'
-                )
-        for section, parameter in given:
-            named = '*' not in section.rpartition('/')[2] or is_removed(parameter)
-            # QoS overrides are declared later, with publishers and subscriptions.
-            known = node.has_parameter(parameter) or parameter.startswith('qos_overrides.')
-            if named and not known and _means(section, own):
-                unknown.add(parameter)
+    unknown = sorted({*given} - known)
+    refused = [
+        name
+        for name in unknown
+        if get_close_matches(name, known, 1, _MISSPELT_RATIO)
+        or any(f'{name}:=' in word for word in sys.argv)
+    ]
+    if refused:
+        raise SettingsError(f'{no_such_parameter(refused, known)} Nothing is started.')
     if unknown:
-        raise SettingsError(f'{no_such_parameter(sorted(unknown))} Nothing is started.')
+        node.get_logger().warning(f'this node has no parameters {listed(unknown)}; ignored')
 
 
-def _means(section: str, node: str) -> bool:
-    """Return whether a section of a parameter file is for a node, given by its full name."""
-    return fnmatchcase(node, section.replace('/**', '*'))
-
-
-def _file_content(file: Path) -> list[tuple[str, str]]:
-    """Return the section and the name of each parameter in a file."""
-    found = []
-    for path in _paths(yaml.safe_load(file.read_text(encoding='utf-8')) or {}):
-        section, _, name = path.partition('/ros__parameters/')
-        found.append((section, name.replace('/', '.')))
-    return found
+def _warn_of_others(node: Any, any_given: bool) -> None:
+    """Log which words of the command line give parameters to other nodes alone."""
+    own = node.get_name()
+    for flag, word in pairwise(sys.argv):
+        missed = False
+        if flag in ('-p', '--param'):
+            other = word.partition(':=')[0].rpartition(':')[0]
+            missed = bool(other) and other.rpartition('/')[2] not in (own, '**')
+        elif flag == '--params-file':
+            text = Path(word).read_text(encoding='utf-8')
+            missed = not any_given or (own not in text and '*' not in text)
+        if missed:
+            node.get_logger().warning(
+                f'{flag} {word} has nothing for this node, {node.get_fully_qualified_name()}'
+            )
 
 
 def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
@@ -158,13 +161,6 @@ def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescripto
     return descriptor
 
 
-def _paths(content: Mapping[str, Any], path: str = '') -> Iterator[str]:
-    """Yield the path of each value of a parameter file, which may nest nodes and parameters."""
-    for key, value in content.items():
-        inner = f'{path}/{str(key).strip("/")}'
-        yield from _paths(value, inner) if isinstance(value, dict) else (inner,)
-
-
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """Return the present values of a table's parameters by name."""
     return {spec.name: node.get_parameter(spec.name).value for spec in table}
@@ -173,7 +169,9 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 def _check_changes(node: Any, changes: Sequence[Parameter]) -> None:
     """Raise SettingsError if a requested change of a node's parameters is wrong."""
     if unknown := [one.name for one in changes if not node.has_parameter(one.name)]:
-        raise SettingsError(no_such_parameter(unknown))
+        raise SettingsError(
+            no_such_parameter(unknown, {spec.name for spec in node.parameter_table})
+        )
     specs = {spec.name: spec for spec in node.parameter_table}
     for change in changes:
         if change.type_ is Parameter.Type.NOT_SET:

@@ -4,6 +4,7 @@
 
 from contextlib import closing
 from functools import partial
+import importlib
 
 import numpy as np
 import pytest
@@ -142,3 +143,14 @@ def test_what_is_at_fault_is_refused_by_name_and_what_follows_is_taken(
 def test_a_file_that_is_no_trajectory_is_refused_by_what_it_lacks(text, names, tmp_path):
     with refuses(SettingsError, 'motion.yaml', *names):
         motion(text, tmp_path)
+
+
+@pytest.mark.parametrize('node', ['feedforward', 'simulator', 'gazebo_direct'])
+@pytest.mark.parametrize(
+    'words', [['-p', 'scale:=0.5'], ['--params-file', 'f.yaml'], ['--help'], ['--ros_args']]
+)
+def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, capsys):
+    main = importlib.import_module(f'franka_dynamics.ros.{node}_node').main
+    assert main(['node', *words, '--ros-args', '-r', '__node:=never', '--']) == 2
+    said = capsys.readouterr().err
+    assert ', '.join(words) in said and 'usage: node --ros-args' in said
