@@ -158,7 +158,7 @@ def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None)
     if motion is not None and moved < _MAX_REST_MOTION_RAD:
         say(
             f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} was '
-            'sent; see `franka-dynamics node monitor`, and if the effort controller is active.'
+            'sent; see `franka-dynamics node state`, and if the effort controller is active.'
         )
         return False
     say_each(warnings, 'warning')

@@ -12,7 +12,7 @@ from typing import Any, TYPE_CHECKING
 
 import click
 
-from ._command import CommaList, forbid_with, Group, Number, option, require_with
+from ._command import forbid_with, Group, Number, option, require_with
 from ._options import json_option, NEW_BAG, node_option, OUTPUT_FILE, topic_options, with_options
 from ._signals import catch_end_signals
 
@@ -29,7 +29,6 @@ _TORQUE_TIMEOUT_S = 3.0
 # Wait after all figures have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
 _SETTLING_TIME_S = 0.3
-_REFRESH_PERIOD_S = 0.25  # time between two pictures of `node monitor`
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 _NODE_OPTIONS = with_options(
     node_option,
@@ -52,7 +51,7 @@ def _answer(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> 
 @click.group(cls=Group)
 def node() -> None:
     """
-    Use a node: state, set, play, clear, monitor, defaults.
+    Use a node: state, set, play, clear, defaults.
 
     A command exits with 1 if the node fails or is silent, with 2 if it refuses a value.
     """
@@ -65,7 +64,7 @@ def node() -> None:
 def state(transition: str | None, json: Path | None, node: str, timeout: float) -> int:
     """Print a node's lifecycle state, status, rates and torques; or change the state."""
     from ._console import say, show, write_json
-    from ._monitor_view import monitor_view
+    from ._state_view import state_view
     from ..ros.status import fault_sentences
 
     if transition is not None:
@@ -88,7 +87,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
     for sentence in filter(None, (named, report)):
         say(sentence)
     if nodes:
-        show(monitor_view(nodes, now))
+        show(state_view(nodes, now))
     faults = fault_sentences(nodes, now)
     for sentence in faults:
         print(sentence, file=sys.stderr)
@@ -219,32 +218,6 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
 def clear(node: str, timeout: float) -> None:
     """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
     print(_answer(node, timeout, lambda client: client.clear_fault()))
-
-
-@node.command()
-@option(
-    '--namespace', "only nodes in these, '/' for the root (default: all)", CommaList('NAME,...')
-)
-def monitor(namespace: tuple[str, ...]) -> None:
-    """Show rates, latencies, states and torques of running feedforward nodes in a terminal."""
-    from rich.live import Live
-
-    from ._console import make_console
-    from ._monitor_view import monitor_view
-    from ..ros.topic_listener import TopicListener
-
-    console = make_console()
-    front = console.is_terminal
-    namespaces = [one.strip('/') for one in namespace]
-    with (
-        TopicListener('monitor') as feed,
-        catch_end_signals() as keep_running,
-        Live(console=console, screen=front, auto_refresh=False) as live,
-    ):
-        while keep_running():
-            feed.poll()
-            live.update(monitor_view(feed.nodes(namespaces), time.monotonic()), refresh=front)
-            time.sleep(_REFRESH_PERIOD_S)
 
 
 @node.command()

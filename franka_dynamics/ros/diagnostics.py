@@ -3,7 +3,7 @@
 """
 Publishes and logs a configured feedforward node's status.
 
-Diagnostics each second and after changes, the status on ~/status, and reports on references.
+Diagnostics each second and after changes, with what becomes of references, and ~/status.
 """
 
 from __future__ import annotations
@@ -19,12 +19,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
-from .messages import (
-    DESCRIPTION_QOS,
-    publisher_names,
-    REFERENCE_STATE_QOS,
-    stamp_from_seconds,
-)
+from .messages import DESCRIPTION_QOS, publisher_names
 from .receiver_check import ReceiverCheck
 from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REMEDY_KEY
 from .term_publishers import TermPublishers
@@ -104,9 +99,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.refused = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._events = node.create_publisher(
-            DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
-        )
+        self._reference: tuple[Row, ...] = ()  # what became of the latest reference
         self.latency, self.sent = DurationWindow(), 0  # torques that were published
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self.ends = False  # whether the node ends, and never commands again
@@ -156,7 +149,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._log_reason(status.why)
         if now >= self.due:
             self._publish_status(status)
-            self.publish(self._joint_states(), self._command(), self._wrench(), *self._model())
+            rows = self._joint_states(), self._command(), *self._reference, self._wrench()
+            self.publish(*rows, *self._model())
 
     def _publish_status(self, status: Status) -> None:
         """
@@ -256,8 +250,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             event.state is ReferenceState.FINISHED
             and pairs.get('error to its end [rad]', 0.0) > MAX_START_DISTANCE_RAD
         )  # the next motion could not begin where this one ends
-        row = 'Reference', 'WARN' if bad else 'OK', text, pairs
-        self._events.publish(self.array(stamp_from_seconds(event.stamp), row))
+        row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
+        self._reference = (row,)  # all events are published, and the latest one again
+        self._publisher.publish(self.array(self._node.get_clock().now().to_msg(), row))
         # The points of a stream may replace each other a hundred times a second.
         if not self._may_log(event.state.value, DIAGNOSTIC_PERIOD_S):
             return

@@ -20,9 +20,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
+from .messages import REFERENCE_QOS
 from .parameter_tables import no_such_parameter
-from .status import NodeStatus, REMEDY_KEY
+from .status import DiagnosticSubject, NodeStatus, REMEDY_KEY
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
@@ -31,8 +31,9 @@ _MAX_BRAKING_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _DISCOVERY_WAIT_S = 0.5
+_REPORTS_DEPTH = 50  # of /diagnostics, which all nodes share
 _STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
-# States of ~/reference_state that end a motion.
+# States of a reference that end it.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
 
@@ -177,7 +178,8 @@ class NodeClient(TopicListener):
         """
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
-        The trajectory message's frame id is set to an identifier that the node's reports repeat.
+        The trajectory message's frame id is set to an identifier that the node's reports on
+        /diagnostics repeat.
         `play` waits at most `timeout` for the node, sends the trajectory once, waits for
         the node's answer, and then for the motion's end as long as the node is there. If an error
         or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and the node
@@ -186,43 +188,46 @@ class NodeClient(TopicListener):
         refused or interrupted, or the node has gone.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
-        under_way = set[str]()  # numbers of the motions of other clients
+        latest: str | None = None  # the state of another client's motion; None: nothing is heard
 
         def take(message: DiagnosticArray) -> None:
-            nonlocal state, reason
-            for values in (NodeStatus.from_message(one).values for one in message.status):
+            nonlocal state, reason, latest
+            for one in map(NodeStatus.from_message, message.status):
+                if one.node != self.name.lstrip('/'):
+                    continue
+                values, latest = one.values, latest or _FINISHED
+                if one.subject != DiagnosticSubject.REFERENCE:
+                    continue
                 if values.get('frame_id') == mark:
                     state, reason = values.get('state', ''), values.get('reason', '')
                 else:
-                    change = under_way.discard if values.get('state') in _ENDED else under_way.add
-                    change(values.get('number', ''))
+                    latest = values.get('state', '')
 
         message.header.frame_id = mark
-        events = f'{self.name}/reference_state'
-        self.node.create_subscription(DiagnosticArray, events, take, REFERENCE_STATE_QOS)
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', take, _REPORTS_DEPTH)
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
             if not self.until(
-                lambda: publisher.get_subscription_count() > 0 and not self._has_gone(events),
+                lambda: publisher.get_subscription_count() > 0 and latest is not None,
                 self._timeout,
             ):
                 raise NodeClientError(
-                    f'nobody takes motions on {topic} and reports on {events}; nothing was sent. '
-                    f'Is {self.name} running, and is it a feedforward node?'
+                    f'nobody takes motions on {topic} and reports on /diagnostics; nothing was '
+                    f'sent. Is {self.name} running, and is it a feedforward node?'
                 )
             self.wait(_DISCOVERY_WAIT_S)
-            if under_way:
+            if latest not in _ENDED:
                 raise NodeClientError(
                     f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
                     '`node play` that sent it, before this one; nothing was sent.'
                 )
             sent = True
             publisher.publish(message)  # once: a second copy would interrupt the first
-            self.until(lambda: bool(state) or self._has_gone(events), self._answer_timeout)
-            self.until(lambda: not state or state in _ENDED or self._has_gone(events), math.inf)
+            self.until(lambda: bool(state) or self._has_gone(), self._answer_timeout)
+            self.until(lambda: not state or state in _ENDED or self._has_gone(), math.inf)
             if state not in _ENDED:
-                why = 'it has gone' if self._has_gone(events) else f'it was {state or "silent"}'
+                why = 'it has gone' if self._has_gone() else f'it was {state or "silent"}'
                 raise NodeClientError(f'{self.name} did not end the motion: {why}.')
         except BaseException:
             if sent and state not in _ENDED:
@@ -242,7 +247,7 @@ class NodeClient(TopicListener):
         if not self.until(client.service_is_ready, self._timeout):
             raise NodeClientError(
                 f'{self.name} does not answer within {self._timeout:g} s; is it running, in '
-                'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
+                'this ROS_DOMAIN_ID? `franka-dynamics doctor` lists what is heard.'
             )
         if known is None:
             self.wait(_DISCOVERY_WAIT_S)
@@ -254,9 +259,9 @@ class NodeClient(TopicListener):
         self._clients[service] = client  # discovered: the next request need not wait
         return answer.result()
 
-    def _has_gone(self, topic: str) -> bool:
-        """Return whether nobody publishes a topic of the node any more."""
-        return bool(self.node.count_publishers(topic) == 0)
+    def _has_gone(self) -> bool:
+        """Return whether nobody publishes the node's status any more."""
+        return bool(self.node.count_publishers(f'{self.name}/status') == 0)
 
 
 def _float(value: Any) -> Any:

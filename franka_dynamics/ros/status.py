@@ -38,6 +38,7 @@ class DiagnosticSubject(StrEnum):
     SIMULATED_ARM = 'Simulated arm'
     JOINT_STATES = 'Joint states'
     COMMAND = 'Command'
+    REFERENCE = 'Reference'
     EXTERNAL_WRENCH = 'External wrench'
     ARM = 'Arm'
     TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`node`: no answer, payloads, transitions, lead-in; the monitor at every width."""
+"""`node`: no answer, payloads, transitions, lead-in; the view at every width."""
 
 from io import StringIO
 
@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.cli._monitor_view import monitor_view
+from franka_dynamics.cli._state_view import state_view
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node import parse_payload, send_motion
 from franka_dynamics.ros.messages import seconds
@@ -83,7 +83,7 @@ def rendered(renderable, width):
 
 
 def test_a_slow_simulation_is_not_shown_as_old_states():
-    shown = rendered(monitor_view([arm('10944.5')], 10.5), 200)
+    shown = rendered(state_view([arm('10944.5')], 10.5), 200)
     assert 'stamps 10.9 s late' in shown and 'ms old' not in shown
 
 
@@ -95,7 +95,7 @@ def test_every_joint_has_a_label_of_its_own_whatever_its_name(joints):
     view = NodeSnapshot('feedforward')
     told(view, DiagnosticSubject.TORQUE_LIMITS, 'OK', 'ur10e', **dict.fromkeys(joints, '87'))
     told(view, 'Command', 'OK', 'torques are sent')
-    shown = rendered(monitor_view([view], 1.0), 80)
+    shown = rendered(state_view([view], 1.0), 80)
     rows = [line.strip('│ ').split() for line in shown.splitlines()]
     labels = [row[0] for row in rows if row[1:] == ['87']]
     assert len(set(labels)) == len(joints)
@@ -107,7 +107,7 @@ def test_every_torque_and_fault_is_drawn_in_full_at_any_width(width):
     view = arm()
     told(view, 'Guard', 'OK', 'the arm does what the model says')
     told(view, 'Cross-check', 'OK', 'the two models agree')
-    lines = rendered(monitor_view([view], 10.5), width).splitlines()
+    lines = rendered(state_view([view], 10.5), width).splitlines()
     assert len(lines) <= 18 and max(map(len, lines)) <= width
     text = ' '.join('\n'.join(lines).replace('│', ' ').split())
     said = '1000 Hz,0.3 ms old,p50 104 us,p99 159 us,somebody else commands,ext.,left_fer_joint'

@@ -169,6 +169,7 @@ class Probe(Node):
         self._own_executor.add_node(self)
         self._ends = ExitStack()
         self._statuses: dict[str, NodeStatus | None] = {}  # by the names that `status` takes
+        self.references: list[NodeStatus] = []  # what nodes said about references, once each
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def declare(self, kind: ReceiverKind) -> None:
@@ -209,6 +210,9 @@ class Probe(Node):
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for one in map(NodeStatus.from_message, message.status):
+            if one.subject == 'Reference' and one not in self.references[-1:]:
+                self.references.append(one)
         self._statuses.update(
             (one.name, one) for one in map(NodeStatus.from_message, message.status)
         )

@@ -15,7 +15,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node import send_motion
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import node_client
-from franka_dynamics.ros.messages import REFERENCE_STATE_QOS
+from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
 from ..agreement import refuses
@@ -32,9 +32,16 @@ def motions(probe):
 
 @pytest.fixture
 def reports(probe):
-    """Return a fake node's publisher of reports on references."""
-    topic = 'feedforward/reference_state'
-    return probe.create_publisher(DiagnosticArray, topic, REFERENCE_STATE_QOS)
+    """Return a fake node's publisher of reports on references, which has a status, too."""
+    probe.create_publisher(DiagnosticStatus, 'feedforward/status', DESCRIPTION_QOS)
+    return probe.create_publisher(DiagnosticArray, '/diagnostics', 10)
+
+
+def report(reports, **pairs):
+    """Publish a report on a reference."""
+    values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
+    status = DiagnosticStatus(name='feedforward: Reference', values=values)
+    reports.publish(DiagnosticArray(status=[status]))
 
 
 @pytest.fixture
@@ -44,11 +51,6 @@ def impatient(monkeypatch):
 
 
 def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, reports):
-    def tell(state, mark):
-        pairs = {'state': state, 'reason': 'as told', 'frame_id': mark}
-        values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
-        reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
-
     def play(*answers):
         """Play a motion to a node that reports states, each of this motion or of another one."""
         left = list(answers)
@@ -56,11 +58,13 @@ def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, repo
 
         def answer():
             probe.spin()
+            if not motions:
+                report(reports, state='refused')
             while motions and left:
                 state, own = left.pop(0)
-                tell(state, motions[0].header.frame_id if own else 'another')
+                mark = motions[0].header.frame_id if own else 'another'
+                report(reports, state=state, reason='as told', frame_id=mark)
 
-        tell('refused', '')
         with NodeClient('/feedforward', TIMEOUT_S, answer) as client:
             return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
 
@@ -70,10 +74,10 @@ def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, repo
 
 
 def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, reports):
-    pair = KeyValue(key='state', value='following')
-    reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=[pair])]))
     with (
-        NodeClient('/feedforward', TIMEOUT_S, probe.spin) as client,
+        NodeClient(
+            '/feedforward', TIMEOUT_S, lambda: report(reports, state='following')
+        ) as client,
         refuses(NodeClientError, 'another motion', 'nothing was sent'),
     ):
         client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
@@ -83,7 +87,7 @@ def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, report
 def test_without_reports_nothing_is_sent(probe, motions):
     with (
         NodeClient('/feedforward', timeout=1.0, meanwhile=probe.spin) as client,
-        refuses(NodeClientError, '/feedforward/reference_state', 'nothing was sent'),
+        refuses(NodeClientError, '/feedforward/reference', '/diagnostics', 'nothing was sent'),
     ):
         client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
     assert not motions
@@ -109,11 +113,13 @@ def test_a_motion_is_sent_once_and_ends_with_the_node_that_goes(
     probe, motions, reports, impatient
 ):
     went, waits = [], iter(range(3000))
+    status = next(one for one in probe.publishers if one.topic_name == '/feedforward/status')
 
     def go():
         probe.spin()
+        report(reports, state='refused')
         if motions and not went:
-            went.append(probe.destroy_publisher(reports))
+            went.append(probe.destroy_publisher(status))
         assert not went or next(waits, None) is not None, 'it waits for a node that has gone'
 
     # A motion of an hour: a wait in proportion to it would outlast the test.
@@ -140,7 +146,7 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             assert client.set(name, text) == client.get(name) == value
         for name, value, *named in (
             ('kp', 'stiff', 'kp'),
-            ('terms.coriolis', '1', 'scale 0.0'),
+            ('terms.coriolis', '1', 'no such parameter'),
             ('terms.friction', '1', 'terms.friction'),
             ('scale', '50%', 'scale'),
             ('kp', '[1, half]', 'one type'),

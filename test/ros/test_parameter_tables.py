@@ -146,16 +146,16 @@ def test_of_a_file_what_is_no_parameter_is_said_and_what_is_misspelt_refused(
 def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
     file = tmp_path / 'other.yaml'
     file.write_text(yaml.safe_dump({'/feed_forward': {'ros__parameters': {'robot_type': 'fer'}}}))
-    words = '--params-file', file, '-p', 'feedforward:scale:=0.5', '-p', 'simulator:noise:=[-1.0,0.0,0.0]'
-    node = make_node(SimulatorNode, *words[:4], '-r', '__ns:=/a')
+    words = '--params-file', file, '-p', 'feedforward:scale:=0.5'
+    node = make_node(SimulatorNode, *words, '-r', '__ns:=/a')
     said = capfd.readouterr().err
     assert said.count('has nothing for this node, /a/simulator') == 2
     assert f'--params-file {file} has' in said and 'feedforward:scale:=0.5 has' in said
     # An unknown parameter is named as at the start.
     (result,) = (node.set_parameters_atomically([Parameter('nonsense', value=1.0)]),)
     assert not result.successful and 'nonsense: no such parameter' in result.reason
-    with refuses(SettingsError, 'noise'):  # its own is taken
-        make_node(SimulatorNode, *words, '-r', '__node:=simulator')
+    with refuses(SettingsError, 'lockstep_rate'):  # its own is taken
+        make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0')
 
 
 def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path):

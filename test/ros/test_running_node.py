@@ -4,7 +4,7 @@
 
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
@@ -17,7 +17,6 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import trajectory_message
-from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import FER, FER_GRAVITY
 from ..agreement import refuses
@@ -181,7 +180,6 @@ def test_a_motion_that_never_began_is_a_warning_with_its_distance(
     probe, arm, start_node, commands
 ):
     start_node(target='mujoco')
-    reports = probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
     arm.until(lambda: len(commands) > 50, 'commands')
     references = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     motion = trajectory_message(NAMES, [0.5], [FER.home + 0.15])
@@ -189,13 +187,14 @@ def test_a_motion_that_never_began_is_a_warning_with_its_distance(
     asked = []
 
     def ended():
-        if not reports and len(asked) < time.monotonic() - began:  # once a second until answered
+        # Once a second until it is answered.
+        if not probe.references and len(asked) < time.monotonic() - began:
             asked.append(references.publish(motion))
-        return any('finished' in one.status[0].message for one in reports)
+        return any('finished' in one.message for one in probe.references)
 
     began = time.monotonic()
     arm.until(ended, 'its end')
-    end = NodeStatus.from_message(reports[-1].status[0])
+    end = probe.references[-1]
     assert end.level == 'WARN' and '0.15 rad from its end' in end.message
 
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session with the node: references and their reports, default gains, parameters at rest."""
 
-from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -12,9 +11,8 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.messages import reference_message, REFERENCE_STATE_QOS
+from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.parameter_tables import table
-from franka_dynamics.ros.status import NodeStatus
 
 from .conftest import FER
 from ..agreement import refuses
@@ -39,16 +37,13 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     probe, arm, commanding
 ):
     commanding()
-    told: list = []
-    way: list = []
 
-    def note(message):
-        for one in map(NodeStatus.from_message, message.status):
-            told.append([one.values[key] for key in ('state', 'reason', 'frame_id')])
-            way.append(one.values['to command again'])
+    def told(*keys):
+        return [[one.values[key] for key in keys] for one in probe.references]
 
-    topic = f'{NODE}/reference_state'
-    probe.create_subscription(DiagnosticArray, topic, note, REFERENCE_STATE_QOS)
+    def latest():
+        return told('state', 'reason', 'frame_id')[-1] if probe.references else ['', '', '']
+
     references = probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
     probe.until(references.get_subscription_count, 'a listener')
     planned = probe.collect(JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True)
@@ -59,29 +54,30 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     references.publish(message)
     arm.until(lambda: np.abs(inertia[-1].effort).max() > 0.1, 'M ddq of it')
     arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
-    arm.until(lambda: told and told[-1][0] == 'finished', 'the report of its end')
+    arm.until(lambda: latest()[0] == 'finished', 'the report of its end')
     arm.until(lambda: planned, 'its torques')
-    assert [state for state, *_ in told] == ['accepted', 'following', 'finished']
+    assert told('state') == [['accepted'], ['following'], ['finished']]
     assert planned[0].header.stamp.sec > 0
     # The second motion, long enough for a busy machine, is interrupted by a stop.
     message = reference_message(multisine(FER, 20.0, 0.001))
     message.header.frame_id = 'x' * 100  # the sender's identifier
     references.publish(message)
     # The other thread computes its torques, perhaps after the event that it is followed.
-    arm.until(lambda: told[-1][0] == 'following' and len(planned) == 2, 'the second is followed')
+    arm.until(lambda: latest()[0] == 'following' and len(planned) == 2, 'the second is followed')
 
     def interrupted():
         arm.send(1, position=(np.array(FER.home) + 0.3).tolist())  # as another arm's state
-        return told[-1][0] == 'interrupted'
+        return latest()[0] == 'interrupted'
 
     probe.until(interrupted, 'the interruption')
-    assert 'fer_joint1' in told[-1][1] and told[-1][2] == 'x' * 64
-    assert not any(way[:-1]) and 'clear the fault' in way[-1]
+    assert 'fer_joint1' in latest()[1] and latest()[2] == 'x' * 64
+    *before, (way,) = told('to command again')
+    assert not any(one for (one,) in before) and 'clear the fault' in way
     # The third motion comes after the stop, which has latched a fault.
     references.publish(message)
-    probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
-    assert 'Nothing would follow the reference' in told[-1][1] and told[-1][2] == 'x' * 64
-    assert 'franka-dynamics node clear' in told[-1][1]
+    probe.until(lambda: latest()[0] == 'refused', 'the refusal')
+    assert 'Nothing would follow the reference' in latest()[1] and latest()[2] == 'x' * 64
+    assert 'franka-dynamics node clear' in latest()[1]
     probe.until_status(NODE, state='silent')
 
     def counted():

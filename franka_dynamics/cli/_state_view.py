@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what `node monitor` shows of feedforward nodes and simulated arms."""
+"""Draws what `node state` shows of feedforward nodes and simulated arms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
 
-def monitor_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
+def state_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
     """
     Return a panel for each node heard so far, or a line "waiting ..." before the first.
 
