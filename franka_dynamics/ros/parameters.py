@@ -86,7 +86,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
     _require_known(node, given, {spec.name for spec in table})
-    _warn_of_others(node, bool(given))
+    _warn_of_others(node, given)
     node.parameter_table = table
     for spec in table:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
@@ -130,17 +130,17 @@ def _require_known(node: Any, given: Sequence[str], known: set[str]) -> None:
         node.get_logger().warning(f'this node has no parameters {listed(unknown)}; ignored')
 
 
-def _warn_of_others(node: Any, any_given: bool) -> None:
+def _warn_of_others(node: Any, given: Sequence[str]) -> None:
     """Log which words of the command line give parameters to other nodes alone."""
     own = node.get_name()
     for flag, word in pairwise(sys.argv):
         missed = False
         if flag in ('-p', '--param'):
-            other = word.partition(':=')[0].rpartition(':')[0]
-            missed = bool(other) and other.rpartition('/')[2] not in (own, '**')
+            parameter = word.partition(':=')[0].rpartition(':')[2]
+            missed = parameter not in given and not parameter.startswith(_OF_ROS)
         elif flag == '--params-file':
             text = Path(word).read_text(encoding='utf-8')
-            missed = not any_given or (own not in text and '*' not in text)
+            missed = not given or (own not in text and '*' not in text)
         if missed:
             node.get_logger().warning(
                 f'{flag} {word} has nothing for this node, {node.get_fully_qualified_name()}'

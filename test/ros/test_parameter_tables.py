@@ -155,7 +155,7 @@ def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
     (result,) = (node.set_parameters_atomically([Parameter('nonsense', value=1.0)]),)
     assert not result.successful and 'nonsense: no such parameter' in result.reason
     with refuses(SettingsError, 'lockstep_rate'):  # its own is taken
-        make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0')
+        make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0', '-r', '__ns:=/')
 
 
 def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path):
