@@ -12,6 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import franka_dynamics as fd
 from franka_dynamics.arm import JointKind, load
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.emit import c_header, python_module
@@ -114,6 +115,35 @@ def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path)
     names = {}
     exec(compile(python_module(listed), 'arm.py', 'exec'), names)
     assert callable(names['gravity'])
+
+
+BOTH = """#include "fer_dynamics.h"
+#include "loaded_dynamics.h"
+void both(const double *q, double *bare, double *loaded)
+{
+  fer_gravity(q, bare);
+  loaded_gravity(q, loaded);
+}
+"""
+
+
+def test_headers_of_an_arm_with_and_without_a_load_can_be_included_together(tmp_path):
+    payload = [1.0, 0.0, 0.0, 0.1]
+    given = [*COMMAND, '--quantity', 'gravity', '--output', str(tmp_path)]
+    assert main(given) == 0
+    assert main([*given, '--payload', '1.0,0,0,0.1', '--name', 'loaded']) == 0
+    assert 'payload 1 kg' in (tmp_path / 'loaded_dynamics.h').read_text()
+    assert 'no payload' in (tmp_path / 'fer_dynamics.h').read_text()
+    (tmp_path / 'both.c').write_text(BOTH)
+    options = [*STRICT, '-fPIC', '-shared', '-o', 'both.so', 'both.c', '-lm']
+    subprocess.run([COMPILER, *options], check=True, cwd=tmp_path)
+    both = ctypes.CDLL(str(tmp_path / 'both.so')).both
+    both.argtypes = [DOUBLES] * 3
+    q, *_ = sample_states(load('fer'), 1, seed=2)
+    found = np.empty((2, 7))
+    both(q[0].copy(), *found)
+    for row, arm in zip(found, (fd.load('fer'), fd.load('fer', payload=payload))):
+        np.testing.assert_allclose(row, PinocchioModel(arm).gravity(q[0]), rtol=0.0, atol=ATOL)
 
 
 def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):

@@ -191,8 +191,12 @@ int behind(const std::vector<std::string> & joints, const std::string & urdf)
   Manager manager(joints, urdf, {"feedforward", "trajectory"});
   const auto publisher = manager.cm->create_publisher<trajectory_msgs::msg::JointTrajectory>(
     "/trajectory/joint_trajectory", 1);
-  std::vector<double> row(1 + 2 * joints.size());  // seconds of the motion; its end; efforts
+  std::vector<double> row(1 + 2 * joints.size());  // seconds of the motion; its end; efforts, or zeros for none
   if (!read_row(row)) {return fail("input");}
+  // A trajectory with effort is refused where there is no interface for it.
+  const bool with_effort = std::any_of(
+    row.begin() + 1 + static_cast<std::ptrdiff_t>(joints.size()), row.end(),
+    [](double effort) {return effort != 0.0;});
   trajectory_msgs::msg::JointTrajectory message;
   message.joint_names = joints;
   message.points.resize(2);
@@ -204,7 +208,7 @@ int behind(const std::vector<std::string> & joints, const std::string & urdf)
     for (std::size_t i = 0; i < joints.size(); ++i) {
       point.positions.push_back(
         k == 0 ? manager.measured[i].get_optional().value() : row[1 + i]);
-      point.effort.push_back(k == 0 ? 0.0 : row[1 + joints.size() + i]);
+      if (with_effort) {point.effort.push_back(k == 0 ? 0.0 : row[1 + joints.size() + i]);}
     }
   }
   manager.wait_for_listener(publisher);

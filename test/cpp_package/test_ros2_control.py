@@ -222,6 +222,35 @@ def test_behind_a_trajectory_controller_it_adds_the_terms(run):
     assert (np.diff(share[moving, 0]) >= 0.0).all()
 
 
+def test_motions_of_a_trajectory_controller_are_followed_with_the_gains(run):
+    # The hardware stands still at home: at the end kp pulls to the goal, and nothing accelerates.
+    references = [f'feedforward/{name}' for name in ARM.joint_names]
+    managed = MANAGED.format(joints=list(ARM.joint_names), references=references)
+    kinds = '[position, velocity, acceleration]'
+    parameters = of_feedforward(replace(PLAIN, kp=(30.0,)), reference='motion')
+    parameters += managed.replace('command_interfaces: [effort]', f'command_interfaces: {kinds}')
+    row = [0.4, *(ARM.home + 0.1), *np.zeros(ARM.n)]
+    found, said = run('behind', mock_urdf(ARM), rows=[row], parameters=parameters)
+    assert 'feedforward is active, chained' in said
+    effort = added(found, PLAIN)
+    near(effort[0], 0.0, 1e-9)
+    near(effort[-1], 3.0, 1e-9)
+    assert np.abs(np.diff(effort, axis=0)).max() <= 1.0 + ATOL
+
+
+@pytest.mark.parametrize(
+    ('joints', 'named'),
+    [
+        (list(ARM.joint_names[:6]), 'joints names 6, the first fr3_joint1, and'),
+        ([f'{name}_' for name in ARM.joint_names], '7 joints, the first fr3_joint1'),
+    ],
+)
+def test_joints_that_are_not_those_of_the_file_are_refused_at_configure(run, joints, named):
+    parameters = of_feedforward(PLAIN, joints=joints) + MANAGED.format(joints=[], references=[])
+    _, said = run('alone', mock_urdf(ARM), rows=[], parameters=parameters, code=1)
+    assert named in said
+
+
 @pytest.mark.parametrize('event', ['kill', 'kill-restart', 'stop-0.5', 'two'])
 def test_a_torque_ends_with_its_sender_and_no_second_one_is_followed(folder, event):
     # A sender beside another one must not time out, however busy the machine is.
