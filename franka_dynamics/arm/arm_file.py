@@ -157,7 +157,9 @@ def load(
         raise DescriptionError(f'{path}: {error}') from error
     for question in unit_questions(description):
         fix = (
-            'Leave a limit out where none is known.' if question.joint else 'Arm files have m, kg.'
+            'Leave a limit out where none is known.'
+            if question.limits
+            else 'Arm files have m, kg.'
         )
         raise DescriptionError(f'{path}: {question.sentence} {fix}')
     alias = spelled if spelled in ARM_NAME_ALIASES else file.name

@@ -64,7 +64,7 @@ def arm_file_text(
             f'{dotted_path(content, error.keys)} {error.problem}.'
         ) from error
     for question in unit_questions(description):
-        fix = ' Make a limit infinite where none is known.' if question.joint else ''
+        fix = ' Make a limit infinite where none is known.' if question.limits else ''
         raise DescriptionError(
             f'{description.name!r} cannot be written to an arm file: {question.sentence}{fix}'
         )

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from .description import ArmDescription
+from ..errors import listed
 from ..spatial import JointKind
 
 MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
@@ -20,9 +21,13 @@ MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industri
 _MAX_WEIGHT_RATIO = 30.0
 _MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
 _GRAVITY = 9.81  # [m/s^2]
-# [rad, rad/s] Joints turn at most twice to each side, and no faster than small drives; larger
-# numbers than _UNLIMITED, and velocities that are powers of ten, say that there is no limit.
-_MAX_POSITION, _MAX_VELOCITY, _UNLIMITED = 2.0 * math.tau, 60.0, 1e4
+# Larger positions and velocities, up to _UNLIMITED, are doubted: joints turn at most twice to each
+# side, and rails have no 20 m. A velocity that is a power of ten says that there is no limit.
+_MOST = {
+    JointKind.REVOLUTE: (2.0 * math.tau, 60.0, 'rad and rad/s', 'degrees'),
+    JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
+}
+_UNLIMITED = 1e4
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _MAX_DENSITY = 11_340.0  # [kg/m^3] of lead, for the moving links in a cube as wide as they
 
@@ -31,21 +36,22 @@ class UnitQuestion(NamedTuple):
     """
     A question whether numbers are in another unit.
 
-    `limits` are the fields of JointLimits of `joint` that it is about; a question without a joint
-    is about lengths or masses, on which torques depend.
+    `limits` are the fields of JointLimits that it is about, by the joints' names; a question
+    without any is about lengths or masses, on which torques depend.
     """
 
     sentence: str
-    joint: str = ''
-    limits: tuple[str, ...] = ()
+    limits: Mapping[str, tuple[str, ...]]
 
 
 def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
-    """Return a question for each limit, and for lengths and masses, that is implausibly large."""
-    return [*_lengths_and_masses(description), *_efforts(description), *_angles(description)]
+    """Return a question for limits, lengths and masses that are implausibly large."""
+    sentences = _lengths_and_masses(description)
+    questions = [UnitQuestion(sentence, {}) for sentence in sentences]
+    return [*questions, *_efforts(description), *_motions(description)]
 
 
-def _lengths_and_masses(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _lengths_and_masses(arm: ArmDescription) -> Iterator[str]:
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
     massive = [(frame, link) for frame, link in zip(frames, arm.links) if link.mass > 0.0]
@@ -54,51 +60,49 @@ def _lengths_and_masses(arm: ArmDescription) -> Iterator[UnitQuestion]:
     reach = float(np.linalg.norm(np.ptp(points, axis=0)))
     mass = sum(one.mass for _, one in massive)
     if reach > _MAX_REACH_M:
-        yield UnitQuestion(f'the arm is {reach:.3g} m long at zero. Are its lengths millimetres?')
+        yield f'the arm is {reach:.3g} m long at zero. Are its lengths millimetres?'
     spreads = [np.trace(one.inertia_at_center_of_mass) / one.mass for _, one in massive]
     size = reach + math.sqrt(max(spreads, default=0.0))
     if mass > _MAX_DENSITY * size**3:
-        yield UnitQuestion(
-            f'the moving links weigh {mass:.3g} kg within {size:.2g} m. Are their masses grams?'
-        )
+        yield f'the moving links weigh {mass:.3g} kg within {size:.2g} m. Are their masses grams?'
 
 
-def _angles(arm: ArmDescription) -> Iterator[UnitQuestion]:
-    for joint in arm.joints:
-        if joint.kind is not JointKind.REVOLUTE:
-            continue
-        limits, doubted = joint.limits, []
-        for name in ('lower', 'upper'):
-            if _MAX_POSITION < abs(getattr(limits, name)) < _UNLIMITED:
-                doubted = ['lower', 'upper']
-        fast = _MAX_VELOCITY < limits.velocity < _UNLIMITED
-        if fast and not math.log10(limits.velocity).is_integer():
-            doubted.append('velocity')
+def _motions(arm: ArmDescription) -> Iterator[UnitQuestion]:
+    """Yield questions about limits of positions and velocities."""
+    for kind, (most, fastest, units, others) in _MOST.items():
+        doubted, words = dict[str, tuple[str, ...]](), []
+        for joint in (one for one in arm.joints if one.kind is kind):
+            limits, fields = joint.limits, tuple[str, ...]()
+            if any(most < abs(end) < _UNLIMITED for end in (limits.lower, limits.upper)):
+                fields = ('lower', 'upper')
+            fast = fastest < limits.velocity < _UNLIMITED
+            if fast and not math.log10(limits.velocity).is_integer():
+                fields = (*fields, 'velocity')
+            if fields:
+                doubted[joint.name] = fields
+                stated = ', '.join(f'{name} {getattr(limits, name):g}' for name in fields)
+                words.append(f'{joint.name} ({stated})')
         if doubted:
-            words = ', '.join(f'{name} {getattr(limits, name):g}' for name in doubted)
-            yield UnitQuestion(
-                f'the limits of {joint.name} in rad and rad/s are {words}. Are these degrees?',
-                joint.name,
-                tuple(doubted),
-            )
+            sentence = f'limits in {units} are those of {listed(words)}. Are these {others}?'
+            yield UnitQuestion(sentence, doubted)
 
 
 def _efforts(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about effort limits; with an unknown weight only the largest are doubted."""
     weight = _weight_torque(arm)
-    for joint in arm.joints:
-        effort, revolute = joint.limits.effort, joint.kind is JointKind.REVOLUTE
+    for kind, unit in ((JointKind.REVOLUTE, 'N m'), (JointKind.PRISMATIC, 'N')):
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
-        if weight is not None and revolute:
+        if weight is not None and kind is JointKind.REVOLUTE:
             most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_WEIGHT_RATIO * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'
-        if most < effort < np.inf:
-            unit = 'N m' if revolute else 'N'
+        efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
+        doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
+        if doubted:
+            stated = listed([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
             yield UnitQuestion(
-                f'the effort limit of {joint.name} is {effort:g} {unit}, and {why}. Is this in N '
-                'mm, or are the masses too small?',
-                joint.name,
-                ('effort',),
+                f'the effort limit of {stated}, and {why}. Is this in N mm, or are the masses too '
+                'small?',
+                dict.fromkeys(doubted, ('effort',)),
             )
 
 

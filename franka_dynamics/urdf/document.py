@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,13 @@ MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 BETWEEN_JOINTS = '@'
 # What states the tensor of a body of an MJCF whose inertia is computed from its geoms.
 GEOMS = 'geoms'
+
+
+class Notes(NamedTuple):
+    """Sentences on what changes rigid-body torques, and others."""
+
+    of_torque: list[str]
+    others: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +146,9 @@ class UrdfDocument:
         """Return a joint's type for a message; 'floating' in the terms of the file's format."""
         return self.words.floating if joint.kind == 'floating' else joint.kind
 
-    def quoted(self, link: str) -> str:
-        """Return a link's name in quotes, with its joint if it lies between joints of an MJCF."""
-        name, between, joint = link.partition(BETWEEN_JOINTS if self.mjcf else '\0')
-        return f'{name!r} at its joint {joint}' if between else repr(link)
+    def is_body(self, link: str) -> bool:
+        """Return whether a link is one of the file, and not between two joints of an MJCF."""
+        return not (self.mjcf and BETWEEN_JOINTS in link)
 
     @property
     def root(self) -> str:

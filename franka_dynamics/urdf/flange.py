@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .document import BETWEEN_JOINTS
 from .serial_chain import SerialChain
 from ..errors import listed
 from ..spatial import inverse_transform, JointKind
@@ -48,8 +47,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
 
     """
     document, words, last = chain.document, chain.document.words, chain.joints[-1].child
-    # What stands between two joints of one body of an MJCF is no link of the file.
-    links = [name for name in chain.tools if BETWEEN_JOINTS not in name] or [*chain.tools]
+    links = [*filter(document.is_body, chain.tools)] or [*chain.tools]
     if tip is not None:
         if tip not in chain.tools:
             raise document.error(

@@ -21,7 +21,7 @@ from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.units import unit_questions
-from ..errors import as_enum, DescriptionError
+from ..errors import as_enum, DescriptionError, listed
 from ..typing import Array
 
 IMPORTED_SET_NAME = 'imported'
@@ -101,11 +101,9 @@ def import_urdf(
         require_moving(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
-    arm = description_from_chain(chain, convention, tip)
-    arm = replace(
-        _with_simulated(arm, document), name=name or arm.name, inertial_set=IMPORTED_SET_NAME
-    )
-    return _with_doubts(arm, chain)
+    arm = _with_doubts(description_from_chain(chain, convention, tip), chain)
+    arm = replace(arm, name=name or arm.name, inertial_set=IMPORTED_SET_NAME)
+    return _with_simulated(arm, document)
 
 
 def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
@@ -116,16 +114,16 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
-    units = [question.sentence for question in questions if not question.joint]
+    units = [question.sentence for question in questions if not question.limits]
     torque_notes = (*chain.torque_notes, *units, *impossible)
     if refused:
         torque_notes += ('simulator and node will refuse this arm.',)
     notes = [str(doubt) for doubt in doubts if not doubt.impossible]
     joints = {joint.name: joint for joint in arm.joints}
     unlimited = {'lower': -np.inf}
-    for sentence, name, limits in questions:
-        if name:
-            notes.append(f'{sentence} They are taken for none.')
+    for sentence, doubted in (one for one in questions if one.limits):
+        notes.append(f'{sentence} They are taken for none.')
+        for name, limits in doubted.items():
             none = {limit: unlimited.get(limit, np.inf) for limit in limits}
             joint = joints[name]
             joints[name] = replace(joint, limits=replace(joint.limits, **none))
@@ -147,15 +145,20 @@ def _with_simulated(arm: ArmDescription, document: UrdfDocument) -> ArmDescripti
     def of(key: str) -> Array:
         return np.array([document.simulated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
-    lower, upper = arm.limit('lower'), arm.limit('upper')
+    stated, notes = any('home' in one for one in document.simulated.values()), arm.notes
+    lower, upper, home = arm.limit('lower'), arm.limit('upper'), of('home')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
-    room = 0.0 if document.simulated else np.minimum(_HOME_ROOM, (upper - lower) / 2.0)
-    home = np.clip(of('home'), lower + room, upper - room)
+    room = 0.0 if stated else np.minimum(_HOME_ROOM, (upper - lower) / 2.0)
+    inside = np.clip(home, lower + room, upper - room)
+    if stated and (outside := np.flatnonzero(inside != home)).size:
+        names = listed([arm.joint_names[int(i)] for i in outside])
+        notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
     armature, viscous, coulomb = map(of, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
     return replace(
         arm,
-        home=home,
+        home=inside,
+        notes=notes,
         simulated_armature=armature if armature.any() else None,
         simulated_friction=friction if viscous.any() or coulomb.any() else None,
     )

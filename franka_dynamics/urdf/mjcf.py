@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from .document import BETWEEN_JOINTS, GEOMS, UrdfDocument, UrdfInertial, UrdfJoint
-from .mjcf_notes import left_out, MjcfNotes
+from .document import BETWEEN_JOINTS, GEOMS, Notes, UrdfDocument, UrdfInertial, UrdfJoint
+from .mjcf_notes import left_out
 from .written_links import FreeNames
 from ..arm.description import JointLimits
 from ..errors import listed, require_extra, UrdfError
@@ -147,7 +147,7 @@ class _Tree:
                 self._fix(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
 
     def document(
-        self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: MjcfNotes
+        self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: Notes
     ) -> UrdfDocument:
         """Return the document of the tree."""
         model = self._model

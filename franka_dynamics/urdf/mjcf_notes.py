@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .document import Notes
 from ..errors import listed
 from ..names import GRAVITY
 from ..typing import Array
@@ -27,18 +28,11 @@ _OF_JOINTS = (
 )
 
 
-class MjcfNotes(NamedTuple):
-    """Sentences on what changes rigid-body torques, and others."""
-
-    of_torque: list[str]
-    others: list[str]
-
-
 def left_out(
     mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
-) -> MjcfNotes:
+) -> Notes:
     """Return notes on what an MJCF states and models of the arm have not, one for each kind."""
-    return MjcfNotes(
+    return Notes(
         [*_gravity(mujoco, model, bodies), *_changed_by_compiler(spec, model, bodies)],
         [*_of_joints(model, joints), *_others(mujoco, model)],
     )

@@ -67,7 +67,8 @@ class SerialChain:
     @property
     def massless(self) -> tuple[str, ...]:
         """Names of moving links that, like all links fixed to them, have no mass or inertia."""
-        return tuple(joint.child for joint in self.joints if not self.bodies[joint.child])
+        links, bodies = (joint.child for joint in self.joints), self.bodies
+        return tuple(one for one in links if self.document.is_body(one) and not bodies[one])
 
     def inertia(self, link: str) -> LinkInertia:
         """Return summed mass, first moment and inertia, in a link's frame, of its `bodies`."""
@@ -148,8 +149,8 @@ def read_chain(
 def _mass_notes(chain: SerialChain) -> list[str]:
     """Return a note on moving links without mass."""
     document, words = chain.document, chain.document.words
-    links = ', '.join(map(document.quoted, chain.massless))
-    if len(chain.massless) == len(chain.joints):
+    links = ', '.join(map(repr, chain.massless))
+    if not any(chain.bodies[joint.child] for joint in chain.joints):
         return [
             f'{document.source}: no moving {words.link} has an {words.inertial} with mass '
             f'({links}): M, C dq and g are zero, and only the geometry can be used.'

@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-from .document import MOVING_TYPES, UrdfDocument, UrdfInertial, UrdfJoint
+from .document import MOVING_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import tensor_from_six, TENSOR_ORDER
 from ..errors import DescriptionError, listed, UrdfError
@@ -34,15 +34,16 @@ JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 UNLIMITED_JOINT_LIMIT = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
+_MAX_ANGLE = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
 
 
 def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     """Return the links and joints in the text of a URDF, called `source` in messages."""
     text, notes = _as_others_read(text)
-    robot = _robot(text, source)
+    robot = _robot(text, source, Notes([], notes))
     links = {name: _link(link) for name, link in _named(robot, 'link').items()}
     elements = _named(robot, 'joint')
-    joints = {name: _joint(name, joint, notes) for name, joint in elements.items()}
+    joints = {name: _joint(name, joint) for name, joint in elements.items()}
     rubbing = [
         name
         for name, joint in elements.items()
@@ -54,7 +55,14 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     notes += [*_rotors(robot.element), *_weightless(robot.element)]
     order = _from_root(robot, links, joints.values())
     return UrdfDocument(
-        robot.element.get('name', ''), source, text, links, joints, order, tuple(notes)
+        robot.element.get('name', ''),
+        source,
+        text,
+        links,
+        joints,
+        order,
+        tuple(notes),
+        tuple(robot.notes.of_torque),
     )
 
 
@@ -92,10 +100,11 @@ def _weightless(robot: ElementTree.Element) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """An element of a URDF, and the words that begin messages about it."""
+    """An element of a URDF, the words that begin messages about it, and notes on the file."""
 
     element: ElementTree.Element
     where: str
+    notes: Notes
 
     def error(self, problem: str) -> UrdfError:
         return UrdfError(f'{self.where}{problem}')
@@ -110,12 +119,18 @@ class _Part:
             if tag in found:
                 raise self.error(f' has two <{tag}> elements; keep the right one.')
             if tag in tags:
-                found[tag] = _Part(child, f'{self.where}, <{tag}>')
+                found[tag] = _Part(child, f'{self.where}, <{tag}>', self.notes)
         return found
 
     def pose(self) -> Array:
         """Return the pose that an <origin> states."""
-        return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), self.vector('rpy', '0 0 0'))
+        angles = self.vector('rpy', '0 0 0')
+        if np.abs(angles).max() > _MAX_ANGLE:
+            stated = self.element.get('rpy')
+            self.notes.of_torque.append(
+                f'{self.where}: rpy="{stated}" is more than a turn. Are these degrees?'
+            )
+        return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
         """Return the `count` finite numbers of an attribute, `absent` if it is left out."""
@@ -160,7 +175,7 @@ def _as_others_read(text: str) -> tuple[str, list[str]]:
     return text, []
 
 
-def _robot(text: str, source: str) -> _Part:
+def _robot(text: str, source: str, notes: Notes) -> _Part:
     problem = ''
     try:
         # For a str ElementTree ignores the declared encoding, which was that of the file.
@@ -185,7 +200,7 @@ def _robot(text: str, source: str) -> _Part:
         problem = '<robot> has no name, which URDF requires; write <robot name="...">.'
     if problem:
         raise UrdfError(f'{source}: {problem}')
-    return _Part(robot, f'{source}:')
+    return _Part(robot, f'{source}:', notes)
 
 
 def _named(robot: _Part, tag: str) -> dict[str, _Part]:
@@ -197,7 +212,7 @@ def _named(robot: _Part, tag: str) -> dict[str, _Part]:
             raise robot.error(f' has a <{tag}> without a name.')
         if name in found:
             raise robot.error(f' has two <{tag}> elements named {name!r}; names must differ.')
-        found[name] = _Part(element, f'{robot.where} {tag} {name!r}')
+        found[name] = _Part(element, f'{robot.where} {tag} {name!r}', robot.notes)
     return found
 
 
@@ -249,7 +264,7 @@ def _link(link: _Part) -> UrdfInertial:
     return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
-def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
+def _joint(name: str, joint: _Part) -> UrdfJoint:
     parts = joint.parts('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
     kind = joint.element.get('type', '')
     if kind not in JOINT_TYPES:
@@ -266,12 +281,12 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
         if length < _AXIS_LENGTH_TOLERANCE:
             raise joint.error(f' has the axis {axis.tolist()}, which has no direction.')
         if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
-            notes.append(
+            joint.notes.others.append(
                 f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
             )
         axis = axis / length
-    limits, doubts = _limits(joint, parts.get('limit'), kind)
-    notes += [f'joint {name!r} {doubt}' for doubt in doubts]
+    limits, doubts = _limits(parts.get('limit'), kind)
+    joint.notes.others.extend(f'joint {name!r} {doubt}' for doubt in doubts)
     if (mimic := parts.get('mimic')) is None:
         return UrdfJoint(name, kind, parent, child, origin, axis, limits)
     follows = mimic.element.get('joint', '(unnamed)')
@@ -279,7 +294,7 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
     return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
 
 
-def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:
+def _limits(limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, None if it has none, and doubts about them."""
     if kind not in MOVING_TYPES or limit is None:
         return None, []

@@ -3,6 +3,7 @@
 """Numbers in another unit are asked about: by `load` of a file, by `save`, and of a URDF."""
 
 from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.errors import DescriptionError, UrdfWarning
 
 from ..agreement import refuses
+from ..arms import with_joint
 
 SHIPPED = fd.available_arms()
 
@@ -85,7 +87,18 @@ def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     arm = fd.load('fr3')
     first = replace(arm.joints[0], limits=JointLimits(*limits))
     questions = unit_questions(replace(arm, joints=(first, *arm.joints[1:])))
-    assert [one.limits for one in questions] == ([doubted] if doubted else [])
+    assert [one.limits for one in questions] == (
+        [{arm.joint_names[0]: doubted}] if doubted else []
+    )
+
+
+def test_a_slide_of_metres_is_asked_about():
+    arm = fd.load('rpr')
+    limits = (JointLimits(0.0, upper) for upper in (12.0, 300.0))
+    one, other = (with_joint(arm, 1, limits=each) for each in limits)
+    assert not unit_questions(one)
+    (question,) = unit_questions(other)
+    assert 'millimetres' in question.sentence and [*question.limits] == ['rpr_joint2']
 
 
 def test_a_urdf_is_loaded_with_the_question(tmp_path):
@@ -94,5 +107,7 @@ def test_a_urdf_is_loaded_with_the_question(tmp_path):
     degrees = fd.load(text.replace('lower="-2.9007" upper="2.9007"', 'lower="-166" upper="166"'))
     assert 'fr3_joint1' in ' '.join(one for one in degrees.notes if 'degrees' in one)
     assert np.isneginf(degrees.limit('lower')[0]) and not degrees.torque_notes
+    with pytest.warns(UrdfWarning, match="'fr3_joint4', <origin>: rpy.*degrees"):
+        fd.load(re.sub(r'rpy="1.5707963\d*', 'rpy="90', text))
     with pytest.warns(UrdfWarning, match='millimetres'):
         fd.load(text.replace('xyz="0 0 0.333"', 'xyz="0 0 333"'))

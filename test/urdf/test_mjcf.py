@@ -11,7 +11,7 @@ import pinocchio as pin
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.errors import AmbiguousUrdfError, UrdfError, UrdfWarning
+from franka_dynamics.errors import AmbiguousUrdfError, UrdfError
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
@@ -121,9 +121,8 @@ def test_limits_drives_and_home_are_those_of_the_file():
     assert arm.friction is None
 
 
-def test_inertias_from_geoms_and_unnamed_bodies_are_said():
-    with pytest.warns(UrdfWarning, match='body2'):
-        arm = fd.load(GEOMS)
+def test_inertias_from_geoms_are_said_and_two_joints_of_a_body_are_right():
+    arm = fd.load(GEOMS)
     assert arm.n == 3
     said = ' '.join(arm.notes)
     assert 'upper' in said and 'geoms' in said
@@ -144,8 +143,9 @@ def test_inertias_from_geoms_and_unnamed_bodies_are_said():
         (
             ARM,
             GEOMS,
-            ("body 'upper', mass of its geoms", "'unnamed_body2' at its joint 1: neither the"),
+            ("body 'upper', mass of its geoms", 'the inertia is computed from the geoms'),
         ),
+        ('qpos="0.3', 'qpos="9', ('shoulder: the key "home" is outside the limits',)),
         (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial diagi", 'branch of the MJCF')),
     ],
 )
