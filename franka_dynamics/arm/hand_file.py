@@ -8,9 +8,9 @@ from pathlib import Path
 
 from .bodies import FixedFrame, HandFile
 from .inertia import LinkInertia
-from .payload import MAX_PAYLOAD_KG, read_desk_file
+from .payload import read_desk_file, require_liftable
 from .typed_file import read_typed
-from ..errors import DescriptionError, nearest, UnknownArmError
+from ..errors import DescriptionError, InertiaError, nearest, UnknownArmError
 from ..names import NO_HAND
 from ..resources import share_directory
 
@@ -49,7 +49,7 @@ def load_hand(name: str) -> LinkInertia:
         If there is no such hand.
     DescriptionError
         If the file cannot be read or is inconsistent (the message names file and field), or the
-        hand is heavier than MAX_PAYLOAD_KG.
+        hand is heavier, farther away or larger than any load on an arm.
     InertiaError
         If the numbers of a Desk file are physically impossible, or its mass is 0.
 
@@ -70,11 +70,10 @@ def load_hand(name: str) -> LinkInertia:
     if path.suffix == '.json':
         return read_desk_file(path)
     hand = _read_hand(path).hand
-    if hand.mass > MAX_PAYLOAD_KG:
-        raise DescriptionError(
-            f'{path}: its bodies have {hand.mass:g} kg together, and no arm carries more than '
-            f'{MAX_PAYLOAD_KG:g}. Are these grams?'
-        )
+    try:
+        require_liftable(hand.mass, hand.center_of_mass, hand.inertia_at_center_of_mass)
+    except InertiaError as error:
+        raise DescriptionError(f'{path}: {error}') from error
     return hand
 
 

@@ -93,22 +93,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
             'payload has no mass but a centre of mass or an inertia; give the '
             'mass, or ten zeros for no payload.'
         )
-    if mass > MAX_PAYLOAD_KG:
-        raise InertiaError(
-            f"The payload's mass is {mass:g} kg, and no arm carries more than "
-            f'{MAX_PAYLOAD_KG:g}. Are these grams?'
-        )
-    if np.linalg.norm(center) > MAX_PAYLOAD_DISTANCE_M:
-        raise InertiaError(
-            f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
-            f'at most {MAX_PAYLOAD_DISTANCE_M:g} m is taken. Are these millimetres?'
-        )
-    if np.abs(inertia).max() > mass * MAX_PAYLOAD_DISTANCE_M**2:
-        raise InertiaError(
-            f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
-            f'{mass:g} kg within {MAX_PAYLOAD_DISTANCE_M:g} m of their centre have at most '
-            f'{mass * MAX_PAYLOAD_DISTANCE_M**2:g}.'
-        )
+    require_liftable(mass, center, inertia)
     body = LinkInertia.from_center_of_mass(mass, center, inertia)
     if not body.is_physical():
         raise InertiaError(
@@ -117,6 +102,28 @@ def payload_from_array(numbers: Array) -> LinkInertia:
             f'inequality A + B >= C by {-body.triangle_margin():.3g} kg m^2.'
         )
     return body
+
+
+def require_liftable(mass: float, center: Array, inertia: Array) -> None:
+    """Raise InertiaError for a hand or payload that is too heavy, too far away or too large."""
+    distance = float(np.linalg.norm(center))
+    problem, largest = '', float(np.ravel(inertia)[np.abs(inertia).argmax()])
+    if mass > MAX_PAYLOAD_KG:
+        problem = (
+            f'mass {mass:g} kg; no arm carries more than {MAX_PAYLOAD_KG:g}. Are these grams?'
+        )
+    elif distance > MAX_PAYLOAD_DISTANCE_M:
+        problem = (
+            f'centre of mass {distance:.4g} m from the flange; at most {MAX_PAYLOAD_DISTANCE_M:g} '
+            'm is taken. Are these millimetres?'
+        )
+    elif abs(largest) > (most := mass * MAX_PAYLOAD_DISTANCE_M**2):
+        problem = (
+            f'inertia {largest:.4g} kg m^2; {mass:g} kg within {MAX_PAYLOAD_DISTANCE_M:g} m of '
+            f'their centre have at most {most:g}.'
+        )
+    if problem:
+        raise InertiaError(f'The load on the flange has the {problem}')
 
 
 def read_payload(given: str) -> LinkInertia:

@@ -14,8 +14,8 @@ from ..arm_io import as_description
 from ..errors import SettingsError
 from ..typing import Array
 
-# Limits in place of unknown ones: [rad or m], [rad/s or m/s], [rad/s^2 or m/s^2].
-_UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
+# Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
+_UNLIMITED_POSITION, _UNLIMITED_RATES = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
 _MAX_LIMIT = 100.0
 
@@ -61,18 +61,12 @@ def sample_states(
     description = as_description(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
-    lower = np.where(lower < -_MAX_LIMIT, -np.inf, lower)
-    upper = np.where(upper > _MAX_LIMIT, np.inf, upper)
     least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)
     most = np.maximum(_UNLIMITED_POSITION, lower + _UNLIMITED_POSITION)
-
-    def bound(name: str, unlimited: float) -> Array:
+    lowest = np.where(lower >= -_MAX_LIMIT, lower, least)
+    ends = [(lowest, np.where(upper <= _MAX_LIMIT, upper, most))]
+    for name, unlimited in _UNLIMITED_RATES.items():
         limit = description.limit(name)
-        return np.where(limit <= _MAX_LIMIT, limit, unlimited)
-
-    lower = np.where(np.isfinite(lower), lower, least)
-    upper = np.where(np.isfinite(upper), upper, most)
-    velocity = bound('velocity', _UNLIMITED_VELOCITY)
-    acceleration = bound('acceleration', _UNLIMITED_ACCELERATION)
-    ends = (lower, upper), (-velocity, velocity), (-acceleration, acceleration)
+        rate = np.where(limit <= _MAX_LIMIT, limit, unlimited)
+        ends.append((-rate, rate))
     return JointStates(*(rng.uniform(*both, (count, description.n)) for both in ends))

@@ -106,6 +106,7 @@ TEXTS = [
     (load_hand, HAND.replace('0.5', 'heavy'), 'bodies[1] (body).mass must be a number'),
     (load_hand, HAND.replace('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
     (load_hand, HAND.replace('0.5', '800.0'), 'Are these grams'),
+    (load_hand, HAND.replace('0.0, 0.1]', '0.0, 100.0]'), 'Are these millimetres'),
     (read_payload, '{}', 'names no node'),
     (read_payload, TWO_NODES, 'names more than one node (a, b)'),
     (read_payload, PAYLOAD_OF_3, 'A payload, mass, ', 'must be finite numbers'),

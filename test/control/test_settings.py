@@ -49,7 +49,7 @@ def test_default_settings_are_valid_and_safe(arm):
         ({'kp': (1e308,)}, r'0 and 2175 at fer_joint1 \(25 times its torque limit'),
         ({'kp': (0.0,) * 6 + (301.0,)}, r'kp must be within 0 and 300 at fer_joint7 .*; got 301'),
         ({'payload': (3.5, *LOAD[1:])}, r'3.5 kg, more than the rated load of fer \(3 kg\)'),
-        ({'payload': (*LOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)}, r'an inertia of 2 kg m\^2; 1 kg'),
+        ({'payload': (*LOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)}, r'inertia 2 kg m\^2; 1 kg'),
         ({'payload': (1e9, *LOAD[1:])}, r'Are these grams'),
         ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'150 m .* Are these millimetres'),
         ({'scale': 1.5}, r'scale is 1.5; it must be within 0 and 1'),
