@@ -13,6 +13,7 @@ import yaml
 from franka_dynamics.arm import available_sets, load
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm_io import save
+from franka_dynamics.control.tracking_prediction import predict_tracking
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.log_file import read_log
@@ -197,6 +198,20 @@ def test_a_missed_bound_on_e_exits_with_1(recording, write, told, answered):
     filtered, unfiltered = (data['fits'][0][name]['E'] for name in ('filtered', 'unfiltered'))
     assert 1.1 * filtered < unfiltered
     assert answered(QUICK, bag, '--require', 1.05 * filtered)[0] == 0
+
+
+def test_the_tracking_error_of_gains_is_predicted_in_a_table_a_plot_and_json(
+    simulate, write, told, tmp_path
+):
+    bag = write(simulate(FER, rate=100.0, friction=FER.friction, noise=0.05))
+    status, said, data = told(
+        'bag replay --arm fer --set gaz2019 --hand none --gains 300', bag, '--output', tmp_path
+    )
+    found, expected = data['tracking'], predict_tracking(bag, FER, 300.0)
+    np.testing.assert_allclose(found['errors'], expected.errors, rtol=1e-9)
+    assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()
+    for name in expected.rows:
+        assert name in said
 
 
 def test_the_guard_would_stop_a_push_and_says_when(simulate, write, told):

@@ -20,7 +20,7 @@ from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.recordings.replay import evaluate
-from franka_dynamics.report.identification import conclusion, details
+from franka_dynamics.report.identification import conclusion, details, tracking_sentence
 
 from ..agreement import refuses
 from ..arms import drawn_around, first_joints
@@ -245,6 +245,17 @@ def test_a_path_is_that_of_a_bag(simulate, tmp_path):
     found = identify(str(tmp_path / 'bag'), truth, options=SIMPLE)
     expected = identify([recording], truth, options=SIMPLE)
     np.testing.assert_array_equal(found.estimate.theta, expected.estimate.theta)
+
+
+def test_what_friction_is_worth_is_said(identified):
+    # The gains of franka_ros2's example, and the errors on left-out parts.
+    errors = [
+        one.joints / [600, 600, 600, 600, 250, 150, 50]
+        for one in (identified.arm_score.rigid, identified.arm_score.test)
+    ]
+    rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
+    sentence = tracking_sentence(identified)
+    assert f'keep {rigid}' in sentence and whole in sentence
 
 
 def test_the_written_friction_has_the_covariance_of_its_estimate(identified):
