@@ -17,7 +17,6 @@ from franka_dynamics.recordings.preprocessing import prepare
 FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 MODEL = IdentificationOptions().torque_model(FER)
-PLACE = {'period': np.inf, 'start': 0.0}
 
 
 @pytest.fixture(scope='module')

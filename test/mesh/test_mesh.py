@@ -135,7 +135,6 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
 
 
 MILLIMETRES = cuboid((30.0, 20.0, 10.0))
-VOLUME = 6e-6  # m^3
 
 
 def write(mesh, path):

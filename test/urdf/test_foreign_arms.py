@@ -149,13 +149,6 @@ def test_a_joint_below_the_arm_is_held_where_the_user_says():
         np.testing.assert_allclose(arm.base[2, 3], 0.3 + 0.7 + 0.3, rtol=0.0, atol=1e-14)
 
 
-def test_a_camera_on_the_arm_is_held_where_the_user_says():
-    arm = load(SAWYER, held={'head_pan': 0.4})
-    assert_as_in_the_file(arm, SAWYER, {'head_pan': 0.4})
-    with pytest.raises(AssertionError):  # which matters
-        assert_as_in_the_file(arm, SAWYER, {'head_pan': 0.0})
-
-
 @pytest.mark.parametrize(
     ('held', 'words'),
     [
@@ -254,20 +247,6 @@ def with_mimic(text, name, driver):
     return f'{head}<joint name="{name}"' + tail.replace('</joint>', f'{mimic(driver)}</joint>', 1)
 
 
-def test_the_files_own_reading_counts_mimic_joints():
-    # The import refuses this arm; a check must notice if one day it did not.
-    fingers = finger('a', END) + finger('b', END, axis='0 -1 0', more=mimic('a', 2.0))
-    arm = load(robot(chain(*ARM), fingers))
-    wrong = replace(
-        arm,
-        joints=(*arm.joints, replace(arm.joints[-1], name='a')),
-        links=(*arm.links, arm.links[-1]),
-        home=None,
-        urdf=replace(arm.urdf, joint_names=(*ARM, 'a'), held=()),
-    )
-    assert not crosscheck(wrong, count=5).passed
-
-
 @pytest.mark.parametrize('field', ['links', 'base', 'row'])
 def test_a_fault_of_the_import_is_an_error_that_names_joint_and_quantity(field):
     text = robot(chain(*ARM))
@@ -292,7 +271,7 @@ def test_a_payload_on_the_flange_is_part_of_the_comparison(tensor):
     assert not crosscheck(without, count=20).passed
 
 
-@pytest.mark.parametrize('angle', ['3.1416', '3.14', '1.57', '1.5708', '4e-6', '1e-3', '0.09'])
+@pytest.mark.parametrize('angle', ['3.1416', '1.57', '4e-6', '1e-3'])
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
 def test_nearly_parallel_axes_are_exact_also_behind_a_long_slide(angle, kind):
     parts = [link(f'l{i}') for i in range(1, 5)]
