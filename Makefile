@@ -40,7 +40,7 @@ make PIP_ONLY=1 installs by pip instead.' >&2; exit 2; })
 endef
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament late-listeners receivers recordings rosdoc2 soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
+.PHONY: help test-kilted test-public-rclpy broken-logs demo docs foreign-files fuzz generated gazebo-check ament receivers recordings rosdoc2 soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -65,7 +65,6 @@ help:
 	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
 	@echo '                  names their folder'
 	@echo 'make recordings   the figures of the pages that come from public logs, of which FOLDER holds clones'
-	@echo 'make late-listeners  how soon later programs find a running node, and get its status'
 	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make ament        ament_flake8 and ament_pep257; ament_flake8.ini says what is not followed, and why'
@@ -251,9 +250,6 @@ guard-false-alarms: setup
 
 guard-misconfiguration: setup
 	@$(BIN)/python benchmarks/guard_misconfiguration.py $(or $(GUARD_ARGS),--sample 400)
-
-late-listeners: setup
-	@$(BIN)/python benchmarks/late_listeners.py
 
 receivers: setup
 	@$(BIN)/python benchmarks/receivers.py

@@ -18,7 +18,6 @@ tables are printed, of PyTorch and JAX.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +31,7 @@ import mujoco
 from mujoco.rollout import Rollout
 import numpy as np
 import pinocchio as pin
-from timing import busy_seconds, machine
+from timing import busy_seconds, machine, new_parser
 
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
@@ -180,7 +179,7 @@ def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.nda
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser = new_parser(__doc__)
     parser.add_argument('--largest', type=float, default=1e7, help='largest number of states')
     parser.add_argument(
         '--threads', type=int, default=available_threads(), help='threads of every candidate'

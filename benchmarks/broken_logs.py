@@ -21,7 +21,6 @@ published set), REFUSED (a sound log). A case takes half a second of processor t
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,6 +28,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from timing import new_parser
 
 from franka_dynamics.arm import ArmDescription, available_arms, available_sets, LinkInertia
 from franka_dynamics.arm_io import load_arm
@@ -368,9 +368,7 @@ def published(
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument('bags', nargs='+', help='sound recordings of the arm')
     parser.add_argument('--arm', default='fer', help='shipped arm, or its file (default: fer)')
     parser.add_argument('--hand', default='none', help='the mounted hand (default: none)')

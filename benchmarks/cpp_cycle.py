@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure how long a cycle of the C++ core takes that follows a motion, and one that brakes."""
 
-import argparse
 from pathlib import Path
 import platform
 import shutil
 import subprocess
 import tempfile
+
+from timing import new_parser
 
 from franka_dynamics.arm import load
 from franka_dynamics.cpp_package.arm_text import controller_arm_text
@@ -63,7 +64,7 @@ int main(int, char ** argv) {
 
 def main() -> None:
     """Compile, run, print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = new_parser(__doc__)
     parser.add_argument('--arm', default='fer', help='a shipped arm or an arm file')
     arguments = parser.parse_args()
     compiler = shutil.which('g++') or shutil.which('c++')

@@ -21,7 +21,6 @@ and these must not occur: DIFFERS (also if what was written cannot be read again
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
 import ctypes
@@ -40,6 +39,7 @@ import xml.etree.ElementTree as ElementTree
 import mujoco
 import numpy as np
 import pinocchio as pin
+from timing import new_parser
 
 import franka_dynamics as fd
 from franka_dynamics.arm import ArmDescription
@@ -252,7 +252,7 @@ def _worker(task: tuple[Path, bool]) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Print one line for each arm, and the number of each outcome."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser = new_parser(__doc__)
     parser.add_argument('folders', nargs='+', type=Path)
     parser.add_argument('--output', type=Path, help='all rows, one a line, as JSON')
     parser.add_argument('--code', action='store_true', help='compile the generated C, too')

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-import json
+from dataclasses import dataclass
 import os
 from pathlib import Path
-import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +25,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import rclpy
 from sensor_msgs.msg import JointState
+from timing import new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
@@ -58,6 +57,7 @@ COMMAND = f'{FEEDFORWARD}: Command'
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
 # Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s].
 PAUSED_S, RECOVERY_S = 3.0, 8.0
+FACTORS = 0.02, 0.04, 0.25, 5.0  # real-time factors to try
 STILL_RAD = 1e-4  # an arm stands still if no joint moves further in a fifth of a second
 
 
@@ -86,23 +86,13 @@ class Figure:
 class Gazebo:
     """Gazebo, started by gazebo.launch.py and controlled by the services of `gz`."""
 
-    def __init__(self, robot_type: str, folder: Path, factor: float) -> None:
+    def __init__(self, robot_type: str, folder: Path) -> None:
         self._log = (folder / 'launch.log').open('wb')
         # In Gazebo Fortress the program `gz` is called `ign`, and `gz.msgs` `ignition.msgs`.
         self._program, self._package = next(
             (name, package) for name, package in PROGRAMS.items() if shutil.which(name)
         )
-        # Gazebo gets a copy of the installed world with the wanted real-time factor.
-        installed = share_directory() / 'config' / 'gazebo_world.sdf'
-        world = folder / 'world.sdf'
-        world.write_text(
-            re.sub(
-                '(<real_time_factor>).*(</real_time_factor>)',
-                rf'\g<1>{factor:g}\g<2>',
-                installed.read_text(encoding='utf-8'),
-            ),
-            encoding='utf-8',
-        )
+        world = share_directory() / 'config' / 'gazebo_world.sdf'
         launch = 'ros2 launch franka_dynamics gazebo.launch.py gui:=false'.split()
         self._launch = subprocess.Popen(
             [*launch, f'robot_type:={robot_type}', f'world:={world}'],
@@ -150,9 +140,8 @@ class Session:
     """A ROS node that measures the arm while a check controls Gazebo."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self._usual = self.factor = options.real_time_factor  # the requested real-time factor
+        self.factor = 1.0  # the requested real-time factor
         self._arm, self._seconds = load(options.robot_type), options.seconds
-        self._factors = options.factors
         self._home = self._arm.home_position
         self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION_NAMESPACE)
         # It needs a fifth of the SingleThreadedExecutor's time per message.
@@ -320,7 +309,7 @@ class Session:
 
     def paces(self, world: Any) -> Iterator[Figure]:
         """Measure how far a held arm moves at other real-time factors."""
-        for factor in self._factors:
+        for factor in FACTORS:
             world.pace(factor)
             self.factor = factor
             stops, published = self.counts('stops', 'published')
@@ -342,8 +331,8 @@ class Session:
                 '',
                 0,
             )
-        world.pace(self._usual)
-        self.factor = self._usual
+        world.pace(1.0)
+        self.factor = 1.0
 
 
 CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
@@ -355,7 +344,7 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     session = Session(options)
     world: Any = None
     try:
-        world = Gazebo(options.robot_type, folder, options.real_time_factor)
+        world = Gazebo(options.robot_type, folder)
         give_up = time.monotonic() + START_S
         while session.counts('published') == [0]:
             if time.monotonic() > give_up:
@@ -371,20 +360,12 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the checks; return 1 if a check fails or misses a bound, else (or without Gazebo) 0."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = new_parser(__doc__)
     parser.add_argument('--robot-type', default='fr3')
     parser.add_argument(
         '--seconds', type=float, default=8.0, help='simulated duration of each check'
     )
-    parser.add_argument(
-        '--real-time-factor', type=float, default=1.0, help='real-time factor between the checks'
-    )
-    factors = [0.02, 0.04, 0.25, 5.0]
-    parser.add_argument(
-        '--factors', type=float, nargs='+', default=factors, help='real-time factors to try'
-    )
     parser.add_argument('--checks', nargs='+', choices=CHECKS, default=CHECKS)
-    parser.add_argument('--json', type=Path, metavar='FILE')
     options = parser.parse_args(argv)
     for name, found in (
         ('gz', any(shutil.which(program) for program in PROGRAMS)),
@@ -406,8 +387,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not passed:
             for log in sorted(Path(folder).glob('*.log')):
                 print(f'{log.name}: {log.read_text()[-3000:]}', file=sys.stderr)
-    if options.json:
-        options.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=1))
     if failure:
         print(failure, file=sys.stderr)
     return 0 if passed else 1

@@ -13,11 +13,11 @@ Float64MultiArray.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+import gc
+import os
 import struct
 import subprocess
 import sys
@@ -25,13 +25,13 @@ import time
 from typing import Any
 
 import numpy as np
-from timing import machine
+from timing import machine, new_parser
 
 from franka_dynamics.ros.node_group import use_isolated_network
+from franka_dynamics.ros.node_process import request_realtime
 
 DEVICES, NODES_COMMAND = ('node', 'relay'), 'feedforward/command'
 RATE_HZ = 1000.0
-HOME = Path(__file__).resolve().parent
 _WARM_UP_S = 0.5  # [s] at the start of each round, not counted
 _START_S = 120.0  # [s]; reached only if something is broken
 _SLOWLY_S = 2e-3  # time for the reply to each state while replies are learnt
@@ -147,23 +147,21 @@ class Probe:
             self._executor.spin_once(timeout_sec=left)
         return self._reply
 
-    def measure(
-        self, device: str, seconds: float, rate: float, warm_up: float = _WARM_UP_S
-    ) -> Round:
-        """Send joint states at a rate [Hz] once node or relay answers; return the times."""
+    def measure(self, device: str, seconds: float, warm_up: float = _WARM_UP_S) -> Round:
+        """Send joint states at RATE_HZ once node or relay answers; return the times."""
         until = time.monotonic() + _START_S
         # Ask until the node commands again: it stopped after its last round and first needs
         # several good states.
         while self._ask(device, 0) is None and time.monotonic() < until:
             if device == 'node':
                 self._clear.call_async(self._clear.srv_type.Request())
-        not_counted, count = round(warm_up * rate), round((seconds + warm_up) * rate)
+        not_counted, count = round(warm_up * RATE_HZ), round((seconds + warm_up) * RATE_HZ)
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()
         for k in range(count):
             # After a delay of this process the next state is due half a period later, without a
             # burst.
-            deadline = max(deadline, time.perf_counter() - 0.5 / rate) + 1.0 / rate
+            deadline = max(deadline, time.perf_counter() - 0.5 / RATE_HZ) + 1.0 / RATE_HZ
             made.sent[k] = time.perf_counter()
             self._send(device, k % _STATES)
             self._collect(deadline, line, k, made)
@@ -207,7 +205,7 @@ def devices(
     node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
     words = {
         'node': [*node, *options],
-        'relay': [str(HOME / 'latency_relay.py'), *remapped('relay', 'command')],
+        'relay': [__file__, '--relay', *remapped('relay', 'command')],
     }
     processes = {name: subprocess.Popen([sys.executable, *words[name]]) for name in names}
     try:
@@ -219,18 +217,49 @@ def devices(
             process.wait()
 
 
+def relay() -> None:
+    """Publish each joint state's positions until stopped."""
+    import rclpy
+    from rclpy.qos import QoSProfile, ReliabilityPolicy
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    request_realtime()
+    rclpy.init()
+    node = rclpy.create_node('relay')
+    reliable, best_effort = (
+        QoSProfile(depth=1, reliability=one)
+        for one in (ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT)
+    )
+    publisher = node.create_publisher(Float64MultiArray, 'command', reliable)
+
+    def copy(message: JointState) -> None:
+        publisher.publish(Float64MultiArray(data=list(message.position)))
+
+    node.create_subscription(JointState, 'joint_states', copy, best_effort)
+    gc.collect()
+    gc.freeze()
+    try:
+        rclpy.spin(node)
+    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+        rclpy.try_shutdown()
+
+
 def main() -> int:
     """Measure round-trip times of node and relay; print percentiles and their ratios."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser = new_parser(__doc__)
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument(
         '--seconds', type=float, default=3.0, help='duration of a round of node or relay [s]'
     )
-    arguments = parser.parse_args()
+    parser.add_argument('--relay', action='store_true', help='be the relay')
+    arguments, _ = parser.parse_known_args()
+    if arguments.relay:
+        relay()
+        return 0
     use_isolated_network()
-    from franka_dynamics.ros.node_process import request_realtime
-
-    no_realtime = request_realtime()
+    request_realtime()
+    scheduling = 'SCHED_FIFO' if os.sched_getscheduler(0) == os.SCHED_FIFO else 'not real-time'
     rounds: dict[str, list[Round]] = {device: [] for device in DEVICES}
     with devices():
         probe = Probe()
@@ -238,8 +267,8 @@ def main() -> int:
             probe.learn(device)
         for _ in range(arguments.rounds):
             for device in DEVICES:
-                rounds[device].append(probe.measure(device, arguments.seconds, RATE_HZ))
-    print(f'{machine()}; {no_realtime or "SCHED_FIFO"}; at {RATE_HZ:.0f} Hz')
+                rounds[device].append(probe.measure(device, arguments.seconds))
+    print(f'{machine()}; {scheduling}; at {RATE_HZ:.0f} Hz')
     # Ratio of the node's to the relay's times in each pair of rounds: a stall affects one pair
     # only.
     shares = [

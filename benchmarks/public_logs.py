@@ -13,7 +13,6 @@ the parts that were left out of the fit, of the identified arm and of the best p
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import json
 from pathlib import Path
@@ -22,6 +21,7 @@ import sys
 import tempfile
 
 import numpy as np
+from timing import new_parser
 
 COMMAND = Path(sys.executable).with_name('franka-dynamics')
 UR10E_RUNS = (
@@ -94,7 +94,7 @@ def figures(arguments: str, work: Path) -> str:
 
 def main() -> None:
     """Print a line for each public log."""
-    parser = argparse.ArgumentParser(description=__doc__.partition('\n\n')[0])
+    parser = new_parser(__doc__)
     parser.add_argument(
         'folder', type=Path, help='clones of: ' + ', '.join(r for r, _ in LOGS.values())
     )

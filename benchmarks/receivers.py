@@ -18,7 +18,6 @@ rad/s at the end.
 
 from __future__ import annotations
 
-import argparse
 from collections import deque
 from collections.abc import Callable, Mapping
 from itertools import groupby
@@ -39,6 +38,7 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from timing import new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
@@ -286,7 +286,7 @@ def result(bench: Bench, steps: Path, target: str, spoke_at: float | None) -> Re
 
 def main() -> int:
     """Print a row for each event; return 1 if a bound was missed, else 0."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser = new_parser(__doc__)
     parser.add_argument('--events', nargs='+', choices=EVENTS, default=EVENTS)
     parser.add_argument(
         '--targets', nargs='+', choices=('mujoco', 'fci'), default=['mujoco', 'fci']

@@ -13,7 +13,6 @@ motion (mj_inverse), each with the kinematics that it needs.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 import time
@@ -21,7 +20,7 @@ import time
 import mujoco
 import numpy as np
 import pinocchio as pin
-from timing import machine
+from timing import machine, new_parser
 
 import franka_dynamics as fd
 from franka_dynamics.simulation.mujoco_model import build_mujoco
@@ -94,7 +93,7 @@ def microseconds(call: Callable[..., object], states: Sequence[tuple[np.ndarray,
 
 def main() -> None:
     """Print one row per quantity."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser = new_parser(__doc__)
     parser.add_argument('--arm', default='fer')
     parser.add_argument('--seconds', type=float, default=20.0, help='for all quantities together')
     options = parser.parse_args()

@@ -11,13 +11,13 @@ grows by no more than 1 MiB until the end, 1 if it grows by more.
 
 from __future__ import annotations
 
-import argparse
 import os
 from pathlib import Path
 import sys
 import time
 
-from latency import devices, Probe, RATE_HZ
+from latency import devices, Probe
+from timing import new_parser
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
@@ -35,7 +35,7 @@ def resident_mib(pid: int) -> float:
 
 def main() -> int:
     """Run the feedforward node; return 1 if its memory grew over 1 MiB after warm-up, else 0."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser = new_parser(__doc__)
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()
     use_isolated_network()
@@ -47,7 +47,7 @@ def main() -> int:
         while (passed := time.monotonic() - began) < arguments.seconds or first is None:
             if first is None and passed > warm_up:
                 first = resident_mib(processes['node'].pid)
-            measured = probe.measure('node', _PIECE_S, RATE_HZ)
+            measured = probe.measure('node', _PIECE_S)
             trips, lost = trips + len(measured.trips), lost + measured.lost
         growth = resident_mib(processes['node'].pid) - first
     print(

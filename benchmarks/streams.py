@@ -18,11 +18,11 @@ Exits with 1 if a limit is broken, a state steps, or a stream or chunk is refuse
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from timing import new_parser
 
 from franka_dynamics.arm import ArmDescription, load
 from franka_dynamics.control.reference import Reference
@@ -228,9 +228,8 @@ def judged(kind: str, found: Found) -> list[str]:
 
 def main() -> int:
     """Run all cases of both arms; print a line for each kind, and for each case at fault."""
-    parser = argparse.ArgumentParser(description='How well streams and chunks are followed.')
+    parser = new_parser(__doc__)
     parser.add_argument('--tuning', action='store_true', help='the cases for tuning')
-    parser.add_argument('--each', action='store_true', help='a line for each case')
     parser.add_argument('--arms', nargs='+', default=['fer', 'fr3'], metavar='ARM')
     parser.add_argument('--kinds', nargs='+', default=list(KINDS), choices=list(KINDS))
     options = parser.parse_args()
@@ -245,11 +244,10 @@ def main() -> int:
                 results.append(found)
                 wrong = judged(kind, found)
                 failed += bool(wrong)
-                if wrong or options.each:
+                if wrong:
                     print(
                         f'  {case.words}: {1e3 * found.error:.2f} mrad, {1e3 * found.late:.0f} ms '
-                        f'late, ddq {100 * found.acceleration_error:.0f} % off; '
-                        + ('; '.join(wrong) or 'within limits')
+                        f'late, ddq {100 * found.acceleration_error:.0f} % off; {"; ".join(wrong)}'
                     )
             median = [
                 float(np.median([getattr(one, field) for one in results]))

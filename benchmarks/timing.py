@@ -1,11 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Name the machine on which a benchmark runs, and measure its load."""
+"""What benchmarks share: options, the name of the machine, its load."""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 import platform
+
+
+def new_parser(text: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help is a benchmark's own text."""
+    return argparse.ArgumentParser(
+        description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
 
 
 def machine() -> str:
