@@ -265,12 +265,11 @@ gazebo-check:
 		'docs/howto/gazebo.md says how to install them.'; fi
 
 define GENERATE
-from franka_dynamics.cpp_package import constants
 from franka_dynamics.files import write_text
 from franka_dynamics.ros import parameter_tables
 from franka_dynamics.urdf import xacro_writer
 
-for name, text in (parameter_tables.generated_files() | constants.generated_files()).items():
+for name, text in parameter_tables.generated_files().items():
     write_text(name, text)
 for name, text in xacro_writer.generated_files().items():
     write_text(f'urdf/{name}', text)
@@ -279,6 +278,7 @@ export GENERATE
 generated: setup
 	@$(BIN)/python -c "$$GENERATE"
 	@$(BIN)/python docs/figures.py
+	@$(BIN)/python docs/cpp_constants.py
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the C++ package of the ros2_control controller gets: its files, constants and arms."""
+"""An arm's file for the C++ controller, and the copy of its package."""

@@ -1,14 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the Python controller's constants, targets and status texts as a C++ header."""
+"""
+Writes the Python controller's constants, targets and status texts as a C++ header.
+
+`make generated` does, a test compares.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import json
+from pathlib import Path
 
-from ..arm import friction_state, payload
-from ..control import (
+from franka_dynamics.arm import friction_state, payload
+from franka_dynamics.control import (
     braking,
     control_law,
     limits,
@@ -19,10 +24,12 @@ from ..control import (
     terms,
     unseen_arm,
 )
-from ..control.receiver import ReceiverState, Refusal
-from ..dynamics.model import GRAVITY
-from ..parameter_schema import specs
+from franka_dynamics.control.receiver import ReceiverState, Refusal
+from franka_dynamics.dynamics.model import GRAVITY
+from franka_dynamics.files import write_text
+from franka_dynamics.parameter_schema import specs
 
+PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/constants.hpp'
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
@@ -67,11 +74,10 @@ _END = """
 """
 
 
-def generated_files() -> dict[str, str]:
-    """Return the text of the header by its path in the repository."""
+def header() -> str:
+    """Return the text of the header."""
     lines = (*_numbers(), '', *_targets(), '', *_states(), '', *_answers())
-    path = 'cpp/include/franka_dynamics_controllers/constants.hpp'
-    return {path: _HEADER + '\n'.join(lines) + '\n' + _END}
+    return _HEADER + '\n'.join(lines) + '\n' + _END
 
 
 def _numbers() -> Iterator[str]:
@@ -112,3 +118,7 @@ def _answers() -> Iterator[str]:
 def _texts(name: str, texts: list[str]) -> str:
     listed = ''.join(f'\n  {json.dumps(text)},' for text in texts)
     return f'constexpr const char * {name}[] = {{{listed}\n}};'
+
+
+if __name__ == '__main__':
+    write_text(PATH, header())
