@@ -139,7 +139,8 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
         logger, "payload is %g kg, beside %g kg that %s was exported with: both are counted.",
         settings.payload[0], arm.payload.mass, arm.name.c_str());
     }
-    if (arm.friction.kind != FrictionModel::Kind::none && !settings.friction) {
+    const bool rubs = arm.friction.kind != FrictionModel::Kind::none;
+    if (rubs && !settings.friction && settings.command == Command::motion) {
       RCLCPP_INFO(
         logger, "%s has a friction that terms.friction: true commands.", arm.name.c_str());
     }

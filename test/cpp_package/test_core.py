@@ -427,6 +427,8 @@ FILE = controller_arm_text(ARMS['fr3'])
 )
 def test_a_file_that_is_no_arm_is_refused_by_what_is_wrong(library, tmp_path, text, named):
     path = tmp_path / 'arm.yaml'
+    with refuses(ValueError, str(path), 'cannot be opened'):
+        read(library, path)
     path.write_text(text)
     with refuses(ValueError, str(path), named, 'arm export --format controller'):
         read(library, path)

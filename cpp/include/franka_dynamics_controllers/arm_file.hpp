@@ -32,6 +32,7 @@ public:
   : path_(std::move(path))
   {
     std::ifstream file(path_);
+    if (!file) {throw error("cannot be opened");}
     std::string key;
     for (std::string line; std::getline(file, line); ) {
       line.erase(std::min(line.find('#'), line.size()));
