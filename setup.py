@@ -104,7 +104,7 @@ setup(
     name=NAME,
     version='0.2.0',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['py.typed']},
+    package_data={NAME: ['__init__.pyi', 'py.typed']},
     data_files=shared_files() + programs_for_ros(),
     install_requires=[
         'numpy>=1.26',

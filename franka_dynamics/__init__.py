@@ -9,112 +9,85 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
     (7,)
 
 Each name in `__all__` is imported at its first use (PEP 562), so that `import franka_dynamics`
-alone loads neither Pinocchio nor a compiler nor a solver. A name must not equal that of a module
-of the package, because importing that module would replace the object.
+alone loads neither Pinocchio nor a compiler nor a solver. `__init__.pyi` tells editors and type
+checkers the same. A name must not equal that of a module of the package, because importing that
+module would replace the object.
 """
 
-import functools
-import sys
+# The module of each name, which ends with `:NAME` if the name there is another one.
+_MODULES = {
+    'ArmDescription': 'arm',
+    'available_arms': 'arm',
+    'available_hands': 'arm',
+    'available_sets': 'arm',
+    'LinkInertia': 'arm',
+    'load_hand': 'arm',
+    'load': 'arm_io:load_arm',
+    'save': 'arm_io',
+    'write_mjcf': 'arm_io',
+    'write_urdf': 'arm_io',
+    'BatchModel': 'batch.batch_model',
+    'TracedModel': 'batch.traced_model',
+    'c_header': 'codegen.emit',
+    'operation_count': 'codegen.emit',
+    'customised_equations': 'codegen.equations',
+    'Feedforward': 'control.feedforward',
+    'Terms': 'control.settings',
+    'predict_tracking': 'control.tracking_prediction',
+    'BodyTree': 'dynamics.body_tree',
+    'ClosedChain': 'dynamics.closed_chain',
+    'Loop': 'dynamics.closed_chain',
+    'differentiate_by_parameters': 'dynamics.closed_chain_derivatives',
+    'motor_derivatives': 'dynamics.closed_chain_derivatives',
+    'dynamics_derivatives': 'dynamics.derivatives',
+    'linearize': 'dynamics.derivatives',
+    'tree_motion': 'dynamics.derivatives',
+    'NewtonEulerModel': 'dynamics.newton_euler',
+    'Model': 'dynamics.pinocchio_model:PinocchioModel',
+    'ExponentialsModel': 'dynamics.product_of_exponentials',
+    'parameter_names': 'dynamics.regressor',
+    'parameter_vector': 'dynamics.regressor',
+    'torque_regressor': 'dynamics.regressor',
+    'sample_states': 'dynamics.sampling',
+    'space_inertias': 'dynamics.space_inertia',
+    'FrankaDynamicsError': 'errors',
+    'base_parameters': 'identification.base_parameters',
+    'direct_base_parameters': 'identification.direct_method',
+    'energy_regressors': 'identification.energy_regressors',
+    'identify': 'identification.identify',
+    'identify_payload': 'identification.payload',
+    'inertia_motion_derivative': 'mesh.mesh',
+    'mesh_inertia': 'mesh.mesh',
+    'TriangleMesh': 'mesh.mesh',
+    'vertex_derivatives': 'mesh.mesh',
+    'load_mesh': 'mesh.mesh_file',
+    'import_log': 'recordings.log_import',
+    'recording_from_arrays': 'recordings.log_import',
+    'ColumnMap': 'recordings.options',
+    'read_recording': 'recordings.recording',
+    'write_recording': 'recordings.recording',
+    'RprKinematics': 'rpr.kinematics',
+    'import_urdf': 'urdf.importer',
+    'compare': 'validation.compare_files',
+    'compare_formulations': 'validation.crosscheck',
+    'crosscheck': 'validation.crosscheck',
+}
 
-# TYPE_CHECKING is not imported, because importing typing takes about as long as the rest of this
-# module.
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # the only list of the names, also for editors and type checkers
-    from typing import Any
-
-    from .arm import ArmDescription as ArmDescription
-    from .arm import available_arms as available_arms
-    from .arm import available_hands as available_hands
-    from .arm import available_sets as available_sets
-    from .arm import LinkInertia as LinkInertia
-    from .arm import load_hand as load_hand
-    from .arm_io import load_arm as load  # noqa: F401
-    from .arm_io import save as save
-    from .arm_io import write_mjcf as write_mjcf
-    from .arm_io import write_urdf as write_urdf
-    from .batch.batch_model import BatchModel as BatchModel
-    from .batch.traced_model import TracedModel as TracedModel
-    from .codegen.emit import c_header as c_header
-    from .codegen.emit import operation_count as operation_count
-    from .codegen.equations import customised_equations as customised_equations
-    from .control.feedforward import Feedforward as Feedforward
-    from .control.settings import Terms as Terms
-    from .control.tracking_prediction import predict_tracking as predict_tracking
-    from .dynamics.body_tree import BodyTree as BodyTree
-    from .dynamics.closed_chain import ClosedChain as ClosedChain
-    from .dynamics.closed_chain import Loop as Loop
-    from .dynamics.closed_chain_derivatives import (
-        differentiate_by_parameters as differentiate_by_parameters,
-    )
-    from .dynamics.closed_chain_derivatives import motor_derivatives as motor_derivatives
-    from .dynamics.derivatives import dynamics_derivatives as dynamics_derivatives
-    from .dynamics.derivatives import linearize as linearize
-    from .dynamics.derivatives import tree_motion as tree_motion
-    from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
-    from .dynamics.pinocchio_model import PinocchioModel as Model  # noqa: F401
-    from .dynamics.product_of_exponentials import (
-        ExponentialsModel as ExponentialsModel,
-    )
-    from .dynamics.regressor import parameter_names as parameter_names
-    from .dynamics.regressor import parameter_vector as parameter_vector
-    from .dynamics.regressor import torque_regressor as torque_regressor
-    from .dynamics.sampling import sample_states as sample_states
-    from .dynamics.space_inertia import space_inertias as space_inertias
-    from .errors import FrankaDynamicsError as FrankaDynamicsError
-    from .identification.base_parameters import base_parameters as base_parameters
-    from .identification.direct_method import direct_base_parameters as direct_base_parameters
-    from .identification.energy_regressors import energy_regressors as energy_regressors
-    from .identification.identify import identify as identify
-    from .identification.payload import identify_payload as identify_payload
-    from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative
-    from .mesh.mesh import mesh_inertia as mesh_inertia
-    from .mesh.mesh import TriangleMesh as TriangleMesh
-    from .mesh.mesh import vertex_derivatives as vertex_derivatives
-    from .mesh.mesh_file import load_mesh as load_mesh
-    from .recordings.log_import import import_log as import_log
-    from .recordings.log_import import recording_from_arrays as recording_from_arrays
-    from .recordings.options import ColumnMap as ColumnMap
-    from .recordings.recording import read_recording as read_recording
-    from .recordings.recording import write_recording as write_recording
-    from .rpr.kinematics import RprKinematics as RprKinematics
-    from .urdf.importer import import_urdf as import_urdf
-    from .validation.compare_files import compare as compare
-    from .validation.crosscheck import compare_formulations as compare_formulations
-    from .validation.crosscheck import crosscheck as crosscheck
-
+__all__ = sorted(_MODULES)
 __version__ = '0.2.0'
 
 
-@functools.cache
-def _places() -> 'dict[str, tuple[str, str]]':
-    """Return module and name of each name in the block above, parsed when first asked for."""
-    import ast
-    from pathlib import Path
-
-    return {
-        alias.asname: (f'.{node.module}', alias.name)
-        for guarded in ast.parse(Path(__file__).read_text(encoding='utf-8')).body
-        if isinstance(guarded, ast.If)
-        for node in guarded.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.asname
-    }
-
-
-def __getattr__(name: str) -> 'Any':
+def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name == '__all__':
-        return sorted(_places())
-    if name.startswith('_') or name not in _places():
+    if name not in _MODULES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    module, attribute = _places()[name]
-    value = getattr(import_module(module, __name__), attribute)
-    setattr(sys.modules[__name__], name, value)  # later look-ups find the attribute directly
+    module, _, attribute = _MODULES[name].partition(':')
+    value = getattr(import_module(f'.{module}', __name__), attribute or name)
+    globals()[name] = value  # later look-ups find the attribute directly
     return value
 
 
 def __dir__() -> list[str]:
     """Return the exported names, imported or not, and names such as `__file__`."""
-    return sorted({*(name for name in globals() if name.startswith('__')), *_places()})
+    return sorted({*(name for name in globals() if name.startswith('__')), *_MODULES})

@@ -29,6 +29,13 @@ def test_the_front_door_resolves_its_names_and_no_others():
         fd.gravity  # noqa: B018
 
 
+def test_type_checkers_see_the_same_names():
+    seen = {'__package__': fd.__name__}
+    exec(Path(fd.__file__).with_name('__init__.pyi').read_text('utf-8'), seen)
+    offered = {name: getattr(fd, name) for name in fd.__all__}
+    assert {name: one for name, one in seen.items() if not name.startswith('_')} == offered
+
+
 def modules_loaded(program, *options):
     """Return the modules that a Python of its own has loaded after a program."""
     return set(printed(*options, '-c', f'import sys; {program}; print(*sys.modules)').split())
