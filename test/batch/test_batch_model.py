@@ -175,11 +175,6 @@ def test_columns_that_do_not_exist_are_refused(fer, columns):
             call()
 
 
-def test_no_columns_give_an_empty_regressor(fer):
-    states = np.zeros((3, 2, 7))
-    assert fer.regressor(*states, columns=[]).shape == (2, 7, 0)
-
-
 @pytest.mark.parametrize(('kind', 'far'), [(np.float32, 1.5e6), (np.float64, 8e14)])
 def test_positions_beyond_the_reduction_of_angles_give_nan_there(kind, far):
     arm = ARMS['fer']
@@ -435,11 +430,6 @@ def test_a_method_has_the_same_parameters_in_every_model(engine):
     known = methods(PinocchioModel)
     for name, parameters in methods(engine).items():
         assert parameters == known.get(name, parameters), name
-
-
-@pytest.mark.parametrize('engine', [BatchModel, TracedModel])
-def test_batches_lack_only_the_methods_that_they_say(engine):
-    assert methods(PinocchioModel).keys() - methods(engine) == {'link_twists', 'joint_wrenches'}
 
 
 def test_a_trees_frames_are_those_of_its_bodies():

@@ -63,17 +63,6 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path, answered):
     assert len(list(tmp_path.iterdir())) == 3  # with the mesh
 
 
-def test_an_open_mesh_is_refused(tmp_path, answered, refused):
-    import trimesh
-
-    box = trimesh.creation.box((30, 20, 10))
-    path = tmp_path / 'open.stl'
-    trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
-    command = f'payload-from-mesh {path} --mass 1'
-    assert 'it is not closed' in refused(command)
-    assert 'payload:' not in answered(command)[1]
-
-
 def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):
     said = answered(f'{bar} --mass 5')[1]
     assert 'warning: 5 kg is above the 3 kg that fr3 is rated for' in said

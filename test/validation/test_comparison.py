@@ -114,13 +114,6 @@ def test_a_slide_along_an_axis_moves_its_link_and_what_is_behind_it():
     assert {one.place for one in found} == {'fer_joint7', 'flange'}
 
 
-def test_two_axes_that_are_moved_apart_are_two_differences():
-    other = with_row_shifted(with_row_shifted(FER, 2, a=0.01), 4, alpha=0.1)
-    found = compare(FER, other).geometry
-    assert {'fer_joint3', 'fer_joint5'} <= {one.place for one in found}
-    assert {'base', 'fer_joint1', 'fer_joint2'}.isdisjoint(one.place for one in found)
-
-
 def test_a_reversed_joint_is_one_difference():
     text = edited(URDF, "joint[@name='fer_joint2']/axis", xyz='0 0 -1')
     text = edited(text, "joint[@name='fer_joint4']/axis", xyz='0 0 -1')
@@ -195,39 +188,36 @@ def slipping(slip, reach):
 
 TWO = slipping([1.0, 2.0], [0.004, 0.3])
 THREE = slipping([1.0, 1.0, 1.0], [0.004, 0.3, 0.5])
-# More elements than the arm has joints.
-EIGHT = [slipping(np.ones(8), np.append(0.01 * 2.0 ** np.arange(7), last)) for last in (1.28, 1.4)]
 RUBBING = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
 RUBBED, WIDER = (
     replace(FER, friction=friction) for friction in (RUBBING, replace(RUBBING, width=0.1))
 )
-BARE = replace(FER, hand='none')
 JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
-# As many digits are said as tell the two numbers apart.
-DIGITS = 'mass is 0.735522004 instead of 0.735522 [kg]'
-HEAVIER = with_link(BARE, 6, replace(BARE.links[6], mass=0.735522004))
 
 
 @pytest.mark.parametrize(
-    ('arms', 'expected', 'words'),
+    ('first', 'second', 'expected'),
     [
-        ((FER, JERKY), ('fer_joint3', 'limit jerk', False), ''),
-        ((FER, with_joint(FER, 2, rotor_inertia=0.2)), ('fer_joint3', 'rotor inertia', True), ''),
-        ((FER, with_joint(FER, 2, kind=JointKind.PRISMATIC)), ('fer_joint3', 'kind', True), ''),
-        ((BARE, HEAVIER), ('fer_joint7', 'mass', True), DIGITS),
-        ((FER, replace(FER, friction=None)), ('arm', 'friction model', True), ''),
-        ((FER, RUBBED), ('arm', 'friction model', True), ''),
-        ((RUBBED, WIDER), ('arm', 'friction width', False), ''),
+        (FER, JERKY, ('fer_joint3', 'limit jerk', False)),
+        (FER, with_joint(FER, 2, rotor_inertia=0.2), ('fer_joint3', 'rotor inertia', True)),
+        (FER, with_joint(FER, 2, kind=JointKind.PRISMATIC), ('fer_joint3', 'kind', True)),
+        (FER, replace(FER, friction=None), ('arm', 'friction model', True)),
+        (FER, RUBBED, ('arm', 'friction model', True)),
+        (RUBBED, WIDER, ('arm', 'friction width', False)),
         # Steady sliding is the same; only a reversing motion shows other slip elements.
-        ((TWO, THREE), ('arm', 'friction model', True), '4, 300, 500 mrad'),
-        ((THREE, TWO), ('arm', 'friction model', True), '4, 300 mrad'),
-        (EIGHT, ('arm', 'friction model', True), '1280'),
+        (TWO, THREE, ('arm', 'friction model', True)),
     ],
 )
-def test_one_change_is_named_alone_with_its_place(arms, expected, words):
-    (found,) = compare(*arms).differences
+def test_one_change_is_named_alone_with_its_place(first, second, expected):
+    (found,) = compare(first, second).differences
     assert (found.place, found.parameter, found.has_effect) == expected
-    assert words in str(found)
+
+
+def test_a_difference_is_said_with_as_many_digits_as_tell_its_numbers_apart():
+    bare = replace(FER, hand='none')
+    heavier = with_link(bare, 6, replace(bare.links[6], mass=0.735522004))
+    (found,) = compare(bare, heavier).differences
+    assert 'mass is 0.735522004 instead of 0.735522 [kg]' in str(found)
 
 
 def test_a_slip_element_is_named_with_its_joint():
@@ -265,19 +255,10 @@ def test_links_in_frames_off_the_dh_frames_are_converted():
 @pytest.mark.parametrize(
     ('path', 'attributes', 'place', 'parameter', 'size'),
     [
-        (origin(4), {'xyz': '0.0825 0 0.01'}, 'fer_joint4', 'position ', 0.01),
-        (origin(4), {'rpy': '1.570796326794897 0 0.1'}, 'fer_joint4', 'turn about ', 0.1),
         (origin(5), {'xyz': '-0.08 0.384 0'}, 'fer_joint5', 'position ', 0.0025),
-        (origin(2), {'rpy': '-1.5 0 0'}, 'fer_joint2', 'turn about ', np.pi / 2 - 1.5),
         (origin(1), {'rpy': '0 0 0.5'}, 'fer_joint2', 'turn about ', 0.5),
         (origin(1), {'rpy': '0.2 0 0'}, 'base', 'turn about ', 0.2),
-        (
-            "joint[@name='fer_link8_joint']/origin",
-            {'xyz': '0 0 0.1'},
-            'flange',
-            'position ',
-            0.007,
-        ),
+        (FLANGE, {'xyz': '0 0 0.1'}, 'flange', 'position ', 0.007),
     ],
 )
 def test_one_edited_origin_names_joint_quantity_and_size(path, attributes, place, parameter, size):
