@@ -47,7 +47,8 @@ def shared_files():
     for folder in SHARED_FOLDERS:
         by_parent = {}
         for path in sorted(Path(folder).rglob('*')):
-            if path.is_file() and '__pycache__' not in path.parts:
+            hidden = path.name.startswith('.')  # settings of a linter
+            if path.is_file() and not hidden and '__pycache__' not in path.parts:
                 by_parent.setdefault(path.parent.as_posix(), []).append(path.as_posix())
         entries.extend((f'share/{NAME}/{parent}', paths) for parent, paths in by_parent.items())
     return entries

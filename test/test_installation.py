@@ -68,7 +68,7 @@ def test_an_installed_verb_uses_the_installed_files_and_none_is_missing(
         expected = {
             path.relative_to(SOURCE)
             for path in (SOURCE / folder).rglob('*')
-            if path.is_file() and '__pycache__' not in path.parts
+            if path.is_file() and path.name[0] != '.' and '__pycache__' not in path.parts
         }
         assert expected, folder
         assert [path for path in expected if not (share / path).is_file()] == []
