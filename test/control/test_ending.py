@@ -50,16 +50,6 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     assert loop.controller.state is State.SILENT
 
 
-def test_an_arm_that_gets_torques_in_another_order_is_let_go_and_not_braked():
-    loop = Loop(Settings(target='fci', **FIRM), **CARRIED).run(0.4)
-    step = loop.arm.step
-    loop.arm.step = lambda torque, is_new: step(torque[[2, 1, 0, 3, 4, 5, 6]], is_new=is_new)
-    loop.move(0, 0.4, 0.6)
-    loop.run(1.5)
-    assert loop.controller.state is State.SILENT and loop.controller.faulty
-    assert not loop.command.any() and 'order' in loop.controller.why
-
-
 NO_MOTOR = np.ones(7) - np.eye(7)[3]
 
 
@@ -83,17 +73,6 @@ def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation
     loop.run(1.0)
     assert loop.controller.faulty and named in loop.controller.why
     assert ('no torque arrives' in loop.controller.why) is ignored
-
-
-def test_an_arm_to_whose_torque_somebody_adds_is_braked_and_not_let_go():
-    loop = Loop(Settings(target='fci', **FIRM), **CARRIED).run(0.4)
-    loop.move(0, 0.4, 0.6)
-    loop.run(0.3)
-    step = loop.arm.step
-    loop.arm.step = lambda torque, is_new: step(torque + 30.0 * np.eye(7)[0], is_new=is_new)
-    loop.run(0.5)
-    assert loop.controller.state is State.HOLDING
-    assert loop.fastest < 3.0  # let go it gets faster than 5
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])

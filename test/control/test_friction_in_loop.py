@@ -1,19 +1,200 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commanded friction in closed loop, on two makes of plant, also where it is wrong."""
+"""Friction fed forward: its forms, its trust in measured and desired velocity, and in loops."""
 
 from dataclasses import replace
 import functools
+import re
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.arm.friction import LinearFriction, slip_state_bounds
 from franka_dynamics.control.feedforward import Feedforward, State
+from franka_dynamics.control.friction_forms import crisp_text, franky_text
 from franka_dynamics.control.settings import Terms
+from franka_dynamics.control.terms import (
+    FrictionFeedforward,
+    MAX_REST_SPEED_RAD_S,
+    MIN_FRICTION_SPEED_RAD_S,
+)
+from franka_dynamics.errors import FrictionError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
+from ..agreement import refuses
+from ..arms import random_covariance, slip_states
 from ..scripts import loaded, ROOT
+
+N = 3
+REACH = np.array([0.004, 0.3])
+ROUNDING_NM = 1e-12
+
+
+def maxwell(coefficients, covariance=None):
+    return MaxwellSlipFriction(*coefficients[:3], coefficients[3:], REACH, covariance=covariance)
+
+
+def random_friction(rng, least=-0.1):
+    """Return an identified friction: no coefficient is certain, some are not identifiable."""
+    return maxwell(rng.uniform(least, 1.0, (5, N)), random_covariance(rng, N, 5))
+
+
+def path(rng, count=400):
+    """Return a random motion with turns, large and small, shape (count, N)."""
+    steps = rng.normal(0.0, 1.0, (count, N)).cumsum(axis=0)
+    return 0.004 * rng.uniform(0.1, 5.0, N) * steps
+
+
+def commanded(known, q, dq, held=True):
+    """Return the friction feedforward at each state of a motion, (k, n)."""
+    feedforward, torques = FrictionFeedforward(known, held), []
+    for step, (position, velocity) in enumerate(zip(q, dq)):
+        feedforward.update(1e-3 * step, position)
+        torques.append(feedforward.torque(velocity))
+    return np.array(torques)
+
+
+@pytest.mark.parametrize('uncertain', [False, True])
+@pytest.mark.parametrize('seed', range(3))
+def test_no_arm_within_two_deviations_is_overcompensated(seed, uncertain):
+    # Given an identified friction, and a true one anywhere within two deviations of it.
+    rng = np.random.default_rng(seed)
+    known = random_friction(rng)
+    errors = rng.normal(size=(N, 5, 1))
+    errors *= 2.0 * uncertain / np.linalg.norm(errors, axis=1, keepdims=True)
+    errors = (np.linalg.cholesky(known.covariance) @ errors)[..., 0].T
+    true = maxwell(known.coefficients + errors)
+    # When a motion is followed from an unknown state of the slip elements.
+    q, dq = (1 + 9 * uncertain) * path(rng), rng.uniform(-1.0, 1.0, (400, N))
+    z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
+    found = commanded(known if uncertain else true, q, dq)
+    # Then the command but for the offset acts along the motion, and never exceeds the friction.
+    along = np.sign(dq) * (found - known.offset)
+    taken = np.sign(dq) * ([true.torque(*state) for state in zip(dq, z)] - true.offset)
+    # The margin is that of a state of the elements that is known.
+    lower, upper = slip_state_bounds(q, REACH)
+    judged = (lower == upper).all(axis=1) if uncertain else True
+    over = along > np.maximum(taken, 0.0) + ROUNDING_NM
+    assert (along >= -ROUNDING_NM).all() and not (over & judged).any()
+    assert np.count_nonzero((along > 0.01) & judged) > 100  # it is not always zero
+
+
+def test_all_but_two_deviations_of_the_sum_is_commanded():
+    # Coefficients that are uncertain alone, and certain in the sum of a sliding joint.
+    tight = 0.01 * np.eye(3)
+    tight[1, 2] = tight[2, 1] = -0.01
+    spread = np.zeros((1, 5, 5))
+    spread[0][np.ix_([1, 3, 4], [1, 3, 4])] = tight
+    known = maxwell([[0.0], [0.3], [0.05], [0.2], [0.1]], spread)
+    q = 1e-3 * np.arange(1000)[:, None]  # all elements slip forwards
+    found = commanded(known, q, np.full_like(q, 0.5))[-1, 0]  # tanh is 1 to the last bit
+    assert found == pytest.approx(0.6 - 2.0 * 0.1 + 0.05, abs=ROUNDING_NM)
+
+
+FRICTION_MODELS = [
+    load('fer').friction,
+    ViscousCoulombFriction(np.ones(7), np.ones(7), np.full(7, 0.5)),
+    MaxwellSlipFriction(*np.ones((3, 7)), np.ones((2, 7)), REACH),
+]
+
+
+@pytest.mark.parametrize('friction', FRICTION_MODELS)
+@pytest.mark.parametrize('held', [False, True])
+def test_at_rest_nothing_is_pushed_by_noise(friction, held):
+    rng = np.random.default_rng(0)
+    q = rng.normal(0.0, 1e-4, (500, 7))  # ten times a resting arm's encoder noise
+    dq = rng.uniform(-MIN_FRICTION_SPEED_RAD_S, MIN_FRICTION_SPEED_RAD_S, (500, 7))
+    dq[-1] = MAX_REST_SPEED_RAD_S
+    found = commanded(friction, q, dq, held)
+    rests = isinstance(friction, LinearFriction) and held
+    np.testing.assert_array_equal(found[:-1], np.broadcast_to(rests * friction.offset, (499, 7)))
+    assert (found[-1] > 0.0).any()
+
+
+def test_after_a_turn_the_elements_are_followed():
+    # Coulomb friction changes sign at once; a slip element takes twice its reach.
+    q = np.concatenate([np.linspace(0.0, 0.02, 100), np.linspace(0.02, 0.008, 100)])
+    dq = np.repeat([0.5, -0.5], 100)
+    slip = MaxwellSlipFriction(*np.zeros((3, 1)), [[1.0]], [0.004])
+    torque = commanded(slip, q[:, None], dq[:, None])[:, 0]
+    # After the turn the slip element still pulls along the motion: no friction is to be overcome.
+    half = 100 + np.flatnonzero(q[100:] < 0.02 - 0.004)[0]
+    np.testing.assert_array_equal(torque[101 : half - 1], 0.0)
+    assert torque[[99, -1]] == pytest.approx([1.0, -1.0])
+
+
+def test_along_a_trajectory_is_what_the_cycles_give():
+    rng = np.random.default_rng(3)
+    friction = random_friction(rng)
+    q, dq = path(rng), rng.uniform(-1.0, 1.0, (400, N))
+    along = FrictionFeedforward(friction).torque_along(q, dq)
+    np.testing.assert_allclose(along, commanded(friction, q, dq), rtol=0.0, atol=ROUNDING_NM)
+
+
+FER, ONES = load('fer'), np.ones(7)
+DQ = np.linspace(-1.0, 1.0, 401)[:, None] * ONES
+
+
+def franky_torque(text, dq, monkeypatch):
+    """Return the torque of computeFrictionCompensation and constant_torque_offset (2.0)."""
+    names = {}
+    made = SimpleNamespace(FrictionCompensationParams=lambda **given: SimpleNamespace(**given))
+    monkeypatch.setitem(sys.modules, 'franky', made)
+    exec(text, names)  # noqa: S102: the text is Python
+    p = names['FRICTION']
+    raw = p.coulomb * np.tanh(dq / p.velocity_epsilon) + np.multiply(p.viscous, dq)
+    return np.clip(raw, np.negative(p.max_torque), p.max_torque) + names['CONSTANT_TORQUE_OFFSET']
+
+
+def crisp_torque(text, dq):
+    """Return the torque of get_friction, with the parameters of a parameter file."""
+    parameters = yaml.safe_load(text)['/**']['ros__parameters']
+    fp1, fp2, fp3 = (np.array(parameters['friction'][f'fp{k}']) for k in (1, 2, 3))
+    assert parameters['use_friction'] is True
+    return fp1 / (1.0 + np.exp(-fp2 * (dq + fp3))) - fp1 / (1.0 + np.exp(-fp2 * fp3))
+
+
+def test_gazs_friction_is_crisps_default():
+    np.testing.assert_allclose(
+        crisp_torque(crisp_text(FER), DQ), FER.friction.torque(DQ), rtol=0.0, atol=3e-3
+    )
+
+
+def test_coulomb_and_viscous_friction_with_offset_are_frankys(monkeypatch):
+    friction = ViscousCoulombFriction(0.2 * ONES, 0.5 * ONES, -0.1 * ONES, width=0.03)
+    text = franky_text(replace(FER, friction=friction))
+    found = franky_torque(text, DQ, monkeypatch)
+    moving = np.abs(DQ) > 0.05
+    np.testing.assert_allclose(found[moving], friction.torque(DQ)[moving], rtol=0.0, atol=5e-3)
+
+
+@pytest.mark.parametrize('written', [franky_text, crisp_text])
+def test_the_error_is_stated_and_the_margin_kept(written, monkeypatch):
+    rubbing = MaxwellSlipFriction(
+        *(x * ONES for x in (0.1, 0.2, 0.05)),
+        np.outer((0.2, 0.1), ONES),
+        reach=(0.004, 0.3),
+        covariance=np.tile(np.diag([0.0, 0.03**2, 0.0, 0.0, 0.0]), (7, 1, 1)),
+    )
+    text = written(replace(FER, friction=rubbing))
+    rows = re.findall(r'\[([^]]*)\] N m', text)
+    error, size = (np.array(one.split(','), dtype=float) for one in rows)
+    assert (0.02 < error).all() and (error < 0.4 * size).all()
+    found = (
+        crisp_torque(text, DQ) if written is crisp_text else franky_torque(text, DQ, monkeypatch)
+    )
+    sliding = rubbing.torque(DQ)
+    assert (np.abs(found[[0, -1]]) < np.abs(sliding[[0, -1]]) - 0.04).all()
+
+
+def test_an_arm_without_friction_is_refused():
+    with refuses(FrictionError, 'fr3', 'identify'):
+        franky_text(load('fr3'))
+
 
 with loaded(ROOT / 'benchmarks/other_plant.py') as other_plant:
     pass

@@ -3,6 +3,7 @@
 """What no running law answers for: a loop that is silent, the start, sensors that stand still."""
 
 from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 
 from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, STILL
-from ..combinations import all_pairs
 
 LOOP = {'applied_when_silent': True}
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -41,6 +41,26 @@ class AppliedLoop(Loop):
             self.arm.step(self.command)
             self.fastest = max(self.fastest, self.speed)
         return self
+
+
+def all_pairs(axes):
+    """
+    Return `pytest.mark.parametrize` of the arguments `axes` names, a list of values each.
+
+    Each two values of two arguments occur together in a case (pairwise testing, Cohen 1997);
+    each next case is the one with the most pairs that have not occurred.
+    """
+    every = list(product(*(range(len(values)) for values in axes.values())))
+
+    def pairs(case):
+        return set(combinations(enumerate(case), 2))
+
+    missing, chosen = set().union(*map(pairs, every)), []
+    while missing:
+        chosen.append(max(every, key=lambda case: len(pairs(case) & missing)))
+        missing -= pairs(chosen[-1])
+    cases = [[values[k] for k, values in zip(case, axes.values())] for case in chosen]
+    return pytest.mark.parametrize(tuple(axes), cases)
 
 
 @all_pairs(

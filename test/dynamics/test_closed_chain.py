@@ -18,9 +18,13 @@ from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
 from franka_dynamics.errors import LoopError, TreeError
 
-from .mechanisms import five_bar_axes, five_bar_meshes, spherical_five_bar
 from .trees import random_link
 from ..agreement import differences, refuses
+from ..scripts import example, loaded
+
+with loaded(example('five_bar')) as five_bar:
+    five_bar_axes, five_bar_meshes = five_bar.five_bar_axes, five_bar.five_bar_meshes
+    spherical_five_bar = five_bar.spherical_five_bar
 
 FIVE_BAR = spherical_five_bar()
 AXES = five_bar_axes()

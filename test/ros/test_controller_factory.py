@@ -19,7 +19,7 @@ from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.urdf.writer import urdf_text
 
-from .conftest import FER, FER_GRAVITY, HELD_RAD, Probe
+from .conftest import FER, FER_GRAVITY, Probe
 from ..agreement import refuses
 
 # The numbers in the URDF have finitely many decimals.
@@ -67,34 +67,6 @@ def test_a_description_that_cannot_be_used_is_refused_by_what_is_wrong(
     node.wait(status=1)
     assert named in node.text and 'Traceback' not in node.text
     assert not commands
-
-
-def on_a_wall():
-    """Return the URDF of a FER on a wall."""
-    upright = 'type="fixed">\n    <origin xyz="0 0 0" rpy="0 0 0" />'
-    text = urdf_text(FER)
-    assert upright in text
-    wall = f'type="fixed"><origin xyz="0 0 1" rpy="{np.pi / 2!r} 0 0"/>'
-    return text.replace(upright, wall, 1)
-
-
-def test_an_arm_on_a_wall_is_held_as_its_description_says(
-    probe, start_arm, start_node, describe, tmp_path
-):
-    # Given a simulated arm on a wall, whose mount only the URDF states.
-    text, file = on_a_wall(), tmp_path / 'wall.urdf'
-    file.write_text(text, 'utf-8')
-    states = probe.collect(JointState, 'joint_states')
-    start_arm(model_source=file)
-    # When the node has the description alone.
-    describe(text)
-    node = start_node(target='mujoco', model_source='robot_description')
-    probe.until_status('feedforward', state='running')
-    count = len(states)
-    probe.until(lambda: len(states) > count + 300, 'simulated time')
-    # Then the arm stays where it is.
-    assert 'tilted' in node.text
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
 
 
 def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):

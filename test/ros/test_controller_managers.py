@@ -27,7 +27,7 @@ from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.receiver_check import ReceiverCheck
 from franka_dynamics.ros.receivers import ReceiverKind
 
-from .conftest import ArmStream, Manager, Probe
+from .conftest import Manager, Probe
 from ..processes import TIMEOUT_S
 
 ARM = load('fr3')
@@ -256,21 +256,3 @@ def test_torques_flow_while_the_controller_is_active_and_nobody_else_could_take_
         real.unload('effort_controller')
         client.clear_fault()
     efforts.until(WEIGHT, 'the arm carried once it has gone')
-
-
-def test_an_unknown_receiver_gets_nothing_whatever_manager_is_near(managers, launch):
-    with closing(Probe('driver', namespace='/simulated')) as driver:
-        torques = driver.collect(Float64MultiArray, TORQUES)
-        arm = ArmStream(driver, NAMES, ARM.home)
-        launch(
-            'feedforward_node',
-            robot_type='fr3',
-            target='mujoco',
-            **STEADY,
-            remaps={'__ns': '/simulated', '~/command': TORQUES},
-        )
-        arm.until(
-            lambda: driver.says('/simulated/feedforward', '/simulated/driver (neither'), 'refusal'
-        )
-        arm.send(200)
-    assert not torques

@@ -13,16 +13,13 @@ from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 import numpy as np
+from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
-from .conftest import COMMAND, FER
-from .goals import GoalClient
+from .conftest import FER
 
 NAMES = list(FER.joint_names)
 NODE = '/feedforward'
@@ -48,6 +45,41 @@ def goal(end=AWAY, duration=1.0, names=NAMES, start=FER.home, path=(), at_end=()
         goal_tolerance=[JointTolerance(name=name, **bounds) for name, bounds in at_end],
         goal_time_tolerance=Duration(sec=int(wait)),
     )
+
+
+class GoalClient:
+    """Sends goals to the node's action; `until` waits as Probe.until does."""
+
+    def __init__(self, probe, until) -> None:
+        self._until, self.feedback = until, []
+        name = 'feedforward/follow_joint_trajectory'
+        self._action = ActionClient(probe, FollowJointTrajectory, name)
+        probe.until(self._action.server_is_ready, 'the action')
+
+    def send(self, goal):
+        """Send a goal; return its handle once it is answered."""
+        answer = self._action.send_goal_async(goal, self.feedback.append)
+        self._until(answer.done, 'an answer to the goal')
+        return answer.result()
+
+    def followed(self, goal):
+        """Send a goal; return its handle once feedback has come."""
+        seen, handle = len(self.feedback), self.send(goal)
+        self._until(lambda: len(self.feedback) > seen, 'the goal at the controller')
+        return handle
+
+    def cancel(self, handle):
+        """Cancel a goal, once it is said that it is cancelled."""
+        wish = handle.cancel_goal_async()
+        self._until(wish.done, 'an answer to the wish')
+        assert len(wish.result().goals_canceling) == 1
+
+    def end(self, handle):
+        """Wait for the end of a goal; return its status, error code and error sentence."""
+        result = handle.get_result_async()
+        self._until(result.done, 'the end of the goal')
+        end = result.result()
+        return end.status, end.result.error_code, end.result.error_string
 
 
 class World:
@@ -159,35 +191,6 @@ def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
         else:
             world.client.cancel(waits)
             assert world.client.end(waits)[0] == CANCELED
-
-
-def test_an_arm_that_does_not_arrive_can_be_planned_for_again_from_where_it_is(make_world):
-    """Its friction is more than the gains overcome, so it stays where it is."""
-    world = make_world(drives={'robot_type': 'fr3', 'ideal': False}, robot_type='fr3', kp=[0.1])
-    names = load('fr3').joint_names
-    stuck, away = world.here, np.array([0.0] * 6 + [0.3])
-
-    def to(end, **more):
-        return goal(end, 2.0, names, world.here, **more)
-
-    narrow = [(names[6], {'position': 0.05})]
-    for again in (to(stuck + away, wait=1.0), to(stuck + away, path=narrow)):
-        status, code, said = world.end_of(again)
-        assert status == ABORTED and code in (
-            Result.GOAL_TOLERANCE_VIOLATED,
-            Result.PATH_TOLERANCE_VIOLATED,
-        ), said
-        assert names[6] in said
-    handle = world.client.followed(to(stuck + away))
-    world.client.cancel(handle)
-    assert world.client.end(handle)[0] == CANCELED
-    # Where it is now desired is where it is: no torque of the springs is left.
-    assert world.end_of(to(world.here))[0] == SUCCEEDED
-    assert np.abs(world.here - stuck).max() < 0.1
-    command = world.probe.collect(Float64MultiArray, COMMAND)
-    world.probe.until(lambda: command, 'a torque')
-    weight = NewtonEulerModel(load('fr3')).gravity(world.here)
-    np.testing.assert_allclose(command[-1].data, weight, rtol=0.0, atol=0.1 * 0.05)
 
 
 def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_follows(make_world):

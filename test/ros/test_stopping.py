@@ -173,28 +173,3 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_comma
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
-
-
-def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm, start_node):
-    # The node commands after twenty trusted states; in lockstep the arm waits for a torque after
-    # each of them.
-    arm = {'publish_clock': True, 'lockstep_timeout': 0.05}
-    first = start_arm(**arm)
-    start_node(
-        target='mujoco',
-        state_timeout=0.3,
-        use_sim_time=True,
-        max_state_age=0.1,
-        kp=[-1.0],
-    )
-    probe.until_status('simulator', held='True')
-    first.kill()
-    # Without the simulator simulated time stands still, so no state is late.
-    probe.until_says('feedforward: Joint states', 'no joint state on')
-    probe.forget()
-    states = probe.collect(JointState, 'joint_states')
-    start_arm(**arm)
-    probe.until_status('simulator', held='True')
-    count = len(states)
-    probe.until(lambda: len(states) > count + 200, 'it goes on')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)

@@ -26,7 +26,6 @@ from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
 from franka_dynamics.view.scene import (
-    colour_of,
     MIN_DRAWN_TORQUE_NM,
     share_of_limit,
     TorqueColumn,
@@ -203,22 +202,6 @@ def test_a_franka_arm_has_its_meshes_where_franka_description_is_installed(packa
 def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
     with refuses(MeshesError, name):
         urdf_meshes(text, FER.joint_names, [packages])
-
-
-def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
-    with Window(FER, port=0) as window:
-        window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
-        limits = FER.limit('effort')
-        window.show(
-            ViewState(
-                0.0, Q, {TorqueColumn.COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)}
-            )
-        )
-        links = window._scene.link_handles
-        base, *colours = (tuple(link.color) for link in links)
-        blue, orange, red = (colour_of(share) for share in (0.0, 0.8, 1.0))
-        assert len({base, blue, orange, red}) == 4
-        assert colours == [blue, blue, orange, orange, red, red, blue]
 
 
 def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
