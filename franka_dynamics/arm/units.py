@@ -62,7 +62,7 @@ def _lengths_and_masses(arm: ArmDescription) -> Iterator[str]:
     if reach > _MAX_REACH_M:
         yield f'the arm is {reach:.3g} m long at zero. Are its lengths millimetres?'
     spreads = [np.trace(one.inertia_at_center_of_mass) / one.mass for _, one in massive]
-    size = reach + math.sqrt(max(spreads, default=0.0))
+    size = reach + math.sqrt(max([*spreads, 0.0]))  # a trace may be negative
     if mass > _MAX_DENSITY * size**3:
         yield f'the moving links weigh {mass:.3g} kg within {size:.2g} m. Are their masses grams?'
 

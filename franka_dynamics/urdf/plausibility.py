@@ -352,9 +352,8 @@ def _impossible(body: _Body) -> str:
     if _is_physical(body, body.tensor):
         return ''
     moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(body.tensor).tolist()))
-    name = min(moments, key=moments.__getitem__)
-    if moments[name] < 0.0:
-        return f'{name}="{moments[name]:g}" is negative'
+    if negative := next((f'{name}="{one:g}"' for name, one in moments.items() if one < 0.0), ''):
+        return f'{negative} is negative'
     name = max(moments, key=moments.__getitem__)
     if (rest := sum(moments.values()) - moments[name]) < moments[name]:
         return f'{name}="{moments[name]:g}" is more than the other two together, {rest:.6g}'

@@ -92,6 +92,11 @@ def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     )
 
 
+def test_a_tensor_of_no_body_is_no_question_of_units():
+    arm = fd.load('rpr').map_links(lambda one: replace(one, inertia=-one.inertia))
+    assert unit_questions(arm) == []
+
+
 def test_a_slide_of_metres_is_asked_about():
     arm = fd.load('rpr')
     limits = (JointLimits(0.0, upper) for upper in (12.0, 300.0))
