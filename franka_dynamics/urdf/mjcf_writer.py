@@ -12,7 +12,7 @@ digits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 import xml.etree.ElementTree as ElementTree
 
@@ -73,7 +73,11 @@ def mjcf_text(
 
     """
     description.require_physical('an MJCF')
-    _require_movable(description)
+    links = written_links(description, FreeNames('world'))
+    # A link without mass, as between two joints of a body, is no body: the next one has its joint.
+    empty = {i for i, one in enumerate(description.links[:-1], 1) if not one.parameters().any()}
+    empty -= {one.joint for one in links.frames}
+    _require_movable(description, empty)
     root = Element('mujoco', model=description.name)
     known = None if ideal else description.friction
     if not (ideal or isinstance(known, LinearFriction)):
@@ -87,8 +91,7 @@ def mjcf_text(
     add(root, 'compiler', angle='radian', eulerseq='XYZ')
     add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
     world = add(root, 'worldbody')
-    links = written_links(description, FreeNames('world'))
-    bodies = _add_bodies(world, description, links.moving, shapes or {}, friction)
+    bodies = _add_bodies(world, description, links.moving, shapes or {}, friction, empty)
     flange = description.flange_transform()
     own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving)]
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
@@ -114,21 +117,31 @@ def _add_bodies(
     links: Sequence[WrittenLink],
     shapes: Mapping[int, Sequence[Shape]],
     friction: Sequence[tuple[float, float] | None],
+    empty: Collection[int],
 ) -> list[Element]:
-    """Add the base's geoms and the moving bodies to a <worldbody>; return the bodies."""
-    pose, bodies = np.asarray(description.base), [world]
+    """Add the base's geoms and the moving bodies to a <worldbody>; return that of each joint."""
+    pose, bodies, place = np.asarray(description.base), [world], np.eye(4)
+    waiting = list[tuple[Joint, Array, tuple[float, float] | None]]()
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
     placements = description.joint_placements()
     moving = zip(description.joints, description.links, links, placements, friction)
     for joint, inertia, link, (before, behind), rubbing in moving:
         at, back = behind @ link.pose, inverse_transform(link.pose)
-        body = add(bodies[-1], 'body', name=link.name, **_placement(pose @ before @ at))
+        step = pose @ before @ at
+        pose, place = back, place @ step
+        waiting = [(one, inverse_transform(step) @ axis, rub) for one, axis, rub in waiting]
+        waiting.append((joint, inverse_transform(at), rubbing))
+        if link.joint in empty:
+            bodies.append(bodies[-1])
+            continue
+        body = add(bodies[-1], 'body', name=link.name, **_placement(place))
         bodies.append(body)
-        _add_joint(body, joint, at, rubbing)
+        for one in waiting:
+            _add_joint(body, *one)
+        place, waiting = np.eye(4), []
         own = inertia.expressed_in(back)
         add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor(own))
         _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.joint, ())])
-        pose = back
     return bodies[1:]
 
 
@@ -144,7 +157,7 @@ def _tensor(link: LinkInertia) -> dict[str, Any]:
     return {'diaginertia': moments, 'euler': rpy_from_rotation(axes)}
 
 
-def _require_movable(description: ArmDescription) -> None:
+def _require_movable(description: ArmDescription, without: Collection[int]) -> None:
     """Raise an error for a link without mass or inertia or a joint that cannot move."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
@@ -155,8 +168,9 @@ def _require_movable(description: ArmDescription) -> None:
     names = description.link_names or tuple(f'behind {joint.name}' for joint in description.joints)
     empty = [
         f'{name} ({link.mass:g} kg)'
-        for name, link in zip(names, description.links)
-        if min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
+        for i, (name, link) in enumerate(zip(names, description.links), 1)
+        if i not in without
+        and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
     ]
     if empty:
         where = description.urdf.words.inertial if description.urdf else 'mass and inertia'
@@ -171,9 +185,9 @@ def _placement(pose: Array) -> dict[str, Array]:
 
 
 def _add_joint(
-    body: Element, joint: Joint, behind: Array, friction: tuple[float, float] | None
+    body: Element, joint: Joint, axis: Array, friction: tuple[float, float] | None
 ) -> None:
-    axis, known = inverse_transform(behind), dict[str, Any]()
+    known = dict[str, Any]()
     if bounded(joint):
         ends = finite_limits([joint.limits.lower, joint.limits.upper])
         known = {'limited': 'true', 'range': ends}
