@@ -20,7 +20,7 @@ them.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 import logging
 import math
@@ -127,6 +127,7 @@ class Feedforward:
             (FallWatcher(found), found, SpeedWatcher(arm, found), AgeWatcher(self.states)),
         )
         self.blocked, self._wanted = '', True  # whether the user wants torques
+        self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
         self.ending = NO_ENDING
         if rubs := self.asked.unused_friction():
             _LOG.info('%s', rubs)
@@ -783,6 +784,7 @@ class Feedforward:
             self.unseen.allow_resting_torque()
             self._adopt()
         if before is State.RUNNING:
+            self.ends.append(self.ending)
             self.reference.clear(self.why)
             self.trial.end()
         if self.state is State.BRAKING:

@@ -43,6 +43,7 @@ from ..validation.urdf_check import checked_arm_from_urdf
 
 _DEFAULT_KP = [-1.0]  # of the parameter kp: default gains
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
+_WAITED_S, _SAY_AGAIN_S = 5.0, 10.0  # for robot_description, until that is logged [s]
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
 _WRIST_FRICTION_RATIO = 0.02
@@ -221,10 +222,17 @@ def _wait_for_description(
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
-    until = time.monotonic() + seconds
+    began = time.monotonic()
+    say_at = _WAITED_S
     try:
-        while not came and time.monotonic() < until:
+        while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)
+            if waited >= say_at:
+                say_at += _SAY_AGAIN_S
+                node.get_logger().warning(
+                    f'waiting for {topic} for {waited:.0f} s, where '
+                    f'{node.count_publishers(topic)} publish; at most {seconds:g} s'
+                )
             if should_stop() or not node.context.ok():
                 raise DescriptionError(f'{topic} did not come before this node was told to stop.')
     finally:

@@ -1,17 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Publishes and logs a configured feedforward node's status.
-
-Diagnostics each second and after changes, with what becomes of references, and ~/status.
-"""
+"""Publishes diagnostics of a configured feedforward node each second and after changes."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
 import math
-import re
 import time
 from typing import Any
 
@@ -20,34 +15,17 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
 from .messages import DESCRIPTION_QOS, publisher_names
+from .present_status import PresentStatus
 from .receiver_check import ReceiverCheck
 from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REMEDY_KEY
+from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
-from ..control.feedforward import Feedforward, Remedy, State, Status
+from ..control.feedforward import Feedforward, State, Status
 from ..control.reference import MAX_START_DISTANCE_RAD, ReferenceEvent, ReferenceState
-from ..control.state_check import AGE_ADVICE, RATE_ADVICE
 
 DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
-_STATE_TIMEOUT_S = 1.0  # without joint states after which that is the reason for silence [s]
-# Of a reason for silence, until it is logged; and between changes of ~/status by a reason alone.
-_MIN_REASON_S = 1.0
-_LOG_AGAIN_PERIOD_S = 10.0  # of the same reason
 Row = tuple[str, str, str, Mapping[str, Any]]  # subject, level, message and values of a status
-
-# How a node's user makes it command again, where the core's own words do not say it.
-_REMEDIES = {
-    Remedy.START: (
-        'activate the node (`franka-dynamics node state activate`); if it is active, wait'
-    ),
-    Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
-}
-
-
-_RATE_ADVICE = (
-    'joint_state_publisher and broadcasters with a rate of their own are too slow: take the '
-    "driver's own topic (franka/joint_states with franka_ros2), or set min_input_rate"
-)
 
 
 class DurationWindow(deque[float]):
@@ -90,63 +68,58 @@ class FeedforwardDiagnostics(StatusPublisher):
     Publishes and logs the state of a feedforward node and of its controller.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
-    old values do no harm, and the control cycle must not wait.
+    old values do no harm, and the control cycle must not wait. `status` has what the node does.
     """
 
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
         super().__init__(node)
-        self._states, self._receivers = state_topic, receivers
+        self._receivers = receivers
+        self.status = PresentStatus(node, state_topic, receivers)
+        self._log = StatusLog(node)
         self.refused = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._reference: tuple[Row, ...] = ()  # what became of the latest reference
         self.latency, self.sent = DurationWindow(), 0  # torques that were published
-        self._logged: dict[str, float] = {}  # when what was logged [s]
-        self.ends = False  # whether the node ends, and never commands again
 
     def set_controller(
         self, controller: Feedforward, terms: TermPublishers, residual: float
     ) -> None:
         """Report on a controller from now on; `residual` is that of its cross-check."""
         self._controller, self._terms, self.residual = controller, terms, residual
-        self._arm = controller.description.name
-        self._seen: tuple[State, bool, bool] | None = None
-        self._reason: str | None = None  # the reason that ~/status has
+        self.status.controller, self._arm = controller, controller.description.name
+        # The reason that ~/status has, and since when [s].
+        self._reason, self._reason_at = '', -math.inf
         self.refused = ''
-        self._counted = (
-            time.monotonic(),
-            self.sent,
-        )  # at the last diagnostics, and commands until then
+        self._counted = time.monotonic(), self.sent  # at the last diagnostics
+        self._log.begin()
 
     def begin_activation(self) -> None:
         """Count the time without joint states from now, the activation, on."""
-        self.arrival = time.monotonic()  # of the latest joint state
-        self._logged.clear()
+        self.status.arrival = time.monotonic()
+        self._log.begin()
 
     def report(self) -> None:
         """
         Log and publish events of references and changes of the controller's status.
 
-        Diagnostics and ~/status are published if they are due, each kind of event logged at most
-        once a second. Of a node that waits, ~/status and log have the present reason at most
-        _MIN_REASON_S late.
+        Diagnostics and ~/status are published if they are due. Of a node that waits, ~/status has
+        the present reason at most MIN_REASON_S late.
         """
         controller, now = self._controller, time.monotonic()
         while controller.reference.events:
             event = controller.reference.events.popleft()
             self._report_reference(event)
             self.on_reference_event(event)
-        status = self.present()
+        status = self.status.present()
         waits = status.state is State.SILENT and controller.enabled
-        seen = status.state, status.faulty, waits
-        if seen != self._seen:
-            self._log_change(status, waits)
-            self._seen, self._since = seen, now
-            self._reason, self._reason_at = None, -math.inf
-        if status.why != self._reason and now >= self._reason_at + _MIN_REASON_S:
-            self._reason, self._reason_at, self.due = status.why, now, now
-        if waits and now >= self._since + _MIN_REASON_S:
-            self._log_reason(status.why)
+        self._log.report(status, controller, unheard=self._receivers.unheard, waits=waits)
+        reason = f'{status.state} {status.faulty} {waits}'
+        if reason != self._reason.partition(': ')[0]:
+            self._reason_at = -math.inf
+        reason = f'{reason}: {status.why}'
+        if reason != self._reason and now >= self._reason_at + MIN_REASON_S:
+            self._reason, self._reason_at, self.due = reason, now, now
         if now >= self.due:
             self._publish_status(status)
             rows = self._joint_states(), self._command(), *self._reference, self._wrench()
@@ -166,74 +139,15 @@ class FeedforwardDiagnostics(StatusPublisher):
         own = NodeStatus('', self._name, level, status.why, values)
         self._status.publish(own.to_message(self._arm))
 
-    def present(self) -> Status:
-        """Return the controller's status with the node's reason for silence and its remedies."""
-        status = self._controller.status
-        remedy = Remedy(status.remedy)
-        words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
-        why = self._in_words_of_ros(status.why)
-        if status.state is State.RUNNING:
-            why = self._receivers.unheard or why
-        elif self._node.active and status.state is State.SILENT and self._controller.enabled:
-            why = self._missing() or why
-        return status._replace(remedy=words, why=why)
-
-    def _in_words_of_ros(self, why: str) -> str:
-        """Return a reason with advice for a node's user in place of that for a loop in Python."""
-        if RATE_ADVICE in why:
-            return why.replace(RATE_ADVICE, _RATE_ADVICE)
-        return why.replace(AGE_ADVICE, self._advice_on_clocks()) if AGE_ADVICE in why else why
-
-    def _advice_on_clocks(self) -> str:
-        """Return what to do about stamps that are not of this node's time."""
-        clocks = ', '.join(publisher_names(self._node, '/clock'))
-        if self._node.get_parameter('use_sim_time').value:
-            if not clocks:
-                return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
-            return (
-                f'use_sim_time is true, with /clock from {clocks}; set it true where the joint '
-                'states are made, too, or false here'
-            )
-        if clocks:
-            return f'/clock comes from {clocks}: set use_sim_time true on this node'
-        return (
-            'synchronise the clocks (chrony), or set max_state_age to 0 for stamps that count '
-            'from elsewhere'
-        )
-
-    def _log_change(self, status: Status, waits: bool) -> None:
-        logger = self._node.get_logger()
-        if status.faulty:
-            logger.error(f'fault: {status}')
-        elif status.state is State.RUNNING:
-            logger.info(f'commanding (target {self._controller.settings.target})')
-        elif status.state is not State.SILENT:
-            logger.warning(f'{status}')
-        elif not waits:
-            logger.info(f'{status}')
-
-    def _log_reason(self, why: str) -> None:
-        """Log why a node waits; the same reason, whatever its figures, every 10 s."""
-        if self._may_log(re.sub(r'[\d.]+', '', why), _LOG_AGAIN_PERIOD_S):
-            self._node.get_logger().warning(f'no torque yet: {why}')
-
-    def _may_log(self, what: str, period: float) -> bool:
-        """Return whether it was not logged for a period [s], and note that it is logged now."""
-        now = time.monotonic()
-        due = now >= self._logged.get(what, -math.inf) + period
-        if due:
-            self._logged[what] = now
-        return due
-
     def _report_reference(self, event: ReferenceEvent) -> None:
-        controller, logger = self._controller, self._node.get_logger()
+        controller = self._controller
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
             'frame_id': event.goal_id,
             'reason': event.reason,
             'remaining [s]': event.remaining,
-            REMEDY_KEY: self.present().remedy,
+            REMEDY_KEY: self.status.present().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -245,7 +159,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 text += f', {error[joint]:.3g} rad from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining:.3g} s before it'
-        text += f': {self._in_words_of_ros(event.reason)}' if event.reason else ''
+        text += f': {self.status.in_words(event.reason)}' if event.reason else ''
         bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED) or (
             event.state is ReferenceState.FINISHED
             and pairs.get('error to its end [rad]', 0.0) > MAX_START_DISTANCE_RAD
@@ -253,46 +167,21 @@ class FeedforwardDiagnostics(StatusPublisher):
         row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
         self._reference = (row,)  # all events are published, and the latest one again
         self._publisher.publish(self.array(self._node.get_clock().now().to_msg(), row))
-        # The points of a stream may replace each other a hundred times a second.
-        if not self._may_log(event.state.value, DIAGNOSTIC_PERIOD_S):
-            return
-        if bad:  # rclpy allows one level at a place
-            logger.warning(text)
-        else:
-            logger.info(text)
-
-    def no_state(self) -> str:
-        """Return why there is no joint state to plan a motion from, or ''."""
-        if not self._node.active:
-            return 'the node is not active'
-        known = self._controller.latest is not None
-        return self._missing() or ('' if known else self.present().why)
-
-    def _missing(self) -> str:
-        """Return a sentence if no joint state comes, or ''."""
-        silence = time.monotonic() - self.arrival
-        if silence < _STATE_TIMEOUT_S:
-            return ''
-        return (
-            f'no joint state on {self._states} for {silence:.0f} s, where '
-            f'{self._node.count_publishers(self._states)} publish; `franka-dynamics doctor` lists '
-            'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a paused '
-            'simulation go on, or remap joint_states to its topic'
-        )
+        self._log.report_reference(text, bad=bad)
 
     def _joint_states(self) -> Row:
         controller = self._controller
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._node.active:
             level, message = 'WARN', 'a node that is not active reads no joint states'
-        elif missing := self._missing():
+        elif missing := self.status.missing():
             level, message = 'STALE', missing
         elif controller.state_problem:
             unusable = controller.enabled and controller.latest is None
-            problem = self._in_words_of_ros(controller.state_problem)
+            problem = self.status.in_words(controller.state_problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
         elif not controller.states.has_enough:
-            level, message = 'WARN', self._in_words_of_ros(controller.why)
+            level, message = 'WARN', self.status.in_words(controller.why)
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,
@@ -305,7 +194,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
-        status, shares = self.present(), controller.disturbances.largest.tolist()
+        status, shares = self.status.present(), controller.disturbances.largest.tolist()
         controller.disturbances.reset_largest()
         level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
         receivers = self._receivers
@@ -316,13 +205,13 @@ class FeedforwardDiagnostics(StatusPublisher):
             level, message = 'WARN', ''
             if self.refused:
                 message = f'reference refused: {self.refused}'
-            elif rivals:
-                message = f'{rivals} publishes on {receivers.topic}, too'
+            elif receivers.unheard:
+                message = receivers.unheard
             elif max(shares) > _NEAR_BOUND_RATIO:
                 joint = controller.names[shares.index(max(shares))]
                 message = f"{joint} came near the guard's bound ({max(shares):.0%} of it)"
             else:
-                level, message = 'WARN' if receivers.unheard else 'OK', status.why
+                level, message = 'OK', status.why
         values = {
             'mode': status.state.value,
             'target': controller.settings.target,

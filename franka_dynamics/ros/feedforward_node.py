@@ -5,16 +5,19 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 import gc
 import logging
+from statistics import median
 import sys
 import threading
 import time
 import traceback
 from typing import Any
 
+import numpy as np
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
@@ -86,7 +89,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._cycle = threading.Lock()
         self.active = self._ending = False
         self._simulated_time = False
-        self._clock_arrival = 0.0
+        self._clock_arrival = 0.0  # the node's time when the latest joint state came [s]
+        # The steady times between its latest steps, as far as joint states show them [s].
+        self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
+        self._last_stamp = np.nan
         self._got_state = False
         self._next_look = self._published = 0.0
         self._sends = False  # whether torques are published
@@ -224,7 +230,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm if the node is active, as `on_deactivate` does."""
-        self._finalized = self._diagnostics.ends = True
+        self._finalized = self._diagnostics.status.ends = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.core = None
@@ -294,12 +300,19 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
-                self._diagnostics.arrival = now
+                self._diagnostics.status.arrival = now
                 controller.reject_state(str(error).removesuffix('.'), now)
             return
         except JointStateError as error:
             wrong = str(error).removesuffix('.')
-        self._got_state, self._clock_arrival, self._diagnostics.arrival = True, clock, now
+        else:
+            if reading.stamp == self._last_stamp == 0.0:  # simulated time may begin at 0
+                wrong = 'header.stamp of the joint states is not set: it is 0'
+            self._last_stamp = reading.stamp
+        if clock != self._clock_arrival:
+            self._clock_steps.append(now - self._clock_stepped)
+            self._clock_arrival, self._clock_stepped = clock, now
+        self._got_state, self._diagnostics.status.arrival = True, now
         second = self.receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE or not controller.faulty):
             # Of two nodes' states one may be another arm's.
@@ -334,6 +347,11 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _now(self) -> float:
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
         return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
+
+    @property
+    def clock_rate(self) -> float:
+        """How often the node's time goes on [Hz], at most as often as joint states come."""
+        return 1.0 / median(self._clock_steps) if self._clock_steps else np.inf
 
     def run_timed_tasks(self) -> float:
         """

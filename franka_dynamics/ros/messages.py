@@ -186,6 +186,7 @@ _MAX_NANOSECONDS = 10**9 - 1
 # How the bytes begin that a little-endian computer makes of a message, then a header's stamp.
 _LITTLE_ENDIAN, _STAMP, _STAMP_AT = b'\x00\x01', struct.Struct('<iI'), 4
 _NOTHING = np.zeros(0)
+_NO_VELOCITIES = ' (franka_ros2 has them on franka/joint_states)'
 
 
 class NoArmJointsError(JointStateError):
@@ -272,9 +273,9 @@ class JointStateReader:
     """
     Reads an arm's positions, velocities and efforts from serialized joint states, by joint name.
 
-    With `derive_velocity` a joint state without velocities gets the mean ones since the state
-    before, the first one zero. A joint state that is like the one before, but for stamp and
-    values, is read without rclpy, which takes ten times as long.
+    With `derive_velocity` a joint state without velocities, or with NaN alone, gets the mean ones
+    since the state before, the first one zero. A joint state that is like the one before, but for
+    stamp and values, is read without rclpy, which takes ten times as long.
     """
 
     def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
@@ -288,8 +289,9 @@ class JointStateReader:
 
         Raises NoArmJointsError if the joint state has none of the arm's joints. Raises
         JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
-        one of the arm's joints is missing or named twice, or there are not as many positions,
-        velocities and, if any, efforts as names. Values are not checked.
+        one of the arm's joints is missing or named twice, there are not as many positions,
+        velocities and, if any, efforts as names, or no velocity is measured. Other values are not
+        checked.
         """
         if self._layout is not None and self._layout.fits(data):
             sec, nanosec = _STAMP.unpack_from(data, _STAMP_AT)
@@ -305,6 +307,10 @@ class JointStateReader:
                 f'The joint state cannot be read: its stamp has {nanosec} nanoseconds.'
             )
         q, velocity, effort = (one[self._order] if len(one) else _NOTHING for one in rows)
+        if len(velocity) and math.isnan(velocity[0]) and np.isnan(velocity).all():
+            if not self._derive:
+                raise JointStateError(f'The velocities of all joints are NaN{_NO_VELOCITIES}.')
+            velocity = _NOTHING
         stamp = sec + 1e-9 * nanosec
         return JointReading(
             stamp,
@@ -323,7 +329,7 @@ class JointStateReader:
         order = self._find(names)
         derived = self._derive and not velocity
         if not len(names) == len(position) == (len(names) if derived else len(velocity)):
-            without = '' if velocity else ' (franka_ros2 has them on franka/joint_states)'
+            without = '' if velocity else _NO_VELOCITIES
             raise JointStateError(
                 f'The joint state has {len(names)} names but {len(position)} values of position '
                 f'and {len(velocity)} of velocity; both must be given for every joint{without}.'

@@ -37,6 +37,7 @@ class MotionRequests:
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
         self._node, self._diagnostics = node, diagnostics
         self._others: tuple[str, ...] = ()  # joints of references that are not the arm's
+        self._saw_efforts = False
         self._filled = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
@@ -68,7 +69,7 @@ class MotionRequests:
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
             if isinstance(error, NotActiveError):
-                present = self._diagnostics.present()
+                present = self._diagnostics.status.present()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refused = str(error)
             controller.reference.refuse(str(error), mark)
@@ -79,6 +80,14 @@ class MotionRequests:
                 motion_message(list(controller.names), filled, efforts, filled.begin)
             )
         return planned
+
+    def note_efforts(self, message: JointTrajectory) -> None:
+        """Log once that efforts in references are ignored."""
+        if not self._saw_efforts and any(point.effort for point in message.points[:1]):
+            self._saw_efforts = True
+            self._node.get_logger().info(
+                'references have efforts, which are ignored: this node computes them'
+            )
 
     def _note_others(self, others: tuple[str, ...]) -> None:
         """Log which joints of a reference are not the arm's and are ignored, once for each set."""
@@ -100,6 +109,7 @@ class MotionRequests:
         # A joint trajectory needs no frame, so the sender may use frame_id to mark a trajectory
         # and recognise the reports about it.
         mark = message.header.frame_id[:_MAX_MARK_LENGTH]
+        self.note_efforts(message)
         with suppress(ReferenceRefusedError):
             self.follow(lambda: parse_reference(message), mark)
 

@@ -81,9 +81,9 @@ class ReceiverCheck:
     Finds out which nodes receive the torques and, before the first torque, if others send torques.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
-    `reason` why not. `found` has the receivers by name, `unheard` says why nobody, or one of them,
-    gets or applies no torques that are sent; '' if all do. `is_open` says whether there is a
-    receiver for what is sent: without one nothing is published, so that an unknown one which
+    `reason` why not. `found` has the receivers by name, `unheard` says who else commands, or why
+    nobody, or one of them, gets or applies the torques that are sent; '' if all do. `is_open` says
+    whether there is a receiver: without one nothing is published, so that an unknown one which
     comes later gets nothing before it is known.
     """
 
@@ -191,7 +191,13 @@ class ReceiverCheck:
         return ', '.join(f'{name} ({one})' for name, one in self.found.items()) or 'none'
 
     def _why_unheard(self, found: Mapping[str, Receiver]) -> str:
-        """Return who gets or applies no torque; '' if all receivers do."""
+        """Return who commands, too, or gets or applies no torque; '' if nothing is wrong."""
+        rivals = publisher_names(self._node, self.topic)
+        if rivals:
+            return (
+                f'{", ".join(rivals)} publishes on {self.topic}, too, and two sources of torque '
+                'take turns; stop the other one, or remap ~/command'
+            )
         own = self._node.get_fully_qualified_name()
         (publisher, *_) = (
             one

@@ -109,6 +109,7 @@ class TrajectoryAction:
         """Return a goal's request; raise an error if it is wrong or nothing moves the arm."""
         node, core, request = self._node, self._node.core, parse_goal(goal)
         self._tolerances(goal)
+        self._requests.note_efforts(goal.trajectory)
         if self._requests.someone_else_follows:
             return request
         if not node.receivers.is_open and core.state is State.RUNNING:
@@ -151,7 +152,7 @@ class TrajectoryAction:
             if handle.is_cancel_requested:
                 end, code, why = handle.canceled, self._type.Result.SUCCESSFUL, 'Cancelled.'
             elif goal.ended and controller.state is not State.RUNNING:
-                why = f'The arm had not reached its goal: {self._diagnostics.present()}.'
+                why = f'The arm had not reached its goal: {self._diagnostics.status.present()}.'
                 end, code = handle.abort, self._type.Result.GOAL_TOLERANCE_VIOLATED
             elif state is None or state.stamp < goal.motion.begin:
                 continue

@@ -90,12 +90,13 @@ def test_torques_are_read_as_rclpy_reads_them():
         read_float64(head, head)
 
 
-def test_velocities_that_are_missing_are_derived_if_that_is_asked_for():
+@pytest.mark.parametrize('missing', [[], [np.nan] * 3])  # and as joint_state_broadcaster has them
+def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
     q = np.array([[0.0, 0.1, 0.2], [0.01, 0.1, 0.1], [0.01, 0.1, 0.1], [0.0, 0.3, 0.2]])
     stamps = [1.0, 1.01, 1.01, 1.05]  # one is repeated
 
     def bare(position, stamp):
-        message = JointState(name=list(WANTED), position=list(position))
+        message = JointState(name=list(WANTED), position=list(position), velocity=missing)
         message.header.stamp = stamp_from_seconds(stamp)
         return bytes(serialize_message(message))
 
@@ -106,8 +107,10 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for():
     # After a reset of the clock there is no state before it; measured velocities come first.
     assert not reader.read(bare(q[0], 0.5)).velocity.any()
     np.testing.assert_array_equal(reader.read(GOOD).velocity, [3.0, 4.0, 5.0])
-    with refuses(JointStateError, 'velocity', 'franka/joint_states'):
+    with refuses(JointStateError, 'velocit', 'franka/joint_states'):
         JointStateReader(WANTED).read(bare(q[0], 1.0))
+    half = joint_state(velocity=[np.nan, 1.0, 1.0])  # a faulty sensor, which the core refuses
+    assert np.isnan(reader.read(half).velocity[0])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.reference import ReferenceEvent, ReferenceState
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import diagnostics
+from franka_dynamics.ros import status_log
+from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.term_publishers import TermPublishers
 
 from .conftest import FER, FER_GRAVITY
@@ -34,7 +35,7 @@ class Publishers:
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
-        self.diagnostics = diagnostics.FeedforwardDiagnostics(
+        self.diagnostics = FeedforwardDiagnostics(
             self.node, '/states', Mock(listed='none', unheard='', topic='/command')
         )
         self.diagnostics.set_controller(controller, self.terms, 0.0)
@@ -125,11 +126,11 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
 def test_points_that_replace_each_other_are_all_published_and_logged_once_a_second(
     told, monkeypatch
 ):
-    monkeypatch.setattr(diagnostics, 'DIAGNOSTIC_PERIOD_S', 1e9)
+    monkeypatch.setattr(status_log, '_MIN_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
         event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)
         told.diagnostics._report_reference(event)
-    assert told.diagnostics._events.publish.call_count == 50 * len(ReferenceState)
+    assert told.diagnostics._publisher.publish.call_count == 50 * len(ReferenceState)
     log = told.node.get_logger()
     assert log.info.call_count + log.warning.call_count == len(ReferenceState)
 
@@ -145,8 +146,8 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert level == 'WARN' and 'joint4' in said
     assert told.command() == ('OK', 'torques are sent')  # one warning
     loop.controller.stop('deactivated')
-    assert told.command() == ('WARN', str(told.diagnostics.present()))
+    assert told.command() == ('WARN', str(told.diagnostics.status.present()))
     held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
     told = Publishers(held.controller)
-    assert told.command() == ('ERROR', str(told.diagnostics.present()))
+    assert told.command() == ('ERROR', str(told.diagnostics.status.present()))

@@ -142,10 +142,12 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
 def test_a_later_sender_of_torques_is_shown_and_a_later_source_of_states_stops(
     probe, arm, start_node, commands
 ):
-    start_node(target='fci', **INCLINED)
+    node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 100, 'commands')
     other = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     arm.until_says(COMMANDS, f'/probe publishes on {TORQUES}, too')
+    arm.until_says('feedforward', '/probe publishes')
+    assert probe.status('feedforward').level == 'WARN' and '/probe publishes' in node.text
     second = probe.create_publisher(JointState, 'joint_states', 1)
     count = len(commands)
     arm.until(lambda: len(commands) > count + 150, 'commands, while the second says nothing')

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One running node: wrong joint states stop it; its parameters change whole, without a step."""
 
-import time
-
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
@@ -11,12 +9,10 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.messages import trajectory_message
 
 from .conftest import FER, FER_GRAVITY
 from ..agreement import refuses
@@ -174,28 +170,6 @@ def test_of_states_that_are_rare_or_of_another_clock_the_cause_is_named(
         return one and all(word in one.message for word in words) and 'loop' not in one.message
 
     probe.until(told, str(words))
-
-
-def test_a_motion_that_never_began_is_a_warning_with_its_distance(
-    probe, arm, start_node, commands
-):
-    start_node(target='mujoco')
-    arm.until(lambda: len(commands) > 50, 'commands')
-    references = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
-    motion = trajectory_message(NAMES, [0.5], [FER.home + 0.15])
-    arm.until(references.get_subscription_count, 'a listener')
-    asked = []
-
-    def ended():
-        # Once a second until it is answered.
-        if not probe.references and len(asked) < time.monotonic() - began:
-            asked.append(references.publish(motion))
-        return any('finished' in one.message for one in probe.references)
-
-    began = time.monotonic()
-    arm.until(ended, 'its end')
-    end = probe.references[-1]
-    assert end.level == 'WARN' and '0.15 rad from its end' in end.message
 
 
 def test_a_status_comes_again_without_a_change_and_to_who_has_not_found_its_publisher(
