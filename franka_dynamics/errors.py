@@ -37,6 +37,15 @@ def listed(names: Sequence[object]) -> str:
     return shown if len(names) <= _MAX_LISTED else f'{shown}, ... ({len(names)} in all)'
 
 
+def apart(value: float, bound: float, digits: int = 3) -> tuple[str, str]:
+    """Return two numbers as text, with as many digits as tell them apart, for an error message."""
+    for count in range(digits, 17):
+        shown = f'{value:.{count}g}', f'{bound:.{count}g}'
+        if shown[0] != shown[1]:
+            break
+    return shown
+
+
 def unreadable_file_message(path: object, error: OSError) -> str:
     """Return the error message for a file that cannot be opened."""
     return f'{path} cannot be read: {error.strerror}. Correct its path or its permissions.'

@@ -21,7 +21,7 @@ from .request import checked_request, MAX_LATENESS_S, require_on_time, Trajector
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
-from ..errors import LimitExceededError, ReferenceRefusedError
+from ..errors import apart, LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
@@ -287,11 +287,12 @@ class Reference:
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE_RAD:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
+            away, most = apart(distance[i], MAX_START_DISTANCE_RAD)
             where = 'is not desired' if measured is None else 'neither is nor is desired'
             raise ReferenceRefusedError(
-                f'{what} where the arm {where}: {self._arm.joint_names[i]} is {distance[i]:.3g} '
-                f'rad away ({q[i]:.4g} instead of {other[i]:.4g}), more than '
-                f'{MAX_START_DISTANCE_RAD:g} rad{hint}; {MOVE_THERE_FIRST}.'
+                f'{what} where the arm {where}: {self._arm.joint_names[i]} is {away} rad '
+                f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} rad{hint}; '
+                f'{MOVE_THERE_FIRST}.'
             )
 
     def _plan(

@@ -13,6 +13,7 @@ from .ending import Cause, Ending
 from .limits import MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S
 from .watcher import Cycle, Watcher
 from ..arm import ArmDescription
+from ..errors import apart
 from ..typing import Array
 
 # Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves
@@ -88,9 +89,10 @@ class SpeedWatcher(Watcher):
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return ''
         joint = int((speed / allowed).argmax())
+        found, most = apart(speed[joint], allowed[joint])
         return (
             f'{self._names[joint]} moves at {state.dq[joint]:.2f} rad/s and would reach '
-            f'{speed[joint]:.2f}; at most {allowed[joint]:.2f} are allowed ('
+            f'{found}; at most {most} are allowed ('
             f'{MAX_SPEED_RATIO:g} of its limit, {MAX_FOLLOWING_SPEED_RATIO:g} while a reference '
             f'moves, {MAX_SPEED_NEAR_LIMIT_RAD_S:g} rad/s before its position limit)'
         )

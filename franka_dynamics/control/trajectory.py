@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription, JointKind
-from ..errors import LimitExceededError, ReferenceRefusedError
+from ..errors import apart, LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest.
@@ -150,9 +150,11 @@ class Trajectory:
             for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= ROUNDING)):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
+                found, above = apart(values[k, s, i], high, 4)
+                _, below = apart(values[k, s, i], low, 4)
                 raise LimitExceededError(
-                    f'{arm.joint_names[i]} to {name} of {values[k, s, i]:.4g} {unit}; its '
-                    f'limits there are {low:.4g} to {high:.4g} {unit}',
+                    f'{arm.joint_names[i]} to {name} of {found} {unit}; its limits there are '
+                    f'{below} to {above} {unit}',
                     self.times[k] + since[k, s],
                 )
         return self

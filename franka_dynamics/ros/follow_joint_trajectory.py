@@ -13,6 +13,7 @@ from .messages import parse_trajectory
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import ReferencePoint
 from ..errors import (
+    apart,
     JointsRefusedError,
     listed,
     MissingDependencyError,
@@ -85,8 +86,8 @@ class Tolerances(NamedTuple):
         for error, bound, unit in zip(errors, self, ('rad', 'rad/s')):
             joint = int((error - bound).argmax())
             if not error[joint] <= bound[joint]:
+                away, allowed = apart(error[joint], bound[joint])
                 return (
-                    f'{names[joint]} is {error[joint]:.3g} {unit} from its motion, and '
-                    f'{bound[joint]:.3g} are allowed'
+                    f'{names[joint]} is {away} {unit} from its motion, and {allowed} are allowed'
                 )
         return ''

@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.request import MAX_POINTS
 from franka_dynamics.errors import (
+    apart,
     DescriptionError,
     JointStateError,
     ReferenceRefusedError,
@@ -154,3 +155,10 @@ def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, cap
     assert main(['node', *words, '--ros-args', '-r', '__node:=never', '--']) == 2
     said = capsys.readouterr().err
     assert ', '.join(words) in said and 'usage: node --ros-args' in said
+
+
+def test_numbers_that_differ_are_shown_with_digits_that_tell_them_apart():
+    assert apart(0.5, 0.25) == ('0.5', '0.25')
+    assert apart(1.5704, 1.57) == ('1.5704', '1.57')
+    assert apart(0.1, np.nextafter(0.1, 0.0)) != ('0.1', '0.1')
+    assert apart(0.1, 0.1) == ('0.1', '0.1')
