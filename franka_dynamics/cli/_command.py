@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 import math
 from pathlib import Path
 import re
@@ -20,7 +19,7 @@ from ..errors import MissingDependencyError
 from ..resources import share_directory
 from ..ros import ROS_INSTALL_HINT
 
-_XACRO_ARGUMENT = re.compile(r'[A-Za-z_]\w*:=')
+_XACRO_ARGUMENT = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
 STDOUT = Path('-')  # path that stands for standard output
 
 
@@ -28,18 +27,21 @@ class Command(click.Command):
     """
     A click command that says how to install ROS 2 if it needs ROS 2 and it is missing.
 
-    NAME:=VALUE among its words, as xacro takes arguments, is a value of its option --xacro.
+    Of a command that `takes_xacro_arguments` has marked, words NAME:=VALUE anywhere are arguments
+    of a xacro file, as xacro itself takes them.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line's arguments, with NAME:=VALUE as a value of --xacro."""
-        if any(param.name == 'xacro' for param in self.params):
-            words = list[str]()
-            for before, one in pairwise(['', *args]):
-                alone = _XACRO_ARGUMENT.match(one) and before != '--xacro'
-                words += ['--xacro', one] if alone else [one]
-            args = words
-        return super().parse_args(ctx, args)
+        """Parse the command line's arguments; NAME:=VALUE become the parameter `xacro`."""
+        if not getattr(self.callback, 'takes_xacro_arguments', False):
+            return super().parse_args(ctx, args)
+        found = [_XACRO_ARGUMENT.fullmatch(word) for word in args]
+        words = [word for word, pair in zip(args, found) if not pair]
+        rest = super().parse_args(ctx, words)
+        ctx.params['xacro'] = {pair[1]: pair[2] for pair in found if pair}
+        if ctx.params['xacro']:
+            ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
@@ -53,6 +55,12 @@ class Command(click.Command):
             raise MissingDependencyError(
                 f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'
             ) from error
+
+
+def takes_xacro_arguments(command: Any) -> Any:
+    """Mark the function of a command that gets the words NAME:=VALUE as `xacro`, a dict."""
+    command.takes_xacro_arguments = True
+    return command
 
 
 class Group(click.Group):
@@ -84,7 +92,7 @@ class Number(click.FloatRange):
 
 
 class Assignment(click.ParamType):
-    """Option type of a pair of name and value written as `form`: JOINT=POSITION or NAME:=VALUE."""
+    """Option type of a pair of name and value written as `form`, such as JOINT=POSITION."""
 
     name = 'assignment'
 
@@ -206,5 +214,7 @@ def require_with(needed: str, *names: str) -> None:
 def _flag(name: str) -> str:
     """Return a parameter of the running command as users write it."""
     params = click.get_current_context().command.params
-    (param,) = (one for one in params if one.name == name)
+    param = next((one for one in params if one.name == name), None)
+    if param is None:
+        return 'NAME:=VALUE'
     return param.opts[0] if isinstance(param, click.Option) else f'{param.human_readable_name}'

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 import math
 from pathlib import Path
@@ -25,10 +25,11 @@ from ._command import (
     OutputPath,
     ShippedOrPath,
     STDOUT,
+    takes_xacro_arguments,
 )
 from ..errors import OutputError, RecordingError
 from ..files import writable_file, writable_folder
-from ..names import AS_LISTED, GRAVITY, REPAIRS
+from ..names import AS_LISTED, GRAVITY
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 
@@ -41,7 +42,7 @@ _EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURES = ('.png', '.svg', '.pdf')
 VECTOR = CommaList('X,Y,Z', Number(), 3)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
-MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
+MASS_OPTIONS = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
@@ -202,20 +203,26 @@ class ArmChoice:
     arm: str = 'fr3'
     hand: str = AS_LISTED
     inertial_set: str | None = None
-    repair: str | None = None
     payload: str | None = None
     arm_prefix: str = ''
     joints: tuple[str, ...] = ()
     hold: tuple[tuple[str, float], ...] = ()
-    xacro: tuple[tuple[str, str], ...] = ()
+    xacro: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> ArmDescription:
         """Load the arm that the options select."""
         from ..arm_io import load_arm
 
-        given: dict[str, Any] = {'held': dict(self.hold), 'xacro': dict(self.xacro)}
-        given |= {one: getattr(self, one) for one in ('inertial_set', 'hand', 'repair', 'joints')}
-        return load_arm(self.arm, prefix=self.arm_prefix, payload=self.read_payload(), **given)
+        return load_arm(
+            self.arm,
+            self.inertial_set,
+            hand=self.hand,
+            prefix=self.arm_prefix,
+            payload=self.read_payload(),
+            joints=self.joints,
+            held=dict(self.hold),
+            xacro=self.xacro,
+        )
 
     def read_payload(self) -> LinkInertia | None:
         """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
@@ -224,9 +231,9 @@ class ArmChoice:
         return None if self.payload is None else read_payload(self.payload)
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Load the arm with each combination of an inertial set and a hand, without repair."""
+        """Load the arm with each combination of an inertial set and a hand."""
         pairs = [(one, hand) for one in sets for hand in hands]
-        each = [replace(self, inertial_set=one, hand=hand, repair=None) for one, hand in pairs]
+        each = [replace(self, inertial_set=one, hand=hand) for one, hand in pairs]
         arms = [one.load() for one in each]
         return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
@@ -240,15 +247,14 @@ class ArmChoice:
         """
         Return the ROS parameters, by name, with which a node loads the same arm.
 
-        An arm that is to be repaired, or that of a URDF, is written into `folder` as an arm file,
-        because nodes repair nothing and take arm files.
+        That of a URDF is written into `folder` as an arm file, because nodes take arm files.
         """
         from ..arm.arm_file import is_robot_model
         from ..arm.payload import payload_array
         from ..arm_io import save
 
         payload, choice = self.read_payload(), self
-        if self.repair or is_robot_model(self.arm):
+        if is_robot_model(self.arm):
             choice = ArmChoice(str(folder / 'arm.yaml'))
             save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
         given = {
@@ -261,7 +267,7 @@ class ArmChoice:
 
 
 ARM = ShippedOrPath('arms')
-_ARM = option('--arm', 'a shipped arm, an arm file, a URDF or xacro', ARM, default='fr3')
+_ARM = option('--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM, default='fr3')
 _PAYLOAD = option(
     '--payload',
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
@@ -272,15 +278,8 @@ _JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', _POSITI
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
-xacro_option = option(
-    '--xacro',
-    'an argument of a xacro file; NAME:=VALUE alone is the same',
-    Assignment('NAME:=VALUE'),
-    metavar='NAME:=VALUE',
-    multiple=True,
-)
 hold_option = option('--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD)
-_CHAIN = with_options(_ARM, joints_option, hold_option, xacro_option)
+_CHAIN = with_options(_ARM, joints_option, hold_option, takes_xacro_arguments)
 named_arm_options = options_as('arm', ArmChoice, _CHAIN, _PAYLOAD)
 _HAND = option(
     '--hand',
@@ -297,7 +296,6 @@ arm_options = options_as(
     _CHAIN,
     _HAND,
     _SET,
-    option('--repair', "make inertias physical within the rounding of the set's digits", REPAIRS),
     _PAYLOAD,
 )
 
@@ -399,8 +397,3 @@ signal_options = options_as(
 def stamped_bag_options(command: Any) -> Any:
     """Add the options for reading a recording, passed as `reader`."""
     return bag_options(stamps_option(command))
-
-
-def recording_options(command: Any) -> Any:
-    """Add the options for reading and filtering a recording, passed as `reader` and `signal`."""
-    return stamped_bag_options(signal_options(command))

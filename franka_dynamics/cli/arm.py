@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, CommaList, flag, Group, option
+from ._command import choice_or_flag, CommaList, flag, Group, option, takes_xacro_arguments
 from ..names import AS_LISTED, Convention, FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
@@ -68,7 +68,7 @@ def check(**options: Any) -> int:
     '--hand', 'hand of an arm that is no URDF', click.Path(), default=AS_LISTED, show_default=False
 )
 @option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
-@shared.xacro_option
+@takes_xacro_arguments
 @shared.json_option
 def compare(**options: Any) -> int:
     """
@@ -90,7 +90,7 @@ def compare(**options: Any) -> int:
 @option('--name', "name of the arm (default: the URDF's robot name)")
 @shared.joints_option
 @shared.hold_option
-@shared.xacro_option
+@takes_xacro_arguments
 @option('--tip', 'link of the flange (default: link8, flange, tool0 or the last link)')
 @shared.arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')

@@ -128,7 +128,7 @@ def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all
             f"{description.urdf.words.reader}'s own reading of the file; largest differences from "
             f'that: {found}.'
         )
-        shown = _add_doubts(answer, read_document(arm.arm, xacro=dict(arm.xacro)), arm.arm)
+        shown = _add_doubts(answer, read_document(arm.arm, xacro=arm.xacro), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         source = f'{arm.arm} as arm export writes it'
         _add_doubts(answer, parse_urdf(urdf_text(description), source), source)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 import warnings
 
@@ -29,14 +29,14 @@ def run(
     inertial_set: str | None,
     hand: str,
     prefix: str | None,
-    xacro: Sequence[tuple[str, str]],
+    xacro: Mapping[str, str],
     json: Path | None,
 ) -> int:
     """Print the largest difference of each joint; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     if is_robot_model(first) and not is_robot_model(second):
         first, second = second, first  # what URDFs lack comes from the other arm
-    one, other = _pair(first, second, inertial_set, hand, prefix, dict(xacro))
+    one, other = _pair(first, second, inertial_set, hand, prefix, xacro)
     found = compare_descriptions(one, other)
     words = other.urdf.words if other.urdf else None
     empty = {
@@ -90,7 +90,7 @@ def _pair(
     inertial_set: str | None,
     hand: str,
     prefix: str | None,
-    xacro: dict[str, str],
+    xacro: Mapping[str, str],
 ) -> tuple[ArmDescription, ArmDescription]:
     """Return both arms."""
     if not is_robot_model(second):

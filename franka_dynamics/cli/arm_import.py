@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +30,7 @@ def run(
     tip: str | None,
     arm_prefix: str,
     convention: str,
-    xacro: Sequence[tuple[str, str]],
+    xacro: Mapping[str, str],
 ) -> int:
     """
     Write the arm file of a URDF's arm; print notes and its differences from the URDF.
@@ -47,7 +47,7 @@ def run(
         tip=tip,
         prefix=arm_prefix,
         convention=Convention(convention),
-        xacro=dict(xacro),
+        xacro=xacro,
     )
     assert arm.urdf is not None
     say_each(arm.notes, 'note')

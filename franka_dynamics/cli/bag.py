@@ -108,7 +108,8 @@ def _external(text: str) -> Path:
 )
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
-@shared.recording_options
+@shared.stamped_bag_options
+@shared.signal_options
 @shared.named_arm_options
 def replay(**options: Any) -> int:
     """

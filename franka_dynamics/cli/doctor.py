@@ -44,7 +44,7 @@ def run(
 
 def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
     arm = choice.load()
-    bare = load(choice.arm, arm.inertial_set, hand='none', repair=choice.repair)
+    bare = load(choice.arm, arm.inertial_set, hand='none')
     try:
         for one in compare_with_robot(*read_robot(address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves

@@ -85,7 +85,7 @@ def arm(**options: Any) -> int:
 @shared.gravity_option
 @shared.json_option
 @shared.payload_file_options
-@shared.recording_options
+@shared.stamped_bag_options
 @shared.arm_options
 def payload(**options: Any) -> int:
     """Identify a payload on the flange from recordings with and without it."""

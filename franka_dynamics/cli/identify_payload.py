@@ -11,7 +11,6 @@ from ._console import ProgressBar, say_each, show, write_json
 from ._options import ArmChoice, BagReader
 from .payload_from_mesh import write_payload
 from ..identification.payload import identify_payload
-from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales
@@ -21,7 +20,6 @@ from ..report.payload import inertia_sentence, payload_as_data, payload_table, s
 def run(
     arm: ArmChoice,
     reader: BagReader,
-    signal: SignalOptions,
     *,
     without: tuple[str, ...],
     loaded: tuple[str, ...],
@@ -41,7 +39,7 @@ def run(
             warnings = plausibility_warnings(one, description)
             say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
         scale = effort_scales(effort_scale, description.n)
-        prepared = [prepare(one.scaled(scale), signal) for one in recordings]
+        prepared = [prepare(one.scaled(scale)) for one in recordings]
         for motion in prepared:
             say_each(motion.remarks, 'note')
         return prepared

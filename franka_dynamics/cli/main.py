@@ -122,7 +122,7 @@ def doctor(**options: Any) -> int:
 @shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
-@shared.recording_options
+@shared.stamped_bag_options
 @shared.arm_options
 def view(**options: Any) -> int:
     """

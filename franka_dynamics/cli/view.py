@@ -11,7 +11,6 @@ from ._console import ProgressBar, say
 from ._options import ArmChoice, BagReader
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_robot_model
-from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import prepare
 from ..urdf.reading import parse_urdf, read_urdf
 from ..view.meshes import MeshesError, urdf_meshes
@@ -22,7 +21,6 @@ def run(
     bag: str | None,
     arm: ArmChoice,
     reader: BagReader,
-    signal: SignalOptions,
     *,
     gravity: tuple[float, float, float],
     urdf: str | None,
@@ -35,13 +33,12 @@ def run(
         forbid_with('a bag: no node runs', 'node')
         arm = reader.arm_of(bag, arm)
     else:
-        of_bags = ('joint_names', 'stamps', 'rate', 'cutoff', 'trim', 'gravity')
-        require_with('a BAG', *of_bags)
+        require_with('a BAG', 'joint_names', 'stamps', 'gravity')
         from ..ros.live_view import watch  # without ROS this fails before anything starts
     description = arm.load()
     file, meshes = urdf or (arm.arm if is_robot_model(arm.arm) else None), None
     if file is not None:
-        text = read_urdf(Path(file), dict(arm.xacro) if urdf is None else None)
+        text = read_urdf(Path(file), arm.xacro if urdf is None else None)
         parse_urdf(text, file, Path(file))  # names the file, as the reader of meshes does not
         try:
             meshes = urdf_meshes(text, description.joint_names)
@@ -51,7 +48,7 @@ def run(
             say(f'simple shapes are shown: {error}', 'note')
     if bag:
         with ProgressBar() as bar:
-            motion = prepare(reader.read(bag, description, bar), signal)
+            motion = prepare(reader.read(bag, description, bar))
             playback = Playback(description, motion, gravity)
     with Window(description, host, port) as window:
         if meshes is not None:

@@ -31,7 +31,7 @@ BASE = 'arm show --base-parameters --arm'
 @pytest.mark.parametrize(
     'command',
     [
-        'arm show --arm fer --set ledezma2021 --repair nearest_within_rounding',
+        'arm show --arm fer --set ledezma2021',
         'arm show --arm rpr --q -1.5e-1,-.5,-2E+0',
         'arm show --arm scemi --symbolic',
         'arm show --arm rpr --symbolic latex',  # standard rows are converted first

@@ -23,15 +23,14 @@ from franka_dynamics.urdf.writer import urdf_text
 PLAN = 'identify plan --draws 2 --iterations 1 --period 8'
 # With so few steps the optimised motion must be repeated often.
 OFTEN = f'{PLAN} --repetitions 400'
-# A set that must be repaired, and a load.
-REPAIR, LOAD = 'nearest_within_rounding', '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
+LOAD = '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
 
 
 @pytest.fixture(scope='module')
 def planned(tmp_path_factory):
     """Return the file of a planned motion, and what was printed."""
     file, said = tmp_path_factory.mktemp('planned') / 'excitation.yaml', StringIO()
-    arm = f'--arm fer --set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9,0,-8.5'
+    arm = f'--arm fer --set ledezma2021 --payload {LOAD} --gravity 4.9,0,-8.5'
     with redirect_stdout(said):
         assert main(f'{OFTEN} {arm} --output {file}'.split()) == 0
     return file, ' '.join(said.getvalue().split())

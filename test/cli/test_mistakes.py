@@ -72,7 +72,7 @@ MISTAKES = [
 WITHOUT_MEANING = """
 node state activate --json
 node play fer --topic states
-view --rate 30
+view --stamps received
 view no_such_bag --node feedforward
 bag replay no_such_bag --no-plots --output replay_output
 codegen --arm rpr --gravity 0,0,nan
@@ -82,6 +82,7 @@ codegen --package --output folder --gravity 0,0,-9.81
 arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
 arm show fr3 --arm fer
+arm compare fr3 fer side:=left
 bag replay no_such_bag --frame 3
 payload-from-mesh tool.stl --mass 1 --density 2700
 """
@@ -127,7 +128,7 @@ EVERY = [*MISTAKES, *((command, ()) for command in WITHOUT_MEANING.strip().split
 
 @pytest.mark.parametrize(('command', 'names'), EVERY, ids=[one for one, _ in EVERY])
 def test_a_mistake_is_answered_by_one_sentence_with_value_and_fix(command, names, here, refused):
-    if command.startswith(('node set', 'view --rate')):
+    if command.startswith(('node set', 'view --stamps')):
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     before = sorted(here.iterdir())
     said = refused(command)
