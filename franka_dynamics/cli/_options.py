@@ -267,7 +267,9 @@ class ArmChoice:
 
 
 ARM = ShippedOrPath('arms')
-_ARM = option('--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM, default='fr3')
+_ARM = option(
+    '--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM, default='fr3'
+)
 _PAYLOAD = option(
     '--payload',
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",

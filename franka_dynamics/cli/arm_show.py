@@ -48,7 +48,7 @@ def run(
     if json:
         write_json(json, as_json(description, rows, pose))
     say(arm.title(description))
-    say(f'source: {description.source}')
+    show(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded
     notes = [note for note in description.notes if note not in warned]
     say_each((*notes, *description.repairs), 'note')

@@ -19,11 +19,11 @@ import numpy as np
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table as RichTable
+    from rich.text import Text
 
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
-_COLUMN_PADDING = 3  # width beside a column's text: two blanks and a line
 
 
 class Header(NamedTuple):
@@ -96,31 +96,32 @@ class Table:
             f'<tbody>{body}</tbody></table>'
         )
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
-        """
-        Yield a table of rich, without lines between columns if the terminal is narrow.
-
-        The widest texts are folded first; no digit is cut.
-        """
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RichTable | Text | str]:
+        """Yield title, table and an empty line; where it is narrow, blanks go, then texts fold."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        texts, cells = self.cell_texts(), self._cells()
-        widths = [max(map(len, column)) for column in zip(*texts)]
-        narrow = sum(widths) + _COLUMN_PADDING * len(widths) + 1 > options.max_width
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
-        shape: dict[str, Any] = {'box': None, 'padding': (0, 1, 0, 0)} if narrow else {}
-        title = Text(self.title) if self.title else None
-        table = RichTable(title=title, title_justify='left', **shape)
-        for place, head in enumerate(self._heads()):
+        if self.title:
+            yield Text(self.title, 'bold')
+        cells, texts = self._cells(), self.cell_texts()
+        heads = [head.text for head in self._heads()]
+        width = sum(max(map(len, column)) + 2 for column in zip(heads, *texts))
+        blanks = (0, int(width <= options.max_width), 0, 0)
+        table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
+        for place, head in enumerate(heads):
             right = place and any(_numeric(row[place].value) for row in cells)
             justify: Literal['left', 'right'] = 'right' if right else 'left'
-            table.add_column(Text(head.text), justify=justify, overflow='fold')
+            table.add_column(Text(head), justify=justify, overflow='fold')
         for row, shown in zip(cells, texts):
             table.add_row(
                 *(Text(text, _STYLES.get(one.mark, '')) for one, text in zip(row, shown))
             )
         yield table
+        yield ''
 
     def _heads(self) -> list[Header]:
         return [Header(head) if isinstance(head, str) else head for head in self.heads]

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import available_arms, load
 from franka_dynamics.arm_io import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -42,6 +42,16 @@ BASE = 'arm show --base-parameters --arm'
 )
 def test_a_command_on_a_sound_arm_ends_with_0(command, answered):
     assert answered(command)[0] == 0
+
+
+@pytest.mark.parametrize('name', available_arms())
+def test_80_columns_show_an_arm_with_every_cell_on_one_line(name, monkeypatch, capsys):
+    monkeypatch.setenv('COLUMNS', '80')
+    assert main(['arm', 'show', name]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert set(load(name).joint_names) <= {word for line in lines for word in line.split()}
+    assert not any(line.startswith(' ') for line in lines)  # as where a cell is folded
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,9 @@ def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path,
         (log, 't', [0.0, 3.0, 0.0, 3.0]),
         (tmp_path / 'bare.npy', '2', [-2.0, 6.0, -2.0, 7.0]),
     ):
-        row = answered('bag import --list', file)[1].partition(f'│ {name} ')[2]
-        assert [float(text) for text in row.split('│')[1:5]] == figures
+        words = answered('bag import --list', file)[1].rpartition('─')[2].split()
+        place = words.index(name) + 1
+        assert [float(text) for text in words[place : place + 4]] == figures
 
 
 def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
