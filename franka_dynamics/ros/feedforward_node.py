@@ -131,14 +131,33 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
             )
 
-    @property  # type: ignore[misc]
+    @property
     def executor(self) -> Any:
         """
         The executor that rclpy tells of entities which are made or destroyed while the node runs.
 
-        They are all the service thread's; untold, it never serves them, nor lets go of them.
+        In a process of the node's own they are all the service thread's; untold, it never serves
+        them, nor lets go of them. An executor that the node is added to, as in composition, serves
+        both parts, and timers call what the threads call: torques then wait for all its callbacks.
         """
-        return getattr(self, 'service_entities', self).__dict__.get('executor')
+        whole = self.__dict__.get('whole_executor')
+        return whole or getattr(self, 'service_entities', self).__dict__.get('executor')
+
+    @executor.setter
+    def executor(self, executor: Any) -> None:
+        if executor is not None and 'whole_executor' not in self.__dict__:
+            self._autostarts = self.get_parameter('autostart').value
+            self.create_timer(_CHECK_PERIOD_S, self.run_timed_tasks)
+            self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
+        self.__dict__['whole_executor'] = executor
+
+    def _run_as_component(self) -> None:
+        """Configure and activate the node once, if it is to; then run its background tasks."""
+        if self._autostarts:
+            self._autostarts = False
+            if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
+                self.trigger_activate()
+        self.run_background_tasks()
 
     @property
     def controller(self) -> Feedforward:
@@ -249,7 +268,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._goals.deliver()
 
     def destroy_node(self) -> None:
-        """Destroy the node, its action and its lifecycle state machine."""
+        """Destroy the node, its action and its lifecycle state machine; stop the arm before."""
+        if self.active:
+            self.shut_down()
         self._goals.destroy()
         super().destroy_node()
         destroy_state_machine(self)
@@ -357,8 +378,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """
         Publish due torques and detect missing joint states; return the time to the next call [s].
 
-        The control thread calls it after each event and when due. Executor timers are not used,
-        because on a busy machine they were seen not to fire; the cause is unknown.
+        The control thread calls it after each event and when due. It needs no executor's timer:
+        on a busy machine these were seen not to fire; the cause is unknown.
         """
         with self._cycle:
             if not self.active:

@@ -252,6 +252,23 @@ class _Layout:
         return [np.frombuffer(data, '<f8', count, at) for count, at in self.rows]
 
 
+class StampedTemplate:
+    """Serializes messages in which only the stamp and numbers in a row change."""
+
+    FIRST = 1.2345678901234567  # of the numbers in the message that the template is made of
+
+    def __init__(self, message: Any) -> None:
+        self._data = bytearray(serialize_message(message))
+        self._at = self._data.index(struct.pack('<d', self.FIRST))
+
+    def write(self, stamp: Time, values: Array) -> bytes:
+        """Return the bytes of a message with a stamp and as many values as in the first one."""
+        _STAMP.pack_into(self._data, _STAMP_AT, stamp.sec, stamp.nanosec)
+        numbers = values.astype('<f8', copy=False).tobytes()
+        self._data[self._at : self._at + len(numbers)] = numbers
+        return bytes(self._data)
+
+
 class JointStateWriter:
     """Serializes an arm's joint states, of which only stamp and values change."""
 

@@ -9,19 +9,12 @@ from itertools import product
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import (
-    Point,
-    Pose,
-    PoseStamped,
-    Quaternion,
-    Vector3,
-    Wrench,
-    WrenchStamped,
-)
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 import pinocchio as pin
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
-from .messages import float64_array, PUBLISHER_QOS
+from .messages import PUBLISHER_QOS, StampedTemplate
 from ..arm.frames import FLANGE, Frame
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
@@ -75,6 +68,7 @@ class TermPublishers:
             for name, (kind, _) in TERM_TOPICS.items()
         }
         self.frame: Frame = FLANGE
+        self._templates: dict[str | type, StampedTemplate] = {}
         self._failed: set[str] = set()
         self._subscribed: list[str] = []
 
@@ -88,13 +82,23 @@ class TermPublishers:
         self._controller, self.frame = controller, frame
         self._estimator = WrenchEstimator(self.model, frame)
         names = list(controller.description.joint_names)
-        self._base_frame = base_frame_id(names[0])
         rows = {'joint': names, **_ROWS}
-        self._labels = {
-            kind: ['/'.join(row) for row in product(*map(rows.__getitem__, kind.split('/')))]
-            for kind, _ in TERM_TOPICS.values()
-            if isinstance(kind, str)
+        # RViz's Effort display ignores messages without a frame.
+        header = Header(frame_id=base_frame_id(names[0]))
+        # rclpy would take 10 to 20 us for a message.
+        wrench, pose = WrenchStamped(header=header), PoseStamped(header=header)
+        wrench.wrench.force.x = pose.pose.position.x = StampedTemplate.FIRST
+        self._templates = {
+            WrenchStamped: StampedTemplate(wrench),
+            PoseStamped: StampedTemplate(pose),
         }
+        for kind, _ in TERM_TOPICS.values():
+            if isinstance(kind, str):
+                axes = map(rows.__getitem__, kind.split('/'))
+                labels = ['/'.join(row) for row in product(*axes)]
+                message = JointState(header=header, name=labels)
+                message.effort = [StampedTemplate.FIRST] * len(labels)
+                self._templates[kind] = StampedTemplate(message)
         self._failed.clear()
         self.refresh()
 
@@ -122,7 +126,9 @@ class TermPublishers:
             kind, term = TERM_TOPICS[name]
             try:
                 values = term(self, state, command)
-                message = None if values is None else self._message(kind, values)
+                if values is not None:
+                    data = self._templates[kind].write(stamp, values)
+                    self._publishers[name].publish(data)
             except Exception as error:
                 self._failed.add(name)
                 self._node.get_logger().error(
@@ -130,19 +136,6 @@ class TermPublishers:
                     f'{shortened(repr(error), 200)}; configure the node anew, and report this'
                 )
                 self.refresh()
-                continue
-            if message is not None:
-                # RViz's Effort display ignores messages without a frame.
-                message.header.stamp, message.header.frame_id = stamp, self._base_frame
-                self._publishers[name].publish(message)
-
-    def _message(self, kind: str | type, values: Array) -> Any:
-        if isinstance(kind, str):
-            return JointState(name=self._labels[kind], effort=float64_array(values))
-        first, second = values[:3], values[3:]
-        if kind is WrenchStamped:
-            return kind(wrench=Wrench(force=_xyz(Vector3, first), torque=_xyz(Vector3, second)))
-        return kind(pose=Pose(position=_xyz(Point, first), orientation=_xyz(Quaternion, second)))
 
     def pose(self, q: Array) -> Array:
         """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""
@@ -173,11 +166,6 @@ class TermPublishers:
         """Return `wrench` or `covariance` of the external wrench at positions q, or None."""
         estimate = self.external_wrench(q)
         return None if estimate is None else getattr(estimate, field)
-
-
-def _xyz(kind: type, values: Array) -> Any:
-    """Return a vector's or quaternion's message."""
-    return kind(**dict(zip('xyzw', values.tolist())))
 
 
 def base_frame_id(first_joint: str) -> str:

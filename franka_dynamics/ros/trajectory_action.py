@@ -216,9 +216,10 @@ class TrajectoryAction:
 
     def deliver(self) -> None:
         """Send the results of goals that ended while nobody served the action, or end with it."""
-        until = time.monotonic() + (_RESULT_DELIVERY_S if self._unsent else 0.0)
+        executor = self._node.service_entities.executor  # None if another one serves the node
+        until = time.monotonic() + (_RESULT_DELIVERY_S if self._unsent and executor else 0.0)
         while time.monotonic() < until:
-            self._node.service_entities.executor.spin_once(timeout_sec=_RESULT_DELIVERY_S)
+            executor.spin_once(timeout_sec=_RESULT_DELIVERY_S)
 
     def destroy(self) -> None:
         """Destroy the action."""

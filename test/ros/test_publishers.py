@@ -8,6 +8,8 @@ from unittest.mock import Mock
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.reference import ReferenceEvent, ReferenceState
@@ -15,7 +17,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import status_log
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
-from franka_dynamics.ros.term_publishers import TermPublishers
+from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 
 from .conftest import FER, FER_GRAVITY
 from ..control.closed_loop import Loop
@@ -47,7 +49,10 @@ class Publishers:
 
     def messages(self, name):
         """Return the messages of a topic so far."""
-        return [call.args[0] for call in self.by_topic[f'~/{name}'].publish.call_args_list]
+        kind, _ = TERM_TOPICS[name]
+        kind = JointState if isinstance(kind, str) else kind
+        sent = (call.args[0] for call in self.by_topic[f'~/{name}'].publish.call_args_list)
+        return [deserialize_message(one, kind) for one in sent]
 
     def take(self, k, effort=ZERO):
         """Take state k of a resting arm."""

@@ -1,0 +1,49 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The feedforward node in an executor of rclpy, beside other nodes, as in composition."""
+
+from threading import Thread
+
+import numpy as np
+import pytest
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+
+from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.rclpy_private import Executor
+from franka_dynamics.ros.receivers import ReceiverKind
+
+from .conftest import COMMAND, FER_GRAVITY
+
+GIVEN = {
+    'robot_type': 'fer',
+    'target': 'mujoco',
+    'min_input_rate': 1.0,
+    'state_timeout': 10.0,
+    'max_state_age': 0.0,
+}
+
+
+@pytest.mark.parametrize('kind', [SingleThreadedExecutor, MultiThreadedExecutor, Executor])
+def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, commands, make_node):
+    words = [word for name, value in GIVEN.items() for word in ('-p', f'{name}:={value}')]
+    node = make_node(FeedforwardNode, *words, '-r', f'feedforward/command:={COMMAND}')
+    probe.declare(ReceiverKind.ARM)
+    executor, ended = kind(context=node.context), []
+    executor.add_node(node)
+
+    def spin():
+        while not ended:
+            executor.spin_once(timeout_sec=0.05)
+
+    thread = Thread(target=spin)
+    thread.start()
+    try:
+        arm.until(lambda: len(commands) > 100, 'commands')
+        assert probe.client.state() == 'active'  # its services are served, too
+        np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0.0, atol=1e-9)
+    finally:
+        ended.append(True)
+        thread.join()
+        executor.shutdown()
+    node.destroy_node()  # the stop sequence ends at the torque that holds the arm
+    assert not node.active
