@@ -168,12 +168,13 @@ def test_arguments_of_another_shape_are_refused(library):
 
 
 def test_second_derivatives_of_jax_are_refused_and_traced_ones_exist():
-    library, q = Jax(), sample_states(ARM, 1).q[0]
+    library, rpr = Jax(), load('rpr')
+    q = sample_states(rpr, 1).q[0]
     with refuses(JointVectorError, 'first derivatives', 'jax.numpy'):
-        library.jax.hessian(lambda x: library.model.gravity(x)[3])(q)
+        library.jax.hessian(lambda x: BatchModel(rpr).gravity(x)[2])(q)
     from jax.test_util import check_grads
 
-    gravity = TracedModel(ARM, library.jax.numpy).gravity
+    gravity = TracedModel(rpr, library.jax.numpy).gravity
     check_grads(gravity, (library.tensor(q),), order=2, eps=1e-4, rtol=1e-3)
 
 

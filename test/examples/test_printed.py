@@ -90,6 +90,7 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
     np.testing.assert_allclose(written, found, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_the_exponentials_print_the_outputs_they_are_shipped_with(capsys):
     # Each cell compares its symbols with the models; what it shows of them is sympy's wording.
     cells = code_cells('documents/product_of_exponentials.ipynb')
