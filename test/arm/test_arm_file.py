@@ -52,12 +52,6 @@ inertial_sets:
       - {mass: 1.0, center_of_mass: [0.1, 0.0, 0.0], inertia: [0.1, 0.0, 0.0, 0.2, 0.0, 0.2]}
       - {mass: 2.0, center_of_mass: [0.0, 0.0, 0.2], inertia: [0.3, 0.0, 0.0, 0.3, 0.0, 0.1]}
 """)
-SLIPPING = {
-    'model': 'maxwell_slip',
-    **{name: [0.1, 0.2] for name in ('viscous', 'coulomb', 'offset')},
-    'reach': [0.004, 0.3],
-    'slip': [[0.1, 0.1], [0.2, 0.2]],
-}
 LINK = 'inertial_sets.guess.links[1]'
 REMOVED = object()
 

@@ -24,7 +24,6 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.sampling import sample_states
@@ -40,7 +39,7 @@ from franka_dynamics.errors import (
 from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.resources import share_directory
 
-from .test_arm_file import changed, LINK, read_mapping, REMOVED, SLIPPING, write
+from .test_arm_file import changed, LINK, read_mapping, REMOVED, write
 from .test_friction import AMPLITUDE, D, MODEL, SLOPE
 from .test_hands_and_payloads import EXAMPLE, HAND
 from ..agreement import refuses
@@ -61,10 +60,8 @@ def mapping(path):
 # A field of an arm file, a wrong value, and what is named beside the file.
 FIELDS = [
     ('convention', 'craig', 'line 1: convention', "'craig'", 'modified or standard'),
-    ('name', ' ', "name must be a string, not ' '"),
     ('joints', [], '0 joints and 2 links', 'at least one'),
     ('joints.1.name', 'shoulder', "more than one joint named 'shoulder'"),
-    ('joints', 'two', "joints must be a list, not 'two'"),
     ('joints.0.dh.a', float('inf'), '(shoulder).dh.a is inf; it must be finite'),
     ('joints.0.limits.position', [1.0], 'limits.position must be a list of 2 numbers'),
     ('joints.1.dh.alpha', -90, 'joints[2] (slide).dh.alpha is -90 rad, more than a turn'),
@@ -77,13 +74,11 @@ FIELDS = [
     ('home', [1.5, 0.0], 'home position 1.5 of shoulder', '-1 to 1'),
     ('home', [0.0], 'The home pose has shape (1,), expected (2,)'),
     ('friction', SIGMOID_OF_ONE, 'friction of toy', '2 jo'),
-    ('friction', {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, 'friction.slip[2][2] must b'),
     ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'", 'franka_hand'),
     ('LINK.inertia', RAGGED, 'LINK.inertia has rows of different len'),
     ('LINK.first_moment', [0.1, 0, 0], 'and first_moment: give exactly one of the two'),
     ('LINK', NO_MASS, 'LINK.first_moment is not zero although the mass is'),
     ('LINK', {'primitive': CYLINDER, 'mass': 1.0}, 'LINK.mass stands beside a primitive'),
-    ('LINK', {'primitive': {**CYLINDER, 'mass': 1.0}}, 'exactly one of mass [kg] and density'),
     ('joints.0.kind', REMOVED, 'joints[1] (shoulder).kind is missing'),
     ('inertial_sets.guess.inertia_about', REMOVED, 'say which with inertia_about'),
 ]
@@ -99,11 +94,8 @@ TEXTS = [
     (mapping, 'a: [1, 2\n', 'cannot be read as YAML', 'may be cut short'),
     (mapping, '', 'holds no mapping (it is empty or a bare NoneType)'),
     (mapping, '[' * 1200, 'cannot be read as YAML'),
-    (mapping, 'a: 1\n---\nb: 2\n', 'cannot be read as YAML'),
     (load, FER_TEXT.replace('87.0', '1' * 5000), 'effort must be a number', '5002 characters'),
     (load, FER_TEXT.replace('effort: 87.0', 'effort: 87000.0'), 'fer_joint1', '87000 N m', 'N mm'),
-    (load, FER_TEXT.replace('effort: 12.0', 'effort: 12000.0'), 'fer_joint5', '12000 N m', 'N mm'),
-    (load_hand, HAND.replace('0.5', 'heavy'), 'bodies[1] (body).mass must be a number'),
     (load_hand, HAND.replace('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
     (load_hand, HAND.replace('0.5', '800.0'), 'Are these grams'),
     (load_hand, HAND.replace('0.0, 0.1]', '0.0, 100.0]'), 'Are these millimetres'),
@@ -117,7 +109,6 @@ DESK = [
     ('[' * 200_000, 'no JSON object (', 'recursion'),
     (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
     ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
-    ('{}', 'mass is missing'),
     *(
         (
             json.dumps(
@@ -127,10 +118,8 @@ DESK = [
         )
         for change, *names in (
             ({'mass': None}, 'mass is missing'),
-            ({'mass': '0.9'}, "mass must be a number or an angle such as '-pi/2', not '0.9'"),
             ({'mass': 0}, 'mass is 0; leave the file out for no end effector.'),
             ({'mass': 900}, 'Are these grams'),
-            ({'centerOfMass': [0, 0]}, 'centerOfMass must be a list of 3 numbers'),
             ({'inertia': [1, 1e-4, 0, 1.0001e-4, 1, 0, 0, 0, 1]}, 'inertia is not symmetric'),
             ({'inertia': [0.9, 0, 0, 0, 0.1, 0, 0, 0, 0.1]}, 'belongs to no real body'),
         )
@@ -164,7 +153,6 @@ UNWRITABLE = [
     (body(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0), 'first_moment is not zero altho'),
     (with_joint(FER, 0, name=''), "name must be a string, not ''"),
     (with_joint(FER, 0, row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
-    (replace(FER, name=''), "name must be a string, not ''"),
     (replace(FER, rated_load=0.0), 'rated_load is 0', 'positive'),
     (replace(FER, home=np.full(7, 9.0)), 'home position 9 of fer_joint1 is outside'),
 ]
@@ -204,7 +192,6 @@ CALLS = {
         (lambda: load('ur5'), "'ur5'", 'fer, fr3, fr3v2, fr3v2_1, '),
         (lambda: load('fer', 'gaz'), "'gaz'", 'gaz2019, ledezma'),
         (lambda: load('fer', hand='claw'), "'claw'", 'franka_hand, '),
-        (lambda: sample_states('fer3', 1), 'fer3'),
     ],
     SettingsError: [(lambda n=n: sample_states('fer', n), f'{n}') for n in (-1, 2.5, None)],
     DescriptionError: [
@@ -236,24 +223,17 @@ CALLS = {
         ),
         (lambda: LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
         (lambda: LinkInertia(1.0, np.zeros(3), LOPSIDED), 'must be symmetric'),
-        (lambda: LinkInertia.from_center_of_mass(1.0, (0, 0), np.eye(3)), 'centre of mass must'),
-        (lambda: LinkInertia.from_parameters(np.zeros(9)), 'ten inertial parameters'),
-        (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),
-        (lambda: LinkInertia.zero().expressed_in(np.eye(3)), 'shape (4, 4)'),
         (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
         (lambda: rounded('franka_description'), 'behind fer_joint4', 'add `rounding`'),
     ],
     FrictionError: [
         (lambda: SigmoidFriction(D, SLOPE[:6], D), 'slope of a friction model', 'of shape (7,)'),
         (lambda: SigmoidFriction(AMPLITUDE, SLOPE, [*D[:6], np.nan]), 'offset of a friction'),
-        (lambda: SigmoidFriction(1.0, 1.0, 1.0), 'amplitude ', 'of shape (1,)'),
         (lambda: friction_of_ones(width=0.0), 'width ', 'is 0.0'),
         (lambda: replace(MODEL, reach=[0.004, -0.3]), 'reach ', 'must be positive'),
         (lambda: replace(MODEL, reach=[0.3, 0.3]), 'have the same reach'),
-        (lambda: replace(MODEL, slip=[[0.3, np.nan], [0, 0]]), 'slip ', 'must be finite'),
         (lambda: replace(MODEL, covariance=[np.eye(4)] * 2), 'covariance ', '(2, 5, 5)'),
         (lambda: friction_of_ones(covariance=-np.ones((1, 3, 3))), 'joint 1', 'semidefinite'),
-        (lambda: friction_of_ones(covariance=[np.tri(3)]), 'joint 1', 'symmetric'),
     ],
     JointVectorError: [
         (lambda dq=dq: FER.friction.torque(dq), 'expected (..., 7)')
