@@ -45,14 +45,13 @@ def print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) ->
     """Print an arm's base parameters; return 1 if torques at random states contradict them."""
     arm = choice.load()
     parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
-    data = report.base_parameters_as_data(arm, parameters)
     rank, lost = parameters.check_at_random_states()
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
-    show(report.base_parameter_table(data, title))
-    say_each(report.identifiability_sentences(data))
+    show(report.base_parameter_table(parameters, title))
+    say_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     say(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
     say_each(report.close_rank_notes(parameters), 'note')
     if json:
-        write_json(json, {'gravity': gravity, 'rank': rank, **data})
+        write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
     return 0 if agree else 1

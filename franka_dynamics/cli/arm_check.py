@@ -17,6 +17,7 @@ from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, NoLinksError, UrdfWarning
 from ..report import crosscheck as report
+from ..report.table import to_json_types
 from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
@@ -117,7 +118,7 @@ def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all
     with make_console(stderr=True).status('comparing ...'):
         result = compare_formulations(description, gravity=gravity, count=states)
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
-    data = {**report.crosscheck_as_data(result), 'doubts': []}
+    data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
     answer = Answer(sentence, not result.passed, data, [*result.findings])
     shown = set[str]()
     if is_robot_model(arm.arm):

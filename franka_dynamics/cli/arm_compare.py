@@ -17,6 +17,7 @@ from ..arm.hand_file import is_file_name
 from ..arm_io import load_arm
 from ..errors import listed, UrdfWarning
 from ..names import AS_LISTED
+from ..report.table import to_json_types
 from ..validation.compare_files import read_pair
 from ..validation.comparison import compare_descriptions
 from ..validation.published import published_sets
@@ -68,14 +69,12 @@ def run(
         say(text, style='red' if here and here[0].has_effect else 'dim')
     if effective and not empty:
         say(f'Together they change the torque by {found.together}.', style='red')
-    data = found.as_data()
-    if words:
-        data['node'] = node_notes(one, other)
-        say_each(data['node'], 'note')
-    elif other.hand != one.hand:
-        say(f'the hands differ; --hand {other.hand} puts the same on both.', 'note')
+    notes = node_notes(one, other) if words else []
+    if not words and other.hand != one.hand:
+        notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
+    say_each(notes, 'note')
     if json:
-        write_json(json, data)
+        write_json(json, {**to_json_types(found), 'notes': notes})
     return int(not found.passed)
 
 

@@ -15,9 +15,10 @@ from ._command import forbid_with
 from ._console import say, say_each, show, write_json
 from ._options import ArmChoice
 from ..arm import ArmDescription
+from ..arm.inertia import TENSOR_ORDER
 from ..errors import DescriptionError
 from ..names import parse_float
-from ..report.arm import arm_tables, as_json, inertia_rows
+from ..report.arm import arm_tables, dh_rows, inertia_rows, origins
 from ..spatial import JointKind
 from ..typing import Array
 
@@ -46,7 +47,19 @@ def run(
     pose = _pose(description, q) if q else None
     rows = inertia_rows(description, pose)
     if json:
-        write_json(json, as_json(description, rows, pose))
+        write_json(
+            json,
+            {
+                'arm': description,
+                'convention': description.convention,
+                'base': description.base,
+                'denavit_hartenberg': dh_rows(description),
+                'q': pose,
+                'origins': None if pose is None else origins(description, pose),
+                'inertia_order': TENSOR_ORDER,
+                'links': rows,
+            },
+        )
     say(arm.title(description))
     show(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded

@@ -14,7 +14,7 @@ from ..identification.payload import identify_payload
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales
-from ..report.payload import inertia_sentence, payload_as_data, payload_table, scale_sentence
+from ..report.payload import inertia_sentence, payload_table, scale_sentence
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
     show(payload_table(estimate))
     say_each([*inertia_sentence(estimate), scale_sentence(estimate, known_mass, effort_scale)])
     if json:
-        write_json(json, payload_as_data(estimate))
+        write_json(json, estimate)
     comment = f'Identified by franka-dynamics from {", ".join(loaded)}'
     write_payload(description, estimate.payload, comment, 'identified', output, desk)
     return 0

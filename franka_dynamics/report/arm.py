@@ -148,23 +148,3 @@ def _angle(value: float) -> str:
         return f'{value:g}'
     top = f'{"-" if part < 0 else ""}{"" if abs(part.numerator) == 1 else abs(part.numerator)}pi'
     return top if part.denominator == 1 else f'{top}/{part.denominator}'
-
-
-def as_json(
-    description: ArmDescription, rows: list[InertiaRow], q: NDArray[np.float64] | None
-) -> dict[str, Any]:
-    """Return an arm's DH rows, links and sources for JSON; at a pose `q` with origins in {S}."""
-    names = ('file', 'inertial_set', 'hand', 'source', 'convention', 'base')
-    data: dict[str, Any] = {
-        'arm': description.name,
-        **{name: getattr(description, name) for name in names},
-        'denavit_hartenberg': dh_rows(description),
-        'inertia_frame': 'body' if q is None else 'space',
-        'inertia_order': TENSOR_ORDER,
-        'links': rows,
-        'inconsistencies': description.inconsistencies(),
-    }
-    if q is not None:
-        data |= {'q': q, 'origins': origins(description, q)}
-    result: dict[str, Any] = to_json_types(data)
-    return result

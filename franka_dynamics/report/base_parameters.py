@@ -1,11 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's base parameters as JSON data, a table and sentences."""
+"""An arm's base parameters as a table and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from .table import Header, Table
 from ..arm import ArmDescription
@@ -19,44 +18,24 @@ _MAX_DROPPED = 1e-12
 _MIN_KEPT = 1e-5
 
 
-def base_parameters_as_data(arm: ArmDescription, base: BaseParameters) -> dict[str, Any]:
-    """Return an arm's base parameters, their values and linear relations, as data for JSON."""
-    names = base.standard_names
-    values = zip(base.relations, base.values(), base.columns)
-    return {
-        'arm': arm.name,
-        'inertial_set': arm.inertial_set,
-        'hand': arm.hand,
-        'base_parameters': [
-            {
-                'name': relation.name,
-                'value': value,
-                'unit': _UNITS.get(names[column].rpartition('_')[0], 'kg m^2'),
-                'relation': str(relation),
-            }
-            for relation, value, column in values
-        ],
-        'no_effect': [names[k] for k in base.unidentifiable_indices],
-        'regrouped': [names[k] for k in base.eliminated_indices],
-        'standard_parameters': names,
-        'matrix': base.matrix,
-    }
-
-
-def base_parameter_table(data: dict[str, Any], title: str) -> Table:
-    """Return a table of base parameters, values and relations from `base_parameters_as_data`."""
+def base_parameter_table(base: BaseParameters, title: str) -> Table:
+    """Return a table of base parameters, values and relations."""
     heads = ('parameter', Header('value', form='.6f'), 'unit', 'regrouped from')
+    kinds = [base.standard_names[column].rpartition('_')[0] for column in base.columns]
     rows = [
-        (name, value, unit, '' if relation == name else relation)
-        for name, value, unit, relation in (one.values() for one in data['base_parameters'])
+        (one.name, value, _UNITS.get(kind, 'kg m^2'), '' if len(one.terms) == 1 else one)
+        for one, value, kind in zip(base.relations, base.values(), kinds)
     ]
     return Table(title, heads, rows)
 
 
-def identifiability_sentences(data: dict[str, Any]) -> Iterator[str]:
+def identifiability_sentences(base: BaseParameters) -> Iterator[str]:
     """Yield which inertial parameters have no effect on torque, and which only with others."""
-    yield f'no effect: {", ".join(data["no_effect"]) or "none"}'
-    yield f'only in combination with others: {", ".join(data["regrouped"]) or "none"}'
+    for text, indices in (
+        ('no effect', base.unidentifiable_indices),
+        ('only in combination with others', base.eliminated_indices),
+    ):
+        yield f'{text}: {", ".join(base.standard_names[k] for k in indices) or "none"}'
 
 
 def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: float) -> str:

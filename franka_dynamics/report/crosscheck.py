@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of the cross-check of formulations and of implausible URDF values, also as JSON."""
+"""Reports of the cross-check of formulations and of implausible URDF values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from .table import Cell, Header, Table, to_json_types
+from .table import Cell, Header, Table
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..urdf.plausibility import ImplausibleValue
@@ -18,36 +18,28 @@ from ..validation.crosscheck import CrosscheckResult, QUANTITIES
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
 _MAX_CONDITION = 5000.0
-# Attributes of `CrosscheckResult` that JSON has under the same names.
-_COPIED = 'gravity states seed passed largest reference differences findings'.split()
 
 
-def crosscheck_as_data(result: CrosscheckResult) -> dict[str, Any]:
-    """Return a cross-check's result as data for JSON; NaN and infinity become null."""
-    arm = result.description
-    data = {name: getattr(result, name) for name in _COPIED} | {
-        'arm': arm.name,
-        'inertial_set': arm.inertial_set,
-        'hand': arm.hand,
-        'tolerance': result.tolerance,
-        'warnings': arm.inconsistencies(),
-        'urdf': [one._asdict() for one in result.urdf],
-        'difference': 'largest |a - b| / largest |b|, b the reference',
-        'consistency': _consistency(arm),
-    }
-    plain: dict[str, Any] = to_json_types(data)
-    return plain
+class LinkConsistency(NamedTuple):
+    """Mass [kg] of the link behind a joint, and whether a real body can have its inertia."""
+
+    joint: str
+    mass: float
+    pseudo_inertia_eigenvalue: float
+    triangle_inequality: float  # A + B - C of the principal moments, C the largest [kg m^2]
+    physical: bool
 
 
-def _consistency(arm: ArmDescription) -> list[dict[str, Any]]:
+def link_consistency(arm: ArmDescription) -> list[LinkConsistency]:
+    """Return the margins of physical consistency of each link."""
     return [
-        {
-            'joint': joint,
-            'mass': link.mass,
-            'pseudo_inertia_eigenvalue': link.consistency_margin(),
-            'triangle_inequality': link.triangle_margin(),
-            'physical': link.is_physical(),
-        }
+        LinkConsistency(
+            joint,
+            link.mass,
+            link.consistency_margin(),
+            link.triangle_margin(),
+            link.is_physical(),
+        )
         for joint, link in zip(arm.joint_names, arm.links)
     ]
 
@@ -114,6 +106,6 @@ def consistency_table(arm: ArmDescription) -> Table:
         ],
         [
             [joint, mass, *(Cell(value, '' if physical else 'bad') for value in margins)]
-            for joint, mass, *margins, physical in (one.values() for one in _consistency(arm))
+            for joint, mass, *margins, physical in link_consistency(arm)
         ],
     )

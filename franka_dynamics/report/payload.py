@@ -1,11 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An identified payload as JSON data, a table and a sentence."""
+"""An identified payload as a table and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .elements import rounded
 from .table import Table
@@ -13,18 +12,6 @@ from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import PayloadEstimate
 
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
-
-
-def payload_as_data(estimate: PayloadEstimate) -> dict[str, Any]:
-    """Return a payload estimate, standard deviations and joint noise as data for JSON."""
-    return {
-        'order': PAYLOAD_ORDER,
-        'estimate': estimate.values,
-        'deviations': estimate.std,
-        'inertia_shown': estimate.inertia_shown,
-        'payload': estimate.payload,
-        'joint_noise': estimate.noise,
-    }
 
 
 def payload_table(estimate: PayloadEstimate) -> Table:

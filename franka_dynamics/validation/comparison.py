@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,6 +60,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     together: JointEffect
     spaces: tuple[ArmInSpace, ArmInSpace]
+    json_names = 'first', 'second', 'passed', 'together', 'differences'
 
     @property
     def geometry(self) -> tuple[Difference, ...]:
@@ -75,18 +76,6 @@ class Comparison:
     def passed(self) -> bool:
         """Whether no difference changes a joint torque by more than rounding."""
         return not self.effective_differences
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the comparison as a dict from which a JSON file is written."""
-        return {
-            'first': self.first.file or self.first.name,
-            'inertial_set': self.first.inertial_set,
-            'hand': self.first.hand,
-            'second': self.second.file or self.second.name,
-            'passed': self.passed,
-            'together': self.together,
-            'differences': self.differences,
-        }
 
 
 def compare_descriptions(

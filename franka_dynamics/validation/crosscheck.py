@@ -117,6 +117,10 @@ class CrosscheckResult:
     reference: str
     differences: dict[str, dict[str, float]]
     urdf: tuple[UrdfDifference, ...] = ()
+    json_names = tuple(
+        'description gravity states seed reference tolerance passed largest differences urdf '
+        'findings'.split()
+    )
 
     @property
     def formulations(self) -> tuple[str, ...]:
