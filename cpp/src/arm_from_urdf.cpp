@@ -51,6 +51,7 @@ class Reader
 public:
   Reader(const std::string & text, const std::vector<std::string> & names)
   {
+    if (text.empty()) {throw error("there is none yet; give an arm_file, or publish it");}
     if (!model_.initString(text)) {throw error("it is no URDF that urdfdom can read");}
     arm_.name = model_.getName();
     arm_.joints = names;
@@ -144,11 +145,12 @@ private:
     if (next == arm_.n() && fixed) {tools_.emplace_back(link.name, at);}
     if (next > 0 && link.inertial) {
       const auto & [origin, mass, xx, xy, xz, yy, yz, zz] = *link.inertial;
-      if (!is_real({xx, xy, xz, yy, yz, zz}) || !(mass >= 0.0 && std::isfinite(mass))) {
+      const Rows inertia = symmetric({xx, xy, xz, yy, yz, zz});
+      if (!is_real(inertia, xx + yy + zz) || !(mass >= 0.0 && std::isfinite(mass))) {
         throw error("link " + link.name + " has a mass and an inertia that no real body has");
       }
       Body & body = arm_.chain.links[next - 1].body;
-      body = body + at * pose(origin) * Body{mass, {}, symmetric({xx, xy, xz, yy, yz, zz})};
+      body = body + at * pose(origin) * Body{mass, {}, inertia};
     }
     for (const auto & one : link.child_joints) {
       const urdf::Link & child = *model_.getLink(one->child_link_name);

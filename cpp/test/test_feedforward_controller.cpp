@@ -139,6 +139,19 @@ TEST_F(FeedforwardControllerTest, walks_every_transition_and_holds_the_arm_at_it
   EXPECT_EQ(controller_.configure().id(), State::PRIMARY_STATE_INACTIVE);
 }
 
+TEST_F(FeedforwardControllerTest, ends_torques_after_an_error)
+{
+  ASSERT_EQ(configure({{"target", "fci"}, {"reference", "torque"}}), State::PRIMARY_STATE_INACTIVE);
+  ASSERT_EQ(activate(true), State::PRIMARY_STATE_ACTIVE);
+  EXPECT_TRUE(references_[0]->set_value(1.0) && references_[1]->set_value(1.0));
+  cycle();
+  EXPECT_DOUBLE_EQ(values_["swing/effort"], 1.0);
+  EXPECT_EQ(
+    controller_.on_error(controller_.get_lifecycle_state()),
+    controller_interface::CallbackReturn::SUCCESS);
+  EXPECT_DOUBLE_EQ(values_["swing/effort"], 0.0);
+}
+
 TEST_F(FeedforwardControllerTest, adds_terms_to_torques_from_upstream_until_they_cease)
 {
   ASSERT_EQ(configure({{"reference", "torque"}}), State::PRIMARY_STATE_INACTIVE);

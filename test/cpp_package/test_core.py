@@ -17,7 +17,12 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.arm import (
+    LinkInertia,
+    load,
+    MaxwellSlipFriction,
+    ViscousCoulombFriction,
+)
 from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
@@ -46,7 +51,7 @@ from .cpp_core import (
 from .vectors import controller_test_vectors
 from .. import scripts
 from ..agreement import refuses
-from ..arms import random_arm, random_covariance
+from ..arms import of_points, random_arm, random_covariance
 from ..urdf.urdf_texts import edited, random_chain
 
 pytestmark = needs_compiler
@@ -422,6 +427,10 @@ FILE = controller_arm_text(ARMS['fr3'])
         (FILE.replace(', 87.0, 1000.0', ', .inf, 1000.0', 1), 'fr3_joint1 of fr3 has no torque'),
         (FILE.replace('-2.9007, 2.9007', '2.9007, -2.9007', 1), 'fr3_joint1 of fr3 has limits'),
         (FILE.replace('friction_elements: 2', 'friction_elements: 9'), 'friction'),
+        (FILE.replace('friction_elements: 2', 'friction_elements: 1.5'), 'friction'),
+        (FILE.replace('[0.0, 1.0, 0.0', '[0.0, 1.1, 0.0', 1), 'fr3_joint1 of fr3 has a placement'),
+        (FILE.replace('2.9274653454', '-2.9274653454', 1), 'fr3_joint1 of fr3 moves a link'),
+        (FILE.replace('0.029251667870215825', '0.9', 1), 'fr3_joint1 of fr3 moves a link'),
         (FILE.replace('friction: linear', 'friction: grease'), 'friction'),
     ],
 )
@@ -432,6 +441,22 @@ def test_a_file_that_is_no_arm_is_refused_by_what_is_wrong(library, tmp_path, te
     path.write_text(text)
     with refuses(ValueError, str(path), named, 'arm export --format controller'):
         read(library, path)
+
+
+def test_links_that_are_points_or_rods_or_nothing_are_taken(library, tmp_path):
+    arm = limited(random_arm(np.random.default_rng(0), joints=4), effort=100.0)
+    links = (
+        of_points(np.array([1.0]), np.array([[0.1, -0.2, 0.3]])),
+        of_points(np.array([0.3, 0.7]), np.array([[0.1, -0.2, 0.3], [1.0, 0.2, 0.5]])),
+        LinkInertia.zero(),
+        of_points(np.array([1e-3]), np.zeros((1, 3))),
+    )
+    arm = replace(arm, links=links)
+    states = sample_states(arm, 5, seed=0)
+    found, _ = Core(library, arm, tmp_path).terms(Settings(target='mujoco'), *states)
+    np.testing.assert_allclose(
+        found[0], PinocchioModel(arm).gravity(states.q), rtol=0.0, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize(

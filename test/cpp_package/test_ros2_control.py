@@ -147,7 +147,7 @@ def test_a_robot_description_that_does_not_fit_is_refused_by_name(run, change, j
     for word, other in change.items():
         text = text.replace(word, other)
     if joints == ['fr3_joint1']:
-        joints, named = [], 'must be 1 to 12'
+        joints, named = [], '1 to 12, from base to tip'
     _, said = run('terms', text, rows=[], parameters='', joints=joints, code=1)
     assert named in said
 

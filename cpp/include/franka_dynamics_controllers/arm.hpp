@@ -64,11 +64,38 @@ struct Arm
   }
 };
 
+/// Whether a real body can have an inertia about its centre of mass: trace(I) / 2 1 - I is positive
+/// semidefinite, of which no principal minor is negative but for rounding of numbers of a `size`.
+constexpr bool is_real(const Rows & I, double size) noexcept
+{
+  const double half = 0.5 * (I[0].x + I[1].y + I[2].z), eps = -1e-9 * size;
+  const double a = half - I[0].x, d = half - I[1].y, f = half - I[2].z;
+  const double B = I[0].y, C = I[0].z, E = I[1].z;
+  const double whole = a * (d * f - E * E) - B * (B * f + C * E) - C * (B * E + C * d);
+  return a >= eps && d >= eps && f >= eps && a * d - B * B >= eps * size &&  // NaN is not
+         a * f - C * C >= eps * size && d * f - E * E >= eps * size && whole >= eps * size * size;
+}
+
+/// Whether a matrix is a rotation but for rounding.
+inline bool is_rotation(const Rows & R) noexcept
+{
+  const Rows one = R * transposed(R);
+  double off = dot(cross(R[0], R[1]), R[2]) - 1.0;  // determinant
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Three d = one[i] + -1.0 * kIdentity[i];
+    off = std::sqrt(off * off + dot(d, d));
+  }
+  return off <= 1e-6;  // NaN is not
+}
+
 /// Why an arm cannot be controlled, in a sentence that names the joint; '' if it can be.
 inline std::string refuse(const Arm & arm)
 {
   if (arm.joints.empty() || arm.joints.size() > kMaxJoints || arm.joints.size() != arm.n()) {
-    return "the arm's joints must be 1 to " + std::to_string(kMaxJoints);
+    return "name the arm's joints, 1 to 12, from base to tip";
+  }
+  if (!is_rotation(arm.flange.rotation) || !is_rotation(arm.mount)) {
+    return "the flange or the mount of " + arm.name + " is turned by no rotation";
   }
   for (std::size_t i = 0; i < arm.n(); ++i) {
     const auto & [mass, moment, inertia] = arm.chain.links[i].body;
@@ -80,8 +107,14 @@ inline std::string refuse(const Arm & arm)
     if (!(arm.lower[i] <= arm.upper[i] && least > 0.0)) {
       return joint + " has limits that leave it no room";
     }
-    if (!(mass >= 0.0) || (mass == 0.0 && dot(moment, moment) > 0.0)) {
-      return joint + " moves a link of an impossible mass";
+    const Three centre = mass > 0.0 ? 1.0 / mass * moment : moment;
+    const Body at_centre = Pose{kIdentity, -1.0 * centre} * arm.chain.links[i].body;
+    const double size = inertia[0].x + inertia[1].y + inertia[2].z;
+    if (!(mass >= 0.0 && std::isfinite(mass)) || !is_real(at_centre.inertia, size)) {
+      return joint + " moves a link that no real body can be";
+    }
+    if (!is_rotation(arm.chain.links[i].placement.rotation)) {
+      return joint + " has a placement that is no rotation and position";
     }
   }
   return "";

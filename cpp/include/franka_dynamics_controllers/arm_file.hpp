@@ -104,7 +104,7 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
   model.width = file.numbers("friction_width", 1)[0];
   const double elements = file.numbers("friction_elements", 1)[0];
   if ((kind != "sigmoid" && kind != "linear") || !(model.width > 0.0) || !(elements >= 0.0) ||
-    elements > FrictionModel::kMaxElements)
+    elements > FrictionModel::kMaxElements || elements != std::floor(elements))
   {
     throw file.error("has a friction that no joint has");
   }

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <iterator>
 #include <string>
 
 #include "franka_dynamics_controllers/arm.hpp"
@@ -66,19 +65,6 @@ inline std::string written(double number)
   return text.data();
 }
 
-/// Whether a real body can have the inertia xx, xy, xz, yy, yz, zz about its centre of mass:
-/// trace(I) / 2 1 - I is positive semidefinite, of which no principal minor is negative.
-inline bool is_real(const std::array<double, 6> & inertia) noexcept
-{
-  const auto & [A, B, C, D, E, F] = inertia;
-  const double half = 0.5 * (A + D + F), a = half - A, d = half - D, f = half - F;
-  const double minors[] = {a, d, f, a * d - B * B, a * f - C * C, d * f - E * E,
-    a * (d * f - E * E) - B * (B * f + C * E) - C * (B * E + C * d)};
-  return std::all_of(std::begin(minors), std::end(minors), [half](double minor) {
-      return minor >= -1e-12 * std::max(1.0, half);  // NaN is not
-    });
-}
-
 /// Why a payload is refused, or ''.
 inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> & payload)
 {
@@ -108,7 +94,7 @@ inline std::string refuse_payload(const Arm & arm, const std::array<double, 10> 
     return "payload: its inertia is larger than that of any body within " +
            written(kMaxPayloadDistanceM) + " m of its centre";
   }
-  return is_real({A, B, C, D, E, F}) ? "" :
+  return is_real(symmetric({A, B, C, D, E, F}), A + D + F) ? "" :
          "payload: this inertia belongs to no real body (A + B >= C is violated)";
 }
 
