@@ -118,7 +118,7 @@ class Bench:
             robot_type=FER.name,
             target=target,
             use_sim_time=True,
-            state_timeout=0.3,
+            period=0.075,
             **GAINS,
         )
 

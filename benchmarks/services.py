@@ -81,11 +81,11 @@ def run(rounds: int) -> dict[str, list[float]]:
     """Return the longest wait for a torque around each request, of every round [s]."""
     figures: dict[str, list[float]] = {request: [] for request in REQUESTS}
     request_realtime()  # before rclpy.init, because the middleware's threads inherit it
-    # 1,000 parameters delay joint states for longer than the default state_timeout: the node would
+    # 1,000 parameters delay joint states for longer than the default time-out: the node would
     # stop each time, and latch a fault at the sixth.
     command, pipe = [sys.executable, __file__, '--client'], subprocess.PIPE
     with (
-        devices(('node',), ['state_timeout:=0.5']),
+        devices(('node',), ['period:=0.125']),
         subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as client,
     ):
         assert client.stdin is not None and client.stdout is not None

@@ -23,7 +23,7 @@ from franka_dynamics.ros.node_group import use_isolated_network
 
 MOST_GROWTH_MIB = 1.0
 # On a busy machine the node must not stop where states are late: this is about its memory.
-_PATIENT = ('state_timeout:=10.0', 'max_state_age:=0.0', 'min_input_rate:=1.0')
+_PATIENT = ('period:=2.5', 'max_state_age:=0.0')
 _PIECE_S = 2.0  # duration of one measurement [s]; the end is checked after each
 
 

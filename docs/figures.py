@@ -273,7 +273,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'changed by more than {} N m within a millisecond',
                 (1e-3 * limits.MAX_TORQUE_RATE_NM_S,),
             ),
-            ('Below `min_input_rate` ({} Hz)', (feedforward['min_input_rate'],)),
+            ('Below {} Hz (`period`)', (1.0 / feedforward['period'],)),
         ],
         'docs/theory/friction.md': [
             ('a gap of more than {} ms', (1e3 * MAX_GAP_S,)),

@@ -19,7 +19,7 @@ from franka_dynamics.ros.launching import (
 
 TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for the node's torque instead of falling, but for less
-# than the node's state_timeout, because the node stops if joint states are missing that long.
+# than four of the node's periods, because the node stops if joint states are missing that long.
 PACING = {'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
 ARGUMENTS = {
     'robot_type': (

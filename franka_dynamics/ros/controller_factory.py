@@ -43,6 +43,9 @@ from ..validation.urdf_check import checked_arm_from_urdf
 
 _DEFAULT_KP = [-1.0]  # of the parameter kp: default gains
 _CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
+# After so many of the longest usual periods without a joint state they count as lost: 20 ms of a
+# real arm's default, in which a forward controller holds the last torque.
+TIMEOUT_PERIODS = 4.0
 _WAITED_S, _SAY_AGAIN_S = 5.0, 10.0  # for robot_description, until that is logged [s]
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
@@ -112,6 +115,8 @@ def make_controller(
     # as a brake, its own PD or Gazebo's initial effort, is no sign of a wrong target.
     limits = replace(
         from_parameters(StateLimits, parameters),
+        min_input_rate=1.0 / parameters['period'],
+        state_timeout=TIMEOUT_PERIODS * parameters['period'],
         joint_factors=tuple(parameters['guard.joint_factors']),
         held_until_commanded=True,
     )
@@ -176,7 +181,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
         return
     parameters.update(kp=[0.0], kd=[0.0])
     settings = settings_from(parameters)
-    held = max(COMMAND_TIMEOUT_S, parameters['state_timeout'])
+    held = max(COMMAND_TIMEOUT_S, TIMEOUT_PERIODS * parameters['period'])
     if settings.target == 'mujoco':
         held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
     loaded = description.with_payload(settings.payload_inertia())

@@ -122,8 +122,7 @@ class NodeGroup:
         # behind. With long time-outs the node does not stop the arm when joint states are late.
         patient = {
             'max_state_age': 0.0,
-            'state_timeout': 10.0 if lockstep_rate else 1.0,
-            'min_input_rate': 10.0,
+            'period': 2.5 if lockstep_rate else 0.25,
         }
         self.start(
             'feedforward_node',

@@ -24,7 +24,7 @@ _REMEDIES = {
 }
 _RATE_ADVICE = (
     'joint_state_publisher and broadcasters with a rate of their own are too slow: take the '
-    "driver's own topic (franka/joint_states with franka_ros2), or set min_input_rate"
+    "driver's own topic (franka/joint_states with franka_ros2), or raise the parameter period"
 )
 
 

@@ -22,7 +22,7 @@ from ..agreement import refuses
 
 COMMAND = '~/command'
 # Values that no launch file gives; `/**` is how a file of a user's own mostly begins.
-OWN = {'/**': {'min_input_rate': 70.0}}
+OWN = {'/**': {'period': 0.014}}
 FORWARD = {'receiver': 'effort_controller'}
 LEFT, HAND = {'arm_prefix': 'left_'}, {'hand': 'franka_hand'}
 REAL = {'target': 'fci', 'use_sim_time': False}
@@ -79,7 +79,7 @@ def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arri
     found = all_launched(name, **files, **given)
     nodes = [one for one in found if one.executable == 'feedforward_node']
     for node in nodes:
-        has(node, robot_type='fr3', min_input_rate=70.0, **expected)
+        has(node, robot_type='fr3', period=0.014, **expected)
         prefix = 'left_' if name == 'franka_ros2' else ''
         assert node.remappings[COMMAND] == f'{prefix}{COMMAND_TOPIC}'
         assert node.on_exit is not None
@@ -98,7 +98,7 @@ def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path
     own = {'params_file': '~/own.yaml'}  # no shell expands it behind :=
     for target in ('', *RECEIVER_PROFILES):
         node = launched('feedforward', target=target, **own)['feedforward_node']
-        has(node, target=target or 'fci', min_input_rate=70.0)
+        has(node, target=target or 'fci', period=0.014)
         assert node.remappings[COMMAND] == COMMAND
 
 

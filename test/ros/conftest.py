@@ -47,9 +47,8 @@ SLOW_AFTER_S = 20.0  # a test that waits longer sends at 20 Hz, not at 1 kHz
 # Parameters of a feedforward node for a slow machine: a process may pause for seconds.
 PATIENT = {
     'robot_type': 'fer',
-    'state_timeout': 10.0,
+    'period': 2.5,
     'max_state_age': 0.0,
-    'min_input_rate': 1.0,
     'remaps': {'feedforward/command': COMMAND},
 }
 # An inclined base, so that with the target fci a torque is commanded.

@@ -17,8 +17,7 @@ from .conftest import COMMAND, FER_GRAVITY
 GIVEN = {
     'robot_type': 'fer',
     'target': 'mujoco',
-    'min_input_rate': 1.0,
-    'state_timeout': 10.0,
+    'period': 2.5,
     'max_state_age': 0.0,
 }
 

@@ -35,7 +35,7 @@ NAMES = list(ARM.joint_names)
 WEIGHT = NewtonEulerModel(ARM).gravity(ARM.home)
 TORQUES = '/effort_controller/commands'
 # For a slow machine: a process may pause for seconds.
-STEADY = {'min_input_rate': 20.0, 'state_timeout': 10.0, 'max_state_age': 0.0}
+STEADY = {'period': 2.5, 'max_state_age': 0.0}
 
 
 FORWARD = 'forward_command_controller/ForwardCommandController'

@@ -42,7 +42,7 @@ PARAMETERS = """
 /**:
   ros__parameters:
     max_state_age: 0.0
-    state_timeout: 2.0
+    period: 0.5
     gravity_vector: [4.0, 0.0, -8.9]
 """
 

@@ -21,7 +21,7 @@ PERIOD_NS = 10**9 // 30  # thirty states per second: enough for terms, and too f
 
 
 def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_world, simulate):
-    world = node_world(target='mujoco', min_input_rate=200.0)
+    world = node_world(target='mujoco', period=0.005)
     recording = simulate(FER, duration=3.0)
     world.arm.q = recording.q[0].tolist()
     independent, q, dq = NewtonEulerModel(FER), recording.q, recording.dq

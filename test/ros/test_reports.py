@@ -19,7 +19,7 @@ STATES = 'feedforward: Joint states'
 
 
 def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_node, commands):
-    node = start_node(target='mujoco', state_timeout=0.1)
+    node = start_node(target='mujoco', period=0.025)
     arm.until(lambda: len(commands) > 50, 'commands')
 
     def until_logged(text, count):

@@ -145,7 +145,7 @@ def test_changes_that_need_each_other_are_taken_together(world):
 @pytest.mark.parametrize(
     ('parameters', 'step_ns', 'clock', 'words'),
     [
-        ({'min_input_rate': 200.0}, 33 * 10**6, False, ('30 Hz', 'franka/joint_states')),
+        ({'period': 0.005}, 33 * 10**6, False, ('30 Hz', 'franka/joint_states')),
         (
             {'use_sim_time': True},
             10**6,
