@@ -13,8 +13,9 @@ import numpy as np
 from ._command import forbid_with
 from ._console import ProgressBar, say, say_each, show
 from ._options import ArmChoice, BagReader, new_bag
-from ..recordings.log_file import LogTable, read_log
+from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log, require_columns
+from ..recordings.log_table import LogTable
 from ..recordings.options import ColumnMap, LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.recording import write_recording

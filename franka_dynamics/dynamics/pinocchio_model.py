@@ -24,87 +24,19 @@ from .model import (
     MIN_FREE_INERTIA_RATIO,
     operational_space_inertia,
     REFERENCE_FRAMES,
-    require_centers_of_mass,
     require_reference_frame,
     singular_mass_matrix_error,
     TorqueDerivatives,
     total_mass,
 )
+from .pinocchio_builder import build_pinocchio, keeps_joints_apart, pinocchio_name
 from .regressor import torque_regressor
-from ..arm import ArmDescription, JointKind, LinkInertia
+from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place, frame_table
 from ..arm_io import as_description
 from ..typing import Array
 
-# Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
-PINOCCHIO_PARAMETER_ORDER = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
 _REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in REFERENCE_FRAMES}
-_JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.JointModelPZ}
-
-
-def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
-    """Return a link's inertial parameters as a pinocchio.Inertia, about the centre of mass."""
-    if inertia.mass == 0.0:
-        return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
-    return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(PINOCCHIO_PARAMETER_ORDER)])
-
-
-def build_pinocchio(description: ArmDescription) -> pin.Model:
-    """
-    Return a Pinocchio model with the frames of `frame_table`, which have their names or numbers.
-
-    Raises
-    ------
-    InertiaError
-        If a link has a first moment but no mass, because Pinocchio needs a centre of mass.
-
-    """
-    require_centers_of_mass(description)
-    model = pin.Model()
-    model.name = description.name
-    parent, behind = 0, [pin.SE3.Identity()]  # of each DH frame in the frame of its joint
-    pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
-    for joint, link, places in zip(
-        description.joints, description.links, description.joint_placements()
-    ):
-        placement, offset = pending * pin.SE3(places[0]), pin.SE3(places[1])
-        names = ('effort', 'velocity', 'lower', 'upper')
-        limits = [np.array([getattr(joint.limits, name)]) for name in names]
-        kind = _JOINT_MODELS[joint.kind]()
-        parent = model.addJoint(parent, kind, placement, joint.name, *limits)
-        model.appendBodyToJoint(parent, pinocchio_inertia(link), offset)
-        behind.append(offset)
-        pending = offset
-    for name, (at, pose) in frame_table(description).items():
-        place = behind[at] * pin.SE3(pose)
-        model.addFrame(pin.Frame(_pinocchio_name(name), at, 0, place, pin.FrameType.OP_FRAME))
-    model.armature = np.array([joint.rotor_inertia for joint in description.joints])
-    return model
-
-
-def _pinocchio_name(frame: Frame) -> str:
-    """Return a frame's name in `build_pinocchio`: a number's is unlike that of any link."""
-    return frame if isinstance(frame, str) else f'{{{frame}}}'
-
-
-def _keeps_joints_apart(description: ArmDescription, model: pin.Model) -> bool:
-    """
-    Return whether the links' own inertias keep M from being singular at any position.
-
-    If links are physical, the inertia that joint j moves while the later joints are free is at
-    least that of link j alone about its axis, and M_jj at most that of all links, as far from any
-    axis as the arm is long.
-    """
-    turns = all(joint.kind is JointKind.REVOLUTE for joint in description.joints)
-    links = zip(list(model.inertias)[1:], description.joints)
-    own = [float(inertia.matrix()[5, 5]) + joint.rotor_inertia for inertia, joint in links]
-    lengths = [np.linalg.norm(one.translation) for one in model.jointPlacements]
-    largest = sum(
-        np.linalg.norm(body.matrix()) * (1.0 + sum(lengths)) ** 2 for body in model.inertias
-    ) + max(model.armature)
-    apart = turns and min(own) > MIN_FREE_INERTIA_RATIO * largest
-    return bool(apart and not description.inconsistencies())
-
 
 _Arguments = ParamSpec('_Arguments')
 _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
@@ -214,10 +146,10 @@ class PinocchioModel:
         self._own = _WorkSpace(self.model)
         self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         self._named_ids = {
-            name: self.model.getFrameId(_pinocchio_name(name)) for name in frame_table(description)
+            name: self.model.getFrameId(pinocchio_name(name)) for name in frame_table(description)
         }
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
-        self._may_be_singular = not _keeps_joints_apart(description, self.model)
+        self._may_be_singular = not keeps_joints_apart(description, self.model)
 
     def __repr__(self) -> str:
         """Return one line that names the model and its arm."""

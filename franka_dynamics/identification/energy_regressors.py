@@ -14,7 +14,8 @@ import pinocchio as pin
 from ..arm import ArmDescription, LinkInertia
 from ..arm_io import as_description
 from ..dynamics.model import broadcast_states, GRAVITY
-from ..dynamics.pinocchio_model import PINOCCHIO_PARAMETER_ORDER, PinocchioModel
+from ..dynamics.pinocchio_builder import PINOCCHIO_PARAMETER_ORDER
+from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.regressor import LINK_PARAMETERS
 from ..typing import Array
 

@@ -4,162 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from io import StringIO
-from itertools import islice
 from pathlib import Path
 import re
 from typing import Any
 
 import numpy as np
 
+from .log_table import LogTable
 from ..errors import MissingDependencyError, RecordingError, require_extra
 from ..files import read_text
 from ..typing import Array
-
-_MAX_LISTED_NAMES = 24  # largest number of names listed in a message
-# Groups of HDF5 files with one episode each, such as robomimic's data/demo_0, and columns that
-# number the episodes, such as LeRobot's.
-_EPISODE_GROUP = re.compile(
-    r'(?:.*/)?(?:demo|episode|ep|rollout|traj|trajectory|trial)[_-]?(\d+)/'
-)
-_EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
-
-
-@dataclass(frozen=True, eq=False)
-class LogTable:
-    """
-    The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
-
-    A file without column names, such as a bare matrix, is one array with the name ''; its columns
-    are chosen by number, counted from 1. `source` is the file's path; `remarks` has a sentence if
-    a last row that breaks off was left out.
-    """
-
-    source: str
-    arrays: Mapping[str, Array]
-    remarks: tuple[str, ...] = ()
-
-    def select(self, columns: str, count: int, what: str) -> Array:
-        """
-        Return the columns that the text `columns` selects, shape (rows, count).
-
-        Parameters
-        ----------
-        columns : str
-            `q` (an array of `count` columns or rows), `q[1-7]` (columns of a wider array), `q{}`
-            (q1, q2, ...; `q{0}` counts from 0), `q1,q2,...`, or `2-8` (numbers from 1).
-        count : int
-            Number of columns needed.
-        what : str
-            Name of the quantity, for error messages.
-
-        Raises
-        ------
-        RecordingError
-            If a column does not exist, or the text does not select `count` equally long columns.
-
-        """
-        zeroth = columns.replace('{}', '0')
-        if zeroth != columns and zeroth in self.arrays:
-            raise RecordingError(
-                f'{self.source}: {what} {columns!r} begins at 1, and there is a column {zeroth}; '
-                f'begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
-            )
-        found = []
-        for name in _expanded(columns, count):
-            array = self._named(name)
-            if array is None:
-                raise RecordingError(
-                    f'{self.source} has no column {name!r} for {what}; it has {self.in_words()}.'
-                    + (f' {episode_hint(self._groups())}' if self._groups() else '')
-                )
-            # Some files have one row per joint.
-            turned = array.ndim == 2 and array.shape[1] != count == array.shape[0]
-            found.append(array.T if turned else array.reshape(len(array), -1))
-        lengths = sorted({len(array) for array in found})
-        total = sum(array.shape[1] for array in found)
-        if len(lengths) > 1 or total != count:
-            rows = ' and '.join(map(str, lengths))
-            raise RecordingError(
-                f'{self.source}: {what} {columns!r} names {total} columns of {rows} rows, but '
-                f'{count} of equal length are needed.'
-            )
-        return np.column_stack(found)
-
-    def _groups(self) -> list[int]:
-        """Return the numbers of the episodes that have groups of their own."""
-        return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.arrays) if one})
-
-    def episode_columns(self, number: int | None) -> LogTable:
-        """
-        Return the columns of one episode; those in its group also under names without the group.
-
-        Without a number the file must not have a column that numbers several episodes. Raises
-        RecordingError that lists the episodes if there is no such episode.
-        """
-        column = next((self.arrays[one] for one in _EPISODE_COLUMNS if one in self.arrays), None)
-        if number is None:
-            if column is not None and len(np.unique(column)) > 1:
-                raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
-            return self
-        groups = self._groups()
-        if number in groups:
-            chosen = {}
-            for name, array in self.arrays.items():
-                group = _EPISODE_GROUP.match(name)
-                if group is None or int(group[1]) == number:
-                    chosen[name] = array
-                    chosen[name[group.end() :] if group else name] = array
-            return replace(self, arrays=chosen)
-        if column is None or number not in column:
-            there = groups if column is None else np.unique(column)
-            if len(there):
-                raise RecordingError(
-                    f'{self.source} has no episode {number}; {episode_hint(there)}'
-                )
-            return self
-        rows = column.reshape(len(column), -1)[:, 0] == number
-        return replace(
-            self,
-            arrays={k: v[rows] if len(v) == len(rows) else v for k, v in self.arrays.items()},
-        )
-
-    def _named(self, name: str) -> Array | None:
-        """Return the array or column that a name, a number or `name[first-last]` selects."""
-        if name in self.arrays:
-            return self.arrays[name]
-        if name.isdigit() and len({len(array) for array in self.arrays.values()}) == 1:
-            every = np.column_stack(list(self.arrays.values()))
-            return every[:, int(name) - 1] if 1 <= int(name) <= every.shape[1] else None
-        part = re.fullmatch(r'(.+)\[(\d+)(?:-(\d+))?\]', name)
-        whole = self.arrays.get(part[1]) if part else None
-        if part is None or whole is None or whole.ndim != 2:
-            return None
-        return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
-
-    def in_words(self) -> str:
-        """Return up to 24 arrays' names and matrices' shapes, or how many columns there are."""
-        if list(self.arrays) == ['']:
-            return (
-                f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
-                '--position 2-8'
-            )
-        shown = [
-            f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
-            for name, array in islice(self.arrays.items(), _MAX_LISTED_NAMES)
-        ]
-        more = len(self.arrays) - len(shown)
-        return ', '.join(shown) + (f' and {more} more' if more else '')
-
-
-def episode_hint(numbers: Sequence[float] | Array) -> str:
-    """Return a sentence that lists episodes and names the option that chooses one."""
-    first, last = int(min(numbers)), int(max(numbers))
-    several = f' to {last} ({len(numbers)} in all)' if last > first else ''
-    return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
 def read_log(*paths: str | Path) -> LogTable:
@@ -235,20 +92,6 @@ def import_library(name: str, file: Path) -> Any:
     """Import and return an optional library; MissingDependencyError names the pip extra."""
     with require_extra(f'{file}: reading or writing {file.suffix} takes {name}', 'logs'):
         return import_module(name)
-
-
-def _expanded(columns: str, count: int) -> Iterator[str]:
-    """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
-    for entry in (one.strip() for one in columns.split(',')):
-        first, _, last = entry.partition('-')
-        if first.isdigit() and last.isdigit():
-            yield from map(str, range(int(first), int(last) + 1))
-        elif '{}' in entry or '{0}' in entry:
-            begin = 0 if '{0}' in entry else 1
-            pattern = entry.replace('{0}', '{}')
-            yield from (pattern.replace('{}', str(begin + joint)) for joint in range(count))
-        else:
-            yield entry
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:

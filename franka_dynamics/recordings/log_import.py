@@ -12,7 +12,8 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .log_file import episode_hint, LogTable, read_log
+from .log_file import read_log
+from .log_table import episode_hint, LogTable
 from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC

@@ -21,7 +21,7 @@ from .mjcf_model import mjcf_terms, without_payload
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..dynamics.pinocchio_model import pinocchio_inertia
+from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
 from ..typing import Array
 from ..urdf.pinocchio_reading import pinocchio_model

@@ -15,7 +15,7 @@ from franka_dynamics.dynamics.closed_chain_derivatives import (
     reduced_torque_derivative,
 )
 from franka_dynamics.dynamics.derivatives import tree_motion
-from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
+from franka_dynamics.dynamics.pinocchio_builder import pinocchio_inertia
 from franka_dynamics.errors import LoopError, TreeError
 
 from .trees import random_link

@@ -16,7 +16,8 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics import regressor
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
+from franka_dynamics.dynamics.pinocchio_builder import build_pinocchio
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import (
     parameter_names,
     parameter_vector,
