@@ -33,15 +33,11 @@ from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
-from franka_dynamics.ros.messages import (
-    reference_message,
-    REFERENCE_QOS,
-    seconds,
-    STATE_QOS,
-    trajectory_of,
-)
+from franka_dynamics.ros.messages import seconds
 from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 from franka_dynamics.ros.rclpy_private import Executor
+from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_of
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '

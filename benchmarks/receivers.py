@@ -46,8 +46,8 @@ from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
-from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.node_group import node_command, use_isolated_network
+from franka_dynamics.ros.trajectory_messages import reference_message
 from franka_dynamics.simulation.step_log import read_steps
 
 FER = load('fer')

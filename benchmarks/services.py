@@ -26,10 +26,11 @@ from timing import machine, new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros.messages import REFERENCE_QOS, trajectory_message
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.node_group import use_isolated_network
 from franka_dynamics.ros.node_process import request_realtime
+from franka_dynamics.ros.qos import REFERENCE_QOS
+from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 NUMBERS = ('1', '13', '100', '1000')
 REQUESTS = ('nothing', *(f'{n} parameters' for n in NUMBERS), 'trajectory of 2000 points')

@@ -165,8 +165,8 @@ def play(
     FILE is a file of `identify plan`, or an arm with a shipped motion.
     """
     from .bag_record import arm_of, run
-    from ..ros.messages import read_trajectory_file
     from ..ros.node_client import NodeClient
+    from ..ros.trajectory_file import read_trajectory_file
 
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if record is None:
@@ -190,8 +190,8 @@ def play(
 def send_motion(file: str, lead: float, client: NodeClient) -> object:
     """Send a trajectory to the node, wait until it ends, and return what the node answers."""
     from ..control.reference import MOVE_THERE_FIRST
-    from ..ros.messages import read_trajectory_file, shipped_excitation
     from ..ros.node_client import NodeClientError
+    from ..ros.trajectory_file import read_trajectory_file, shipped_excitation
 
     motion = read_trajectory_file(Path(file), lead)
     last = motion.points[-1].time_from_start

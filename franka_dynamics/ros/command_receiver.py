@@ -13,14 +13,8 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
-from .messages import (
-    DESCRIPTION_QOS,
-    float64_message_head,
-    publisher_names,
-    PUBLISHER_QOS,
-    QOS_OVERRIDES,
-    read_float64,
-)
+from .messages import float64_message_head, publisher_names, read_float64
+from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import with_sequence_number
 from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import HELD_KEY, NodeStatus

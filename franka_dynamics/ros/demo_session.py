@@ -25,11 +25,11 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION_NAMESPACE
-from .messages import reference_message, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .node_process import ON, REALTIME_VARIABLE
 from .status import DiagnosticSubject, fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot
+from .trajectory_messages import reference_message, trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.trajectory import Trajectory

@@ -14,8 +14,9 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
-from .messages import DESCRIPTION_QOS, publisher_names
+from .messages import publisher_names
 from .present_status import PresentStatus
+from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
 from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REMEDY_KEY
 from .status_log import MIN_REASON_S, StatusLog

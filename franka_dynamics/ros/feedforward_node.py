@@ -29,19 +29,13 @@ from std_srvs.srv import Trigger
 
 from .controller_factory import change_settings, make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
-from .messages import (
-    DESCRIPTION_QOS,
-    float64_message_head,
-    JointStateReader,
-    NoArmJointsError,
-    PUBLISHER_QOS,
-    QOS_OVERRIDES,
-    STATE_QOS,
-)
+from .joint_state_messages import JointStateReader, NoArmJointsError
+from .messages import float64_message_head
 from .motion_requests import MotionRequests
 from .node_process import NodeEntities, run_lifecycle, run_node
 from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
 from .parameters import CheckedParameters, declare, values
+from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .messages import parse_trajectory
+from .trajectory_messages import parse_trajectory
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import ReferencePoint
 from ..errors import (

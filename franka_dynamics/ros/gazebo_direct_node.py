@@ -24,10 +24,11 @@ from std_msgs.msg import Float64
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .messages import JointStateReader, JointStateWriter, PUBLISHER_QOS, STATE_QOS
+from .joint_state_messages import JointStateReader, JointStateWriter
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import CheckedParameters, declare
+from .qos import PUBLISHER_QOS, STATE_QOS
 from .rclpy_private import Executor
 from ..control.settings import Settings
 from ..errors import JointStateError

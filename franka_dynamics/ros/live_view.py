@@ -12,7 +12,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from .messages import DESCRIPTION_QOS, JointStateReader, seconds
+from .joint_state_messages import JointStateReader
+from .messages import seconds
+from .qos import DESCRIPTION_QOS
 from .status import TORQUE_TERMS
 from .topic_listener import TopicListener
 from ..arm import ArmDescription

@@ -11,13 +11,9 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
-from .messages import (
-    deserialize,
-    motion_message,
-    parse_reference,
-    PUBLISHER_QOS,
-    REFERENCE_QOS,
-)
+from .messages import deserialize
+from .qos import PUBLISHER_QOS, REFERENCE_QOS
+from .trajectory_messages import motion_message, parse_reference
 from ..control.feedforward import Feedforward
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import Trajectory

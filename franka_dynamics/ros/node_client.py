@@ -20,8 +20,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .messages import REFERENCE_QOS
 from .parameter_tables import no_such_parameter
+from .qos import REFERENCE_QOS
 from .status import DiagnosticSubject, NodeStatus, REMEDY_KEY
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened

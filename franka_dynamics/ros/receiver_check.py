@@ -21,7 +21,8 @@ from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
 from .controller_managers import ControllerManagers, idle_reason, wrong_claim
-from .messages import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
+from .messages import node_name_of, publisher_names, UNKNOWN_NAME
+from .qos import STATE_QOS
 from .receivers import (
     DECLARATION_SERVICES,
     declared_kind,

@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointStateReader
+from .joint_state_messages import JointStateReader
 from .topic_listener import TopicListener
 from ..errors import JointStateError, require_extra
 from ..files import naming_output_file

@@ -21,10 +21,12 @@ from sensor_msgs.msg import JointState
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .diagnostics import DurationWindow, StatusPublisher
-from .messages import JointStateWriter, PUBLISHER_QOS, QOS_OVERRIDES, stamp_from_seconds
+from .joint_state_messages import JointStateWriter
+from .messages import stamp_from_seconds
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, table
 from .parameters import CheckedParameters, declare
+from .qos import PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import Executor
 from .status import DiagnosticSubject
 from ..arm import ArmDescription

@@ -15,8 +15,9 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from .joint_state_messages import is_measured
 from .machine_checks import Check, GOOD, judged, NOTE, SIMULATED_ARM_CHECK, TO_DO
-from .messages import is_measured, publisher_names, seconds
+from .messages import publisher_names, seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
 from ..control.feedforward import State, StateLimits

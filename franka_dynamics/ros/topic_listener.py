@@ -24,8 +24,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from .messages import DESCRIPTION_QOS, STATE_QOS
 from .node_process import start_error_sentence
+from .qos import DESCRIPTION_QOS, STATE_QOS
 from .rclpy_private import RCLError, take_waiting_messages
 from .status import NodeSnapshot, NodeStatus, TORQUE_TERMS
 from ..errors import listed, SettingsError

@@ -10,7 +10,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.messages import deserialize, JointStateReader, parse_reference
+from franka_dynamics.ros.joint_state_messages import JointStateReader
+from franka_dynamics.ros.messages import deserialize
+from franka_dynamics.ros.trajectory_messages import parse_reference
 
 from .examples import damaged, examples
 

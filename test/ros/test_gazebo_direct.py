@@ -9,7 +9,8 @@ from std_msgs.msg import Float64, Float64MultiArray
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros import topic_listener
-from franka_dynamics.ros.messages import DESCRIPTION_QOS, stamp_from_seconds
+from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.simulation.gazebo import gazebo_start
 
 from .conftest import COMMAND, ROOT_NAMES

@@ -19,8 +19,8 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import ArmStream, COMMAND
 from ..launch_files import launching

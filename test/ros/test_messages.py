@@ -15,18 +15,16 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError, SettingsError
+from franka_dynamics.ros.joint_state_messages import JointStateReader, JointStateWriter
 from franka_dynamics.ros.messages import (
     deserialize,
     float64_message_head,
-    JointStateReader,
-    JointStateWriter,
-    parse_reference,
-    parse_trajectory,
     read_float64,
-    read_trajectory_file,
     seconds,
     stamp_from_seconds,
 )
+from franka_dynamics.ros.trajectory_file import read_trajectory_file
+from franka_dynamics.ros.trajectory_messages import parse_reference, parse_trajectory
 
 from .conftest import FER
 from ..agreement import refuses

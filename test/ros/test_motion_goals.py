@@ -17,7 +17,7 @@ from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 from .conftest import FER
 

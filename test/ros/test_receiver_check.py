@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import receiver_check
-from franka_dynamics.ros.messages import DESCRIPTION_QOS
+from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
 from franka_dynamics.ros.receivers import (
     DECLARATION_SERVICES,

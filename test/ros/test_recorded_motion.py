@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 from .conftest import FER
 from ..messages import stamp

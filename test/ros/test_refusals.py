@@ -21,14 +21,11 @@ from franka_dynamics.errors import (
     UrdfError,
 )
 from franka_dynamics.ros.controller_factory import resolve_model
-from franka_dynamics.ros.messages import (
-    JointStateReader,
-    NoArmJointsError,
-    parse_trajectory,
-    read_trajectory_file,
-)
+from franka_dynamics.ros.joint_state_messages import JointStateReader, NoArmJointsError
 from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.ros.topic_listener import resolve_name
+from franka_dynamics.ros.trajectory_file import read_trajectory_file
+from franka_dynamics.ros.trajectory_messages import parse_trajectory
 
 from .conftest import Probe
 from .test_messages import GOOD, joint_state, WANTED

@@ -10,7 +10,7 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.ros.messages import trajectory_message
+from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 from .conftest import FER
 

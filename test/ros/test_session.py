@@ -11,8 +11,8 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.messages import reference_message
 from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import FER
 from ..agreement import refuses

@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.demo.multisine import multisine
-from franka_dynamics.ros.messages import reference_message
+from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import FER, FER_GRAVITY, HELD_RAD, INCLINED
 

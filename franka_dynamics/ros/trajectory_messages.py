@@ -1,0 +1,120 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories to and from messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from .messages import float64_array, seconds, stamp_from_seconds
+from ..control.request import require_count, TrajectoryRequest
+from ..control.trajectory import Trajectory
+from ..errors import ReferenceRefusedError
+from ..typing import Array
+
+POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
+
+# A number or an array for each point.
+Rows = Sequence[Any] | Array
+
+
+def trajectory_message(
+    joint_names: Sequence[str],
+    times: Rows,
+    positions: Rows,
+    velocities: Rows | None = None,
+    accelerations: Rows | None = None,
+    effort: Rows | None = None,
+    *,
+    start: float = 0.0,
+) -> JointTrajectory:
+    """
+    Return a trajectory message that begins at the stamp `start` [s]; 0 means on arrival.
+
+    `times`, shape (k,), are seconds after the start. Positions, velocities, accelerations and
+    effort have shape (k, n); a field given as None is left out.
+    """
+    message = JointTrajectory(joint_names=joint_names)
+    message.header.stamp = stamp_from_seconds(start)
+    rows = zip(POINT_FIELDS, (positions, velocities, accelerations, effort))
+    given = {name: values for name, values in rows if values is not None}
+    for i, time in enumerate(times):
+        since = stamp_from_seconds(float(time))
+        message.points.append(
+            JointTrajectoryPoint(
+                time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
+                **{name: float64_array(values[i]) for name, values in given.items()},
+            )
+        )
+    return message
+
+
+def motion_message(
+    joint_names: Sequence[str], motion: Trajectory, effort: Array, start: float
+) -> JointTrajectory:
+    """Return `motion` with torques `effort` (k, n) [N m] as a message stamped `start` [s]."""
+    rows = motion.positions, motion.velocities, motion.accelerations, effort
+    return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start=start)
+
+
+def reference_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
+    """Return the message of a reference that begins on arrival; add `lead_in` [s] to all times."""
+    rows = request.positions, request.velocities, request.accelerations
+    return trajectory_message(request.joint_names, lead_in + request.times, *rows)
+
+
+def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
+    """Return the reference in a message; a message without points asks the node to stop."""
+    if message.points:
+        return parse_trajectory(message)
+    names = tuple(message.joint_names)
+    return TrajectoryRequest(names, np.zeros(0), np.zeros((0, len(names))))
+
+
+def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
+    """
+    Return the reference in a message with points.
+
+    Raises ReferenceRefusedError if the message has no points or too many, the points have no
+    positions, or a field is neither empty in all points nor has one value per joint in each.
+    """
+    names, points = tuple(message.joint_names), message.points
+    if not names:
+        raise ReferenceRefusedError(
+            "The reference's joint_names are empty; name the joint of each value of its points."
+        )
+    require_count(len(points))
+    rows: dict[str, Array | None] = {}
+    for name in POINT_FIELDS:
+        values = [np.asarray(getattr(point, name)) for point in points]
+        lengths = sorted({len(row) for row in values})
+        if lengths not in ([0], [len(names)]):
+            raise ReferenceRefusedError(
+                f"The reference's {name} have {str(lengths)[:40]} values in its points for "
+                f'{len(names)} joints; give one per joint in every point, or in none.'
+            )
+        rows[name] = np.array(values) if lengths == [len(names)] and names else None
+    positions = rows['positions']
+    if positions is None:
+        raise ReferenceRefusedError('The reference has no positions; they are needed.')
+    return TrajectoryRequest(
+        joint_names=names,
+        times=np.array([seconds(point.time_from_start) for point in points]),
+        positions=positions,
+        velocities=rows['velocities'],
+        accelerations=rows['accelerations'],
+        start=seconds(message.header.stamp) or None,
+    )
+
+
+def trajectory_of(message: JointTrajectory) -> Trajectory:
+    """Return the trajectory in a message with positions, velocities and accelerations."""
+    request = parse_trajectory(message)
+    assert request.velocities is not None and request.accelerations is not None
+    states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
+    return Trajectory(request.times, states, request.start or 0.0)
