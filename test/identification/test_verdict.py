@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults.contact import contact_time
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
@@ -408,6 +409,11 @@ def test_a_zero_that_other_masses_hide_is_within_the_range_that_is_stated(usual)
     hidden = {one[:2]: one[2:] for one in judged(turned(usual, 5, 0.2)).mass_ambiguity.hidden}
     low, high = hidden['zero', 5]
     assert low <= 0.2 <= high
+
+
+def test_a_contact_explains_more_than_the_best_other_fault():
+    seconds, sizes = np.arange(20.0), np.where(np.arange(20) < 2, 6.0, 1.0)
+    assert [contact_time(seconds, sizes, left) for left in (1.0, 0.4)] == [0.0, None]
 
 
 def stuck_at_first(seed, rest=300, rate=100.0):
