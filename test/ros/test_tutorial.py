@@ -84,7 +84,7 @@ def running(shell, words):
     """Start the simulated system; return it once the node holds the arm."""
     process = shell.start([*words, '--no-view'])
     waits = {'process': process, 'said': shell.logs, 'timeout': TIMEOUT_S}
-    until(lambda: 'The arm is held' in shell.logs(), 'the arm is held', **waits)
+    until(lambda: 'the arm is held' in shell.logs(), 'the arm is held', **waits)
     return process
 
 
