@@ -116,6 +116,7 @@ def test_a_node_that_cannot_be_configured_ends_with_status_1_and_logs_why(
     tolerance, said, monkeypatch, capfd
 ):
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', tolerance)
+    monkeypatch.setattr('sys.argv', ['node'])
     assert run_node(RecordingNode, run_lifecycle) == 1
     assert said in ''.join(capfd.readouterr())
 
