@@ -37,13 +37,15 @@ def listed(names: Sequence[object]) -> str:
     return shown if len(names) <= _MAX_LISTED else f'{shown}, ... ({len(names)} in all)'
 
 
-def apart(value: float, bound: float, digits: int = 3) -> tuple[str, str]:
-    """Return two numbers as text, with as many digits as tell them apart, for an error message."""
-    for count in range(digits, 17):
-        shown = f'{value:.{count}g}', f'{bound:.{count}g}'
-        if shown[0] != shown[1]:
+def apart(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
+    """Return two values as text; numbers with as many digits as tell them apart."""
+    for count in range(digits, 18):
+        texts = tuple(
+            one if isinstance(one, str) else f'{one:.{count}g}' for one in (value, bound)
+        )
+        if texts[0] != texts[1]:
             break
-    return shown
+    return texts
 
 
 def unreadable_file_message(path: object, error: OSError) -> str:

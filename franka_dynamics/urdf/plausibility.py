@@ -7,10 +7,9 @@ Each rule is a statement of physics. A body has nowhere negative density. Its ma
 shape: along every direction its centre lies between the shape's ends, at distances a and b from
 them, and its variance is at most a b (Bhatia and Davis 2000). The density of its mesh is that of
 some material, and no body spreads less than a ball of lead of its mass. No link weighs more than
-twice the rest of the arm, or, where all other moving links are before or behind it, less than
-1/400 of all. Links of other masses have other tensors. A motor holds the arm's weight at zero. Of
-links that no joint moves only the tensor is judged, by whether a body can have it: no torque
-depends on them.
+twice the rest of the arm. Links of other masses have other tensors. A motor holds the arm's weight
+at zero. Of links that no joint moves only the tensor is judged, by whether a body can have it: no
+torque depends on them.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ _MAX_OVERHANG_RATIO = 0.1
 _MIN_REACH_RATIO = 0.05  # of a link that no shape shows, relative to the length of the arm
 _MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
 _FAR_M = 1e6  # [m] instead of the length of an arm without lengths
-_MIN_MASS_RATIO = 1 / 400  # of a link, relative to all moving links; least of sound arms: 1/140
 _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS = (-4, -6, -7, -9)
@@ -139,8 +137,7 @@ def find_implausible_values(
             found += _of_link(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
-    found += (*_unlike_others(model, bodies), *_weak_joints(document, model))
-    found += _placeholders(bodies)
+    found += (*_heavy(bodies), *_weak_joints(document, model), *_placeholders(bodies))
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
@@ -184,15 +181,9 @@ def _bodies(
     return found
 
 
-def _unlike_others(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
-    """Yield links that are far lighter or heavier than the others."""
+def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
+    """Yield links that are far heavier than all others together."""
     total = sum(body.mass for body in bodies)
-    for k in range(1, model.njoints):
-        mass, near = model.inertias[k].mass, {*model.supports[k], *model.subtrees[k]}
-        if 0.0 < mass < _MIN_MASS_RATIO * total and len(near) == model.njoints:
-            body = max((one for one in bodies if one.joint == k), key=lambda one: one.mass)
-            reason = f'{mass:.3g} kg, and all moving {body.words.links} together {total:.3g} kg'
-            yield body.doubt(body.words.mass, reason)
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '

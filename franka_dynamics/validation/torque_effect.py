@@ -15,6 +15,7 @@ from ..arm import ArmDescription
 from ..arm.friction import friction_along
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import sample_states
+from ..errors import apart
 from ..typing import Array
 
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
@@ -81,7 +82,7 @@ class Difference:
         effect = 'no effect on torque'
         if self.has_effect:
             effect = f'torque changes by up to {self.torque_effect:.3g} N m'
-        here, there = _texts(self.first, self.second)
+        here, there = apart(self.first, self.second, 6)
         return (
             f'{self.place}: {self.parameter} is {there} instead of {here}'
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}'
@@ -129,13 +130,3 @@ class TorqueProbe:
         q = np.outer(amplitude * sine, np.ones(arm.n))
         along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([arm.friction.torque(self._states.dq), along])
-
-
-def _texts(first: float | str, second: float | str) -> list[str]:
-    """Return two values as texts of six digits, or of as many as their difference needs."""
-    texts = [f'{first}', f'{second}']
-    for digits in range(17, 5, -1):
-        shorter = [one if isinstance(one, str) else f'{one:.{digits}g}' for one in (first, second)]
-        if shorter[0] != shorter[1]:
-            texts = shorter
-    return texts
