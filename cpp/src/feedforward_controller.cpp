@@ -142,7 +142,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
     const bool rubs = arm.friction.kind != FrictionModel::Kind::none;
     if (rubs && !settings.friction && settings.command == Command::motion) {
       RCLCPP_INFO(
-        logger, "%s has a friction that terms.friction: true commands.", arm.name.c_str());
+        logger, "%s has joint friction, which terms.friction: true commands.", arm.name.c_str());
     }
     feedforward_ = std::make_unique<Feedforward>(arm);
     feedforward_->apply(settings);
@@ -305,7 +305,7 @@ std::vector<std::string> FeedforwardController::names(
   std::vector<std::string> found;
   for (const auto & interface : interfaces) {
     for (const auto & joint : feedforward_->arm().joints) {
-      found.push_back(joint + "/" + interface);
+      found.push_back(std::string(joint).append("/").append(interface));
     }
   }
   return found;
