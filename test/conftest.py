@@ -22,13 +22,15 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.ros.node_group import use_isolated_network
 
-from .processes import descendants, kill_all, still_running, take_charge
+from .processes import descendants, failing_after, kill_all, still_running, take_charge
 
 # Each xdist worker is a process, in a ROS domain of its own.
 use_isolated_network()
 
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
+# Of a test, or of its fixtures: what hangs, not what is slow, reaches it.
+HANGS_AFTER_S = 300.0
 # Tests of nodes wait for each other's processes, all others compute: files of both kinds take
 # turns, so that no processor is idle, the longest first.
 LONGEST = 'test_tutorial.py'
@@ -126,9 +128,10 @@ def pytest_make_collect_report(collector):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
-    """Skip a test that, or whose fixtures, meet a library which is not installed."""
+    """Skip a test that meets a library which is not installed, and fail one that hangs."""
     try:
-        return (yield)
+        with failing_after(0.0 if item.get_closest_marker('long') else HANGS_AFTER_S):
+            return (yield)
     except Exception as error:
         if library := lacking(error):
             pytest.skip(f'not installed: {library}')

@@ -12,14 +12,16 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 # Tests wait this long only if processes are left; a browser's processes end late.
 GRACE_S = 20.0
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
 
-# Only reached when something is broken; below faulthandler_timeout, so that a wait says what for.
-TIMEOUT_S = 240.0
+# Of a single wait; only reached when something is broken.
+TIMEOUT_S = 120.0
 ROOT = Path(__file__).parents[1]
 PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
 
@@ -71,6 +73,22 @@ def until(done, what, *, process=None, said=lambda: '', timeout=TIMEOUT_S):
         assert process is None or process.poll() is None, f'ended before: {what}; {said()}'
         time.sleep(0.02)
     return result
+
+
+@contextmanager
+def failing_after(seconds: float) -> Iterator[None]:
+    """Fail the test, in the line that it has come to, if what is done within takes longer."""
+
+    def fail(_number, _frame):
+        pytest.fail(f'not done after {seconds:g} s')
+
+    before = signal.signal(signal.SIGALRM, fail)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, before)
 
 
 def take_charge():

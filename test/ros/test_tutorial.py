@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command of the two tutorials runs, against a simulated arm."""
 
+import os
 import re
 import shlex
 import shutil
@@ -12,10 +13,18 @@ import click
 import pytest
 
 from franka_dynamics.cli.main import command, main
+from franka_dynamics.ros.topic_listener import TopicListener
 
-from ..processes import ROOT, start_python, until
+from ..processes import (
+    descendants,
+    failing_after,
+    kill_all,
+    ROOT,
+    start_python,
+    still_running,
+    TIMEOUT_S,
+)
 
-TIMEOUT_S = 600.0  # only reached when something is broken
 # Fewer iterations, to save time: this test is about the sequence of commands.
 SHORTER = {'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split()}
 # Requests to a node that may be slow to answer on a busy machine.
@@ -56,7 +65,8 @@ class Shell:
 
     def attempt(self, words):
         """Run a command in this process; return exit status and output."""
-        status, said = main(list(words)), self._capfd.readouterr()
+        with failing_after(TIMEOUT_S):
+            status, said = main(list(words)), self._capfd.readouterr()
         return status, said.out + said.err
 
     def run(self, words):
@@ -73,18 +83,25 @@ class Shell:
 def shell(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('COLUMNS', '200')
-    opened = Shell(tmp_path, capfd)
+    before, opened = set(descendants(os.getpid())), Shell(tmp_path, capfd)
     yield opened
     for process in opened.behind:
         process.kill()  # its nodes end with it
         process.wait()
+    kill_all(still_running(before))  # or they would command the next test's arm
 
 
 def running(shell, words):
     """Start the simulated system; return it once the node holds the arm."""
     process = shell.start([*words, '--no-view'])
-    waits = {'process': process, 'said': shell.logs, 'timeout': TIMEOUT_S}
-    until(lambda: 'the arm is held' in shell.logs(), 'the arm is held', **waits)
+
+    def is_held():
+        assert process.poll() is None, shell.logs()
+        status = listener.status('/simulation/simulator')
+        return status is not None and status.is_arm_held
+
+    with TopicListener('test') as listener:
+        assert listener.until(is_held, TIMEOUT_S), shell.logs()
     return process
 
 
