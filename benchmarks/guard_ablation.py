@@ -25,7 +25,6 @@ import guard_runs as runs
 import numpy as np
 
 from franka_dynamics.control import braking
-from franka_dynamics.control.age_watcher import AgeWatcher
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.fall_watcher import FallWatcher
 from franka_dynamics.control.feedforward import Feedforward
@@ -95,29 +94,22 @@ RULES: dict[str, Rule] = {
     ),
     'a bound on disturbance torques': partial(without_watcher, DisturbanceMonitor),
     'a bound on speeds': partial(without_watcher, SpeedWatcher),
-    'letting go where torques do not arrive as sent': partial(
-        replaced, 'disturbances', 'lost_torque', nothing
+    'letting go where torques are mixed up': partial(
+        replaced, 'disturbances', '_mixed_up', nothing
     ),
     'the speed that a joint still gains': partial(
         replaced, 'disturbances', 'speed_gain', lambda *values: 0.0
     ),
     'room before a position limit': without_room,
     'holding an arm that falls while torques are refused': partial(without_watcher, FallWatcher),
-    'the age that gains bear': partial(without_watcher, AgeWatcher),
     'compensating disturbance torque while braking': without_compensation,
     '`kp` and `kd` while braking': without_gains,
-    'time for the torque to turn': partial(
-        replaced, 'brake', '_turn_s', braking.MIN_BRAKING_TIME_S
-    ),
     'a pose that follows while limits hold the torque back': with_fixed_pose,
     'noticing a position that stands still': partial(
         replaced, 'states', 'frozen_joint', lambda *values: None
     ),
     'the stop by the model of an arm that is not seen': partial(
-        replaced, 'unseen', 'begin_stop', nothing
-    ),
-    'the joints that are still seen in it': partial(
-        replaced, 'unseen', 'set_measured_joints', nothing
+        replaced, 'unseen', 'lose', nothing
     ),
 }
 # The same by a constant of braking.py, which does nothing with this value.
@@ -125,8 +117,6 @@ CONSTANTS = {
     'compensating what comes later, below 10 % of the limit': ('MAX_START_DISTURBANCE_RATIO', 0.0),
     "less of it along a joint's motion": ('MAX_COMPENSATION_SPEED_RAD_S', np.inf),
     "the observer's settling": ('OBSERVER_SETTLING_TIME_S', 0.0),
-    'gains softened for old states': ('MIN_TIME_CONSTANT_TO_AGE_RATIO', 0.0),
-    "a held arm's energy": ('MAX_HELD_ARM_ENERGY_J', np.inf),
 }
 
 

@@ -51,8 +51,9 @@ POSES = {
 # are right, or say that they are not.
 OTHERWISE = 'torques that act otherwise'
 GROUPS = {
-    'sensors that stand still': ('stuck', 'frozen'),
+    'sensors that are wrong': ('stuck', 'frozen', 'velocities zero', 'impossible', 'no number'),
     'states that cease': ('cease',),
+    'somebody else drives': ('somebody',),
     OTHERWISE: ('swapped', 'backwards', 'torques ', 'brake', 'motor'),
 }
 FEW = ('none', 'gentle')
@@ -133,6 +134,13 @@ def reorders(loop: Loop, *order: int) -> None:
     loop.wire = lambda torque: torque[list(order)]
 
 
+def exchanges(loop: Loop, one: int, other: int) -> None:
+    """Let the torques of two joints, counted from 0, arrive at each other."""
+    order = list(range(loop.known.n))
+    order[one], order[other] = other, one
+    reorders(loop, *order)
+
+
 def delays(loop: Loop, steps: int) -> None:
     """Let torques arrive late."""
     kept: list[Array] = []
@@ -147,6 +155,34 @@ def delays(loop: Loop, steps: int) -> None:
 def ignores(loop: Loop) -> None:
     """Let no torque arrive any more."""
     loop.wire = np.zeros_like
+
+
+def reverses(loop: Loop) -> None:
+    """Let all torques act backwards."""
+    loop.wire = np.negative
+
+
+def adds(loop: Loop, more: Callable[[Array, Array], Array]) -> None:
+    """Let somebody else add torques, by position and velocity."""
+    loop.wire = lambda torque: torque + more(loop.arm.position, np.array(loop.arm.data.qvel))
+
+
+def adds_gravity(loop: Loop, mass: float | None = None) -> None:
+    """Let somebody add g(q), or the gravity torque of an absent load [kg]."""
+    arm, load = PinocchioModel(loop.known), runs.body(mass or 1.0)
+    loaded = PinocchioModel(replace(loop.known, rated_load=None).with_payload(load))
+
+    def load_torque(q: Array, _: Array) -> Array:
+        return loaded.gravity(q) - arm.gravity(q)
+
+    adds(loop, load_torque if mass else lambda q, _: arm.gravity(q))
+
+
+def adds_feedback(loop: Loop, away: float) -> None:
+    """Let the feedback of a second sender pull to a pose so far away [rad], with firm gains."""
+    gains = runs.gains_of(loop.known, 'firm')
+    kp, kd, goal = np.array(gains['kp']), np.array(gains['kd']), loop.arm.position + away
+    adds(loop, lambda q, dq: kp * (goal - q) - kd * dq)
 
 
 def adds_another(loop: Loop) -> None:
@@ -208,6 +244,26 @@ def becomes_late(states: int) -> Channel:
         kept.append(state)
         old = kept[-1 - min(states, max(0, (len(kept) - AT) // 2))]
         return replace(old, age=state.stamp - old.stamp)
+
+    return passed
+
+
+def reads(value: float, joint: int, since: float) -> Channel:
+    """Return a channel in which a joint, counted from 0, reads one position from a time [s] on."""
+
+    def passed(state: JointState) -> JointState:
+        q = state.q.copy()
+        q[joint] = value if state.stamp >= since else q[joint]
+        return replace(state, q=q)
+
+    return passed
+
+
+def without_velocities(since: float = 0.0) -> Channel:
+    """Return a channel whose velocities are all zero from a time [s] on."""
+
+    def passed(state: JointState) -> JointState:
+        return replace(state, dq=np.zeros_like(state.dq)) if state.stamp >= since else state
 
     return passed
 
@@ -276,7 +332,8 @@ def cases(family: str) -> dict[str, Case]:
     """Return every case (wrong setting or sensor, contact, none) of an arm by its name."""
     arm = replace(runs.arm_of(family), rated_load=None)  # some cases declare 5 kg
     listed = [*_settings(), *_sensors(arm), *_contacts(arm), *_others(family, arm)]
-    listed += [*_lost_states(), *(_of_other_make(arm) if family == 'fr3' else ())]
+    listed += [*_wires(arm.n), *_somebody_adds(), *_impossible(), *_lost_states()]
+    listed += _of_other_make(arm) if family == 'fr3' else ()
     return {case.name: replace(case, known=case.known or arm) for case in listed}
 
 
@@ -410,6 +467,54 @@ def _lost_states() -> Iterator[Case]:
         yield Case(f'{name} 1 s, no friction', target, carried, (moves,), **smooth)
 
 
+def _wires(n: int) -> Iterator[Case]:
+    """Yield torques that do not arrive as they are sent."""
+    backwards = tuple(reversed(range(n)))
+    for target, carried in BOTH:
+        for what, act, at in (
+            ('torques in the reverse order', lambda loop: reorders(loop, *backwards), AT),
+            ('torques of joints 1 and 3 exchanged', partial(exchanges, one=0, other=2), AT),
+            ('torques of joints 2 and 4 exchanged', partial(exchanges, one=1, other=3), 0),
+            ('torques 15 ms late', partial(delays, steps=15), AT),
+            ('torques 15 ms late from the start', partial(delays, steps=15), 0),
+            ('torques reversed', reverses, 0),
+            ('torques reversed in motion', reverses, AT),
+            ('torques ignored in motion', ignores, AT),
+        ):
+            script, name = partial(at_once, act=act, at=at), f'{target["target"]}, {what}'
+            yield Case(name, target, carried, (moves, script), seconds=2.6)
+
+
+def _somebody_adds() -> Iterator[Case]:
+    """Yield torques that somebody adds to those that are sent, from the start and in motion."""
+    for target, carried in BOTH:
+        for what, act in (
+            ('g(q)', adds_gravity),
+            ('g(q) of absent 2 kg', partial(adds_gravity, mass=2.0)),
+            ('g(q) of absent 4 kg', partial(adds_gravity, mass=4.0)),
+            ('feedback 0.25 rad away', partial(adds_feedback, away=0.25)),
+            ('a second core', adds_another),
+        ):
+            for at, when in ((0, ''), (AT, ' in motion')):
+                script = partial(at_once, act=act, at=at)
+                name = f'{target["target"]}, somebody adds {what}{when}'
+                yield Case(name, target, carried, (moves, script), seconds=2.6)
+
+
+def _impossible() -> Iterator[Case]:
+    """Yield velocities that are all zero, and one joint's positions that no arm has."""
+    for target, carried in BOTH:
+        for what, channel in (
+            ('all velocities zero', without_velocities),
+            ('all velocities zero in motion', partial(without_velocities, 1.2)),
+            ('joint 6 impossible in motion', partial(reads, 9.0, 5, 1.2)),
+            ('joint 2 no number in motion', partial(reads, np.nan, 1, 1.2)),
+        ):
+            for loop in (False, True):
+                name = f'{target["target"]}, {what}{", loop" if loop else ""}'
+                yield Case(name, target, carried, (moves,), STIFF, channel, loop=loop)
+
+
 def _of_other_make(arm: ArmDescription) -> Iterator[Case]:
     """Yield motors, brakes and torques that fail, efforts and stamps of other receivers."""
     other: dict[str, Any] = {'plants': ('other',), 'seconds': 2.6}
@@ -424,24 +529,12 @@ def _of_other_make(arm: ArmDescription) -> Iterator[Case]:
         for what, act in (
             ('all brakes close in motion', closes),
             ('brake of joint 4 closes in motion', lambda loop: closes(loop, 3)),
-            ('torques in the order 7 to 1', lambda loop: reorders(loop, *range(6, -1, -1))),
-            (
-                'torques of joints 1 and 3 exchanged',
-                lambda loop: reorders(loop, 2, 1, 0, 3, 4, 5, 6),
-            ),
-            ('torques 15 ms late', lambda loop: delays(loop, 15)),
-            ('torques ignored in motion', ignores),
-            ('torques of two senders added', adds_another),
         ):
             script = partial(at_once, act=act)
             yield Case(f'{name}, {what}', target, carried, (moves, script), **other)
         stuck = partial(at_once, act=lambda loop: closes(loop, 3), at=0)
         yield Case(
             f'{name}, brake of joint 4 stays closed', target, carried, (moves, stuck), **other
-        )
-        late = partial(at_once, act=partial(delays, steps=15), at=0)
-        yield Case(
-            f'{name}, torques 15 ms late from the start', target, carried, (moves, late), **other
         )
         for what, channel in (
             ('effort of the other sign', partial(efforts, np.negative)),
@@ -499,7 +592,7 @@ def _others(family: str, arm: ArmDescription) -> Iterator[Case]:
         name, channel = f'joints {one} and {other} swapped', partial(swapped, one - 1, other - 1)
         yield Case(f'mujoco, {name}', mujoco, {}, (moves,), channel=channel)
         yield Case(f'fci, {name}', {}, CARRIED, (moves,), channel=channel)
-    if family != 'urdf':
+    if runs.is_franka(arm):
         hand, bare = runs.arm_of(family, 'franka_hand'), runs.arm_of(family, 'none')
         other = runs.arm_of('fr3' if family == 'fer' else 'fer')
         yield Case('mujoco, hand declared, absent', mujoco, known=hand, real=bare)
@@ -535,7 +628,7 @@ def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Ru
     if draw:
         real = replace(draw_plant(real, draw).arm, friction=real.friction)
     settings = SimulationSettings().like_real(real)
-    elasticity = franka_elasticity(real) if real.n == 7 else None
+    elasticity = franka_elasticity(real) if runs.is_franka(real) else None
     settings = replace(settings, brake_release_after=0.1, armature=False, elasticity=elasticity)
     settings = replace(settings, **(NOISE if kind == 'other' else {}), **case.plant)
     plant = runs.plant_of(kind, real, settings, case, draw)

@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 import logging
 import math
 import os
@@ -40,8 +41,9 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 from franka_dynamics.typing import Array
 
 STEP_S = 1e-3
-# Names of the arms; the last one is read from a URDF with six joints, no friction and no gears.
-ARMS = ('fer', 'fr3', 'fr3v2', 'urdf')
+# Names of the arms; the last two are read from URDFs, without friction and gears: one with six
+# joints, and one like a LBR iiwa 14 (masses of Drake's iiwa_description).
+ARMS = ('fer', 'fr3', 'fr3v2', 'urdf', 'iiwa')
 # The package's own simulation, and an fr3 of another make.
 PLANTS = ('own', 'other')
 _FRANKA_GAINS: dict[str, dict[str, tuple[float, ...]]] = {
@@ -50,37 +52,62 @@ _FRANKA_GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     'gentle': {'kp': (60.0,) * 4 + (15.0, 15.0, 5.0), 'kd': (6.0,) * 4 + (1.0, 1.0, 0.06)},
     'firm': {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)},
 }
-# Axis, place in the link before [m], mass [kg], centre of mass [m] and torque limit [N m].
-_SIX_JOINTS = (
-    ('0 0 1', '0 0 0.18', 5.0, '0 0.02 0', 200.0),
-    ('0 1 0', '0 0.12 0', 11.0, '0.24 0 0', 200.0),
-    ('0 1 0', '0.5 -0.1 0', 4.0, '0.2 0 0', 120.0),
-    ('0 1 0', '0.4 0.02 0', 1.6, '0 0.05 0', 40.0),
-    ('0 0 1', '0 0.1 0', 1.5, '0 0 0.04', 40.0),
-    ('0 1 0', '0 0 0.1', 0.4, '0.01 0.05 0', 30.0),
-)
+# Axis, place in the link before [m], mass [kg], centre of mass [m], largest torque [N m] and speed
+# [rad/s] of each joint; home [rad].
+_FROM_URDF = {
+    'urdf': (
+        (
+            ('0 0 1', '0 0 0.18', 5.0, '0 0.02 0', 200.0, 3.0),
+            ('0 1 0', '0 0.12 0', 11.0, '0.24 0 0', 200.0, 3.0),
+            ('0 1 0', '0.5 -0.1 0', 4.0, '0.2 0 0', 120.0, 3.0),
+            ('0 1 0', '0.4 0.02 0', 1.6, '0 0.05 0', 40.0, 3.0),
+            ('0 0 1', '0 0.1 0', 1.5, '0 0 0.04', 40.0, 3.0),
+            ('0 1 0', '0 0 0.1', 0.4, '0.01 0.05 0', 30.0, 3.0),
+        ),
+        (0.2, -1.0, 1.4, -0.4, 1.0, 0.3),
+    ),
+    'iiwa': (
+        (
+            ('0 0 1', '0 0 0.1575', 5.76, '0 -0.03 0.12', 320.0, 1.48),
+            ('0 1 0', '0 0 0.2025', 6.35, '0 0.042 0.059', 320.0, 1.48),
+            ('0 0 1', '0 0 0.2045', 3.5, '0 0.03 0.13', 176.0, 1.75),
+            ('0 -1 0', '0 0 0.2155', 3.5, '0 0.034 0.067', 176.0, 1.31),
+            ('0 0 1', '0 0 0.1845', 3.5, '0 0.021 0.076', 110.0, 2.27),
+            ('0 1 0', '0 0 0.2155', 1.8, '0 0.0006 0.0004', 40.0, 2.36),
+            ('0 0 1', '0 0 0.081', 1.2, '0 0 0.02', 40.0, 2.36),
+        ),
+        (0.2, 0.6, 0.1, -1.2, 0.1, 1.0, 0.2),
+    ),
+}
 
 
+@cache
 def arm_of(name: str, hand: str = 'as_listed') -> ArmDescription:
-    """Return an arm of ARMS; the one from a URDF has no hand."""
-    if name != 'urdf':
+    """Return an arm of ARMS; those from URDFs have no hand."""
+    if name not in _FROM_URDF:
         return load(name, hand=hand)
-    parts = ['<robot name="six_joints"><link name="link0"/>']
-    for i, (axis, place, mass, center, effort) in enumerate(_SIX_JOINTS, 1):
+    joints, home = _FROM_URDF[name]
+    parts = [f'<robot name="{name}"><link name="link0"/>']
+    for i, (axis, place, mass, center, effort, speed) in enumerate(joints, 1):
         own = 0.02 * mass
         parts.append(
             f'<joint name="joint{i}" type="revolute"><parent link="link{i - 1}"/>'
             f'<child link="link{i}"/><origin xyz="{place}"/><axis xyz="{axis}"/>'
-            f'<limit lower="-3" upper="3" velocity="3" effort="{effort}"/></joint>'
+            f'<limit lower="-3" upper="3" velocity="{speed}" effort="{effort}"/></joint>'
             f'<link name="link{i}"><inertial><mass value="{mass}"/><origin xyz="{center}"/>'
             f'<inertia ixx="{own}" iyy="{own}" izz="{own}" ixy="0" ixz="0" iyz="0"/></inertial>'
             '</link>'
         )
     arm = load_arm(''.join((*parts, '</robot>')))
-    joints = [
+    accelerated = tuple(
         replace(joint, limits=replace(joint.limits, acceleration=15.0)) for joint in arm.joints
-    ]
-    return replace(arm, joints=tuple(joints), home=(0.2, -1.0, 1.4, -0.4, 1.0, 0.3))
+    )
+    return replace(arm, joints=accelerated, home=home)
+
+
+def is_franka(arm: ArmDescription) -> bool:
+    """Return whether an arm is not one of those read from URDFs."""
+    return arm.limit('effort')[-1] == 12.0
 
 
 def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
@@ -89,7 +116,7 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
         return {}
     if name == 'damped':
         return {'kd': gains_of(arm, 'gentle')['kd']}
-    if arm.n == 7 and name in _FRANKA_GAINS:
+    if is_franka(arm) and name in _FRANKA_GAINS:
         return _FRANKA_GAINS[name]
     chosen = {
         'gentle': lambda: low_gains(arm, 20.0),
@@ -107,17 +134,20 @@ class Unguarded(Feedforward):
         states: Any = self.states
         disturbances: Any = self.disturbances
         unseen: Any = self.unseen
-        unseen.lose = lambda *_: None
+        unseen.lose = lambda *_, **__: None
         disturbances.violation_under = lambda *_: ''
         states.frozen_joint = lambda *_: None
         self.watchers = self.watchers[0], ()
 
-    def _blocker(self, *, held: bool) -> str:
-        return '' if held or self.states.has_enough else 'not yet'
+    def _waits_for(self) -> str:
+        return '' if self.states.has_enough else 'not yet'
+
+    def _contradiction(self, *, held: bool) -> str:
+        return ''
 
 
 # A part of the guard that is renamed must be renamed here.
-assert '_blocker' in vars(Feedforward)
+assert {'_waits_for', '_contradiction'} <= set(vars(Feedforward))
 assert 'violation_under' in vars(DisturbanceMonitor)
 assert 'frozen_joint' in vars(StateCheck)
 assert 'lose' in vars(UnseenArm)

@@ -6,10 +6,9 @@ Release a held object: the gripper opens when somebody pulls at it, and not when
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object whose mass and
 inertia the controller knows. The wrench estimated from the external torque says how hard somebody
 pulls. A pull of more than 5 N for 0.1 s opens the gripper; the controller then removes the object
-from its model. The controller's guard stops an arm that is pushed; here the guard's bounds are
-five times as high, because somebody is meant to touch the arm. Run `python
-examples/09_release_by_pull.py`; it prints the times of the events and writes
-`release_by_pull.png`. On a real arm feed `Releaser` with the feedforward node's
+from its model. The pull stays below the bounds of the controller's guard, which stops an arm that
+is pushed harder. Run `python examples/09_release_by_pull.py`; it prints the times of the events
+and writes `release_by_pull.png`. On a real arm feed `Releaser` with the feedforward node's
 `~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """
 
@@ -98,7 +97,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             seed=seed,
         ),
     )
-    limits = StateLimits(joint_factors=(5.0,), effort_friction='included')
+    limits = StateLimits(effort_friction='included')
     controller = Feedforward(ARM, limits=limits, **vars(settings))
 
     releaser = Releaser(WrenchEstimator(controller.asked.terms.true, offset=settings.payload[1:4]))

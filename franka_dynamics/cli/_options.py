@@ -367,7 +367,6 @@ class ReplayFiles:
     external: Path | None
     frame: str
     tool_center: tuple[float, float, float]
-    learn: Path | None
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,6 @@ def _external(text: str) -> Path:
     ),
     option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange'),
     option('--tool-center', 'point of the wrench in --frame [m]', shared.VECTOR, default='0,0,0'),
-    option('--learn', "write the guard's bounds for this arm, untouched here", shared.OUTPUT_FILE),
 )
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")

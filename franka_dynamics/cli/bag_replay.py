@@ -15,7 +15,6 @@ from ..arm.arm_file import is_franka
 from ..control.external_wrench import WrenchEstimator
 from ..control.tracking_prediction import predict_tracking, TrackingPrediction
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..files import write_text
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..names import AS_LISTED, NO_HAND
@@ -54,7 +53,7 @@ def run(
         _estimator(arms[0], fit, files)  # refuses an impossible point before the bag is read
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
-        result = evaluate_replay(recording, arms, signal, fit, bar.new_task('observing torques'))
+        result = evaluate_replay(recording, arms, signal, fit)
     best, tracking = result.fits[0], None
     if gains:
         tracking = predict_tracking(result.recording, arms[0], gains, gravity=fit.gravity)
@@ -107,9 +106,6 @@ def _write(
             path = files.output / 'tracking.png'
             plot_tracking(tracking, title, path)
             say(f'plot: {path}')
-    if files.learn is not None:
-        write_text(files.learn, report.guard_parameter_file(result.guard, recording.source))
-        say(f"this arm's bounds: {files.learn}; give them to the node by --params-file")
 
 
 def with_sets_and_hands(
@@ -145,4 +141,3 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
         say(f'{more}; --all prints them, --json FILE writes them')
-    say(report.guard_verdict_sentence(result.guard, recording.joint_names))

@@ -44,11 +44,8 @@ MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_RATIO
 # Before this the torque from before braking may still act [s]; longer where the limit of its rate
 # holds it back.
 MIN_BRAKING_TIME_S = 0.02
-# After MAX_BRAKING_TIME_S [s] the arm counts as held, even if it still moves. A held arm that gets
-# more kinetic energy than MAX_HELD_ARM_ENERGY_J [J] is driven by something else; such pushes gave
-# it 0.8 J.
+# After MAX_BRAKING_TIME_S [s] the arm counts as held, even if it still moves.
 MAX_BRAKING_TIME_S = 1.0
-MAX_HELD_ARM_ENERGY_J = 1.5
 
 
 class BrakingController(Watcher):
@@ -72,10 +69,6 @@ class BrakingController(Watcher):
         # A disturbance that a start would allow is compensated whenever it comes: else one who
         # pushes a held arm with 80 N moves it so far that it is let go.
         self._small = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
-        # The time in which the torque goes from one limit to the other [s].
-        self._turn_s = min(
-            MAX_BRAKING_TIME_S, 2.0 * description.limit('effort').max() / MAX_TORQUE_RATE_NM_S
-        )
         self.begin(np.zeros(description.n))
 
     def begin(self, disturbance: Array, gains: tuple[Array, Array] | None = None) -> None:
@@ -90,6 +83,7 @@ class BrakingController(Watcher):
         self._pulls = gains is not None
         self.at_rest, self.driven = False, ''
         self._held_back = np.zeros_like(disturbance)
+        self._turned_s: Array | None = None  # when each joint's torque has been turned [s]
         self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(disturbance), 0
@@ -112,7 +106,7 @@ class BrakingController(Watcher):
         """
         late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
-        self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
+        self._watch(np.abs(dq), elapsed)
         inertia, decay = mass.diagonal(), max(BRAKING_TIME_CONSTANT_S, late)
         kp, kd = self._gains / np.maximum(1.0, late * self._gains[1] / inertia)
         if self._stop_pose is None:
@@ -153,12 +147,15 @@ class BrakingController(Watcher):
     def limit(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and what limits left of it, (n,) each [N m]."""
         self._held_back = desired - sent
+        if self._turned_s is None:
+            turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
+            self._turned_s = np.maximum(MIN_BRAKING_TIME_S, turning)
 
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if something drives the arm in spite of braking."""
         return Cause.BRAKING_FAILED.ending(self.driven) if self.driven and not cycle.runs else None
 
-    def _watch(self, energy: float, speed: Array, elapsed: float) -> None:
+    def _watch(self, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
         self._time += elapsed
         # Gears ripple.
@@ -168,16 +165,11 @@ class BrakingController(Watcher):
             or self._resting >= MIN_GOOD_STATE_COUNT
             or self._time > MAX_BRAKING_TIME_S
         )
-        if self.at_rest:
-            gains, what = energy > MAX_HELD_ARM_ENERGY_J, f'the held arm moves with {energy:.2g} J'
-        elif self._time < (self._turn_s if self._held_back.any() else MIN_BRAKING_TIME_S):
-            self._speed = np.maximum(self._speed, speed)
-            return
-        else:
-            faster = speed - self._speed
-            joint = int((faster - self._faster).argmax())
-            gains = faster[joint] > self._faster[joint]
-            what = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'
+        turning = True if self._turned_s is None else self._time < self._turned_s
+        self._speed = np.where(turning, np.maximum(self._speed, speed), self._speed)
+        faster = speed - self._speed
+        joint = int((faster - self._faster).argmax())
+        gains = not self.at_rest and faster[joint] > self._faster[joint]
         self._gaining = self._gaining + elapsed if gains else 0.0
         if self._gaining >= RUNAWAY_DETECTION_TIME_S:
-            self.driven = what
+            self.driven = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'

@@ -23,11 +23,6 @@ from ..typing import Array
 # kp that acts T seconds late takes kp T from the damping; a joint has
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
-# Gains in use bear somewhat older states, because friction damps, too. States are too old for them
-# if the loop would oscillate even with a delay divided by MAX_DELAY_TO_STABLE_DELAY_RATIO. Chosen
-# on FER and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/guard_misconfiguration.py,
-# judged on draws 14 and 15.
-MAX_DELAY_TO_STABLE_DELAY_RATIO = 2.0
 _TYPICAL_SPEED_RAD_S = 0.5  # at which a sentence states friction
 RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
 
@@ -96,12 +91,6 @@ class ControlLaw:
         unstable = self.instability_reason(PERIOD_MARGIN_RATIO * period, age)
         if unstable:
             raise SettingsError(f'{unstable}.')
-
-    def staleness_reason(self, period: float, age: float) -> str:
-        """Return why states of this period and age [s] are too old for gains in use, or ''."""
-        ratio = MAX_DELAY_TO_STABLE_DELAY_RATIO
-        unstable = self.instability_reason(period / ratio, age / ratio)
-        return unstable and self.instability_reason(period, age)
 
     def load_counted_twice(self) -> str:
         """Return a sentence if the arm has a payload and the settings have one, too, else ''."""

@@ -22,13 +22,12 @@ import numpy as np
 from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
-from .settings import per_joint
 from .state_check import StateLimits, stiction
 from .terms import StateTerms, TermModel
 from .watcher import Cycle, Watcher
+from .wiring import Wiring
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
-from ..errors import SettingsError
 from ..typing import Array
 
 # Bounds on disturbance torques, by the measured or the commanded torque, as shares of a joint's
@@ -92,6 +91,10 @@ _NOT_APPLIED = (
     'the torque is not applied as it is sent (a dead motor or a closed brake, late, in another '
     'order, or somebody else sends, too)'
 )
+_MIXED_UP = (
+    'the joints get torques that were sent to others, earlier, or reversed: check the order and '
+    'the signs of joints, and delays, between this controller and the drives'
+)
 _IGNORED = 'no torque arrives: its receiver ignores what is sent{}'
 
 
@@ -118,9 +121,10 @@ class DisturbanceMonitor(Watcher):
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._held_until_commanded = limits.held_until_commanded
         self._stiction, self._zero = stiction(arm), np.zeros(arm.n)
-        self.start_bound, self.running_bound = disturbance_bounds(arm, limits.joint_factors)
+        self.start_bound, self.running_bound = disturbance_bounds(arm)
         self.largest = self._zero.copy()
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
+        self._wiring, self._since_fit_s = Wiring(arm.n), 0.0
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
         self.forget(terms)
 
@@ -131,8 +135,7 @@ class DisturbanceMonitor(Watcher):
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
         self._needed = self._acting = self._zero  # by the motion, and commanded by now [N m]
-        # The measured torque less the commanded one, and its mean [N m].
-        self._excess = self._mean_excess = self._zero
+        self._wiring.clear()
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -141,7 +144,7 @@ class DisturbanceMonitor(Watcher):
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
         self._observer.reset_estimate(np.array((self._zero, self._zero, -self._state.gravity)))
         self.commanded = self.external_torque = self._zero
-        self._mean_excess = self._zero
+        self._wiring.clear()
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
     def change_terms(
@@ -224,11 +227,13 @@ class DisturbanceMonitor(Watcher):
             self._friction.update(state.stamp, state.q)
             torque = effort - self._friction.torque(state.dq)
             self.received = effort - added
-        self._excess = torque - believed
         self.commanded, self.external_torque, needed = self._observer.update(
             state.stamp, state.q, state.dq, np.array((believed, torque, self._zero)), state.gravity
         )
         self._needed = -needed
+        if not self.measured:  # the observer filters both alike
+            believed, torque = self.commanded - needed, -needed
+        self._wiring.record(believed - added, torque - added, state.dq)
 
     def _differences(self) -> tuple[Array, Array]:
         """Return the measured torque less what the motion needs, and less the commanded one."""
@@ -241,11 +246,9 @@ class DisturbanceMonitor(Watcher):
     def check(self, cycle: Cycle) -> Ending | None:
         """Return an ending if a disturbance torque has exceeded its bound for too long."""
         counted = min(cycle.elapsed, MAX_COUNTED_STEP_S)
-        weight = counted / (RUNAWAY_DETECTION_TIME_S + counted)
-        self._mean_excess = self._mean_excess + weight * (self._excess - self._mean_excess)
-        lost = self.lost_torque(cycle)
-        if lost or not (cycle.runs or cycle.rests):
-            return lost
+        mixed_up = self._mixed_up(cycle)
+        if mixed_up or not (cycle.runs or cycle.rests):
+            return mixed_up
         state = cycle.state
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
@@ -258,32 +261,22 @@ class DisturbanceMonitor(Watcher):
             return None
         return Cause.DISTURBED.ending(self.violation(self.running_bound, cycle.terms))
 
-    def lost_torque(self, cycle: Cycle) -> Ending | None:
+    def _mixed_up(self, cycle: Cycle) -> Ending | None:
         """
-        Return an ending if the measured torque, and not the commanded one, moves the arm faster.
+        Return an ending if the joints get what was sent to others, earlier, or reversed.
 
-        Braking's torques would not arrive either. While the control law runs, the two are compared
-        by the mean of their difference over RUNAWAY_DETECTION_TIME_S: it needs no acceleration,
-        and the observer lags more than twice as much. While the arm is braked they are compared by
-        the observer, because the torque then changes so fast that it would seem another one where
-        states are a few milliseconds late. Where the torque of one joint alone is another,
-        somebody adds to it, and braking's torques do arrive. A receiver that brakes the arm slows
-        it down, and an arm that does not carry itself, or whose g(q) nobody adds, falls if it is
-        let go.
+        Braking's torques would not arrive either. An arm that carries itself is slowed by friction
+        once it is let go, and one that does not falls less fast than it is driven.
         """
-        state, motion, bound = cycle.state, self.external_torque, self.running_bound
-        excess = self._mean_excess if cycle.runs else motion - self.commanded
-        judged = self.measured and cycle.terms.adds_gravity and (cycle.runs or cycle.brakes)
-        if not judged or (np.abs(excess) <= bound).all() or (np.abs(motion) > bound).any():
+        self._since_fit_s += cycle.elapsed
+        judged = cycle.runs or cycle.brakes
+        if not judged or self._since_fit_s < RUNAWAY_DETECTION_TIME_S:
             return None
-        if np.count_nonzero(np.abs(excess) > self.start_bound) == 1:
+        self._since_fit_s = 0.0
+        bounds = self.running_bound, self.start_bound
+        if not self._wiring.is_mixed_up(*bounds, cycle.elapsed, measured=self.measured):
             return None
-        uncarried = np.abs(excess + state.gravity) <= self.start_bound
-        power = float((self._needed - state.gravity - state.coriolis) @ state.dq)
-        if uncarried.all() or power <= 0.0 or not state.moves:
-            return None
-        why = self._violation_text(bound, motion, excess, cycle.terms, driven=True)
-        return Cause.TORQUE_NOT_APPLIED.ending(why)
+        return Cause.TORQUE_NOT_APPLIED.ending(_MIXED_UP)
 
     def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:
         """
@@ -396,21 +389,13 @@ class DisturbanceMonitor(Watcher):
         return ''
 
 
-def disturbance_bounds(
-    arm: ArmDescription, factors: tuple[float, ...] = (1.0,)
-) -> tuple[Array, Array]:
-    """
-    Return the bounds on disturbance torques before the first torque and later, (n,) each [N m].
-
-    Raises SettingsError unless `factors` are one or n positive numbers.
-    """
-    effort, given = arm.limit('effort'), per_joint('guard.joint_factors', factors, arm.n)
-    if not (given > 0.0).all():
-        raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
+def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
+    """Return the bounds on disturbance torques before the first torque and later, (n,) [N m]."""
+    effort = arm.limit('effort')
     wide = np.where(
         effort < MAX_WRIST_TORQUE_LIMIT_NM, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO
     )
-    return MAX_START_DISTURBANCE_RATIO * given * effort, wide * given * effort
+    return MAX_START_DISTURBANCE_RATIO * effort, wide * effort
 
 
 def subtract_load_torque(difference: Array, lifted: Array) -> Array:

@@ -57,10 +57,8 @@ class Cause(Enum):
     POSITION_STANDS_STILL = 'a position that stands still', Then.RESTING_TORQUE, Remedy.CLEAR
     DISTURBED = 'a lasting disturbance torque', Then.HOLD, Remedy.CLEAR
     TOO_FAST = 'a joint that is too fast', Then.HOLD, Remedy.CLEAR
-    STATES_TOO_OLD = 'states too old for the gains', Then.HOLD, Remedy.CLEAR
     TOLD_TO_HOLD = 'a stop that says so', Then.HOLD, Remedy.CLEAR
     BRAKING_FAILED = 'braking that makes the arm faster', Then.COAST, Remedy.CLEAR
-    TRIAL_FAILED = 'a wrong trial of the joints', Then.COAST, Remedy.CLEAR
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.COAST, Remedy.CLEAR
     TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Then.COAST, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Then.ZERO, Remedy.CLEAR

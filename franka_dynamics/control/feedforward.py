@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .age_watcher import AgeWatcher
 from .braking import BrakingController
 from .control_law import ControlLaw, Ramp
 from .core_state import ACTIVE, Event, State, Status, Stop, TRANSITIONS
@@ -39,7 +38,6 @@ from .default_gains import low_gains
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Remedy, Then, waiting
 from .fall_watcher import FallWatcher
-from .joint_trial import JointTrial
 from .limits import MAX_STEP_S
 from .reference import MAX_START_DISTANCE_RAD, Reference
 from .settings import Settings
@@ -120,11 +118,10 @@ class Feedforward:
         self.disturbances = found = DisturbanceMonitor(arm, limits, self.acting)
         self.reference, self.brake, self.ramp = Reference(arm), BrakingController(arm), Ramp()
         self.unseen = UnseenArm()
-        self.trial = JointTrial(arm, found.running_bound, wanted=limits.try_joints)
         # Each in the order of priority: those of a torque that is not sent yet, and of the arm.
         self.watchers: tuple[tuple[Watcher, ...], tuple[Watcher, ...]] = (
-            (self.brake, self.trial, TorqueWatcher()),
-            (FallWatcher(found), found, SpeedWatcher(arm, found), AgeWatcher(self.states)),
+            (self.brake, TorqueWatcher()),
+            (FallWatcher(), found, SpeedWatcher(arm, found)),
         )
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
@@ -154,7 +151,6 @@ class Feedforward:
             elif not final or self.ending.then is not Then.ZERO:
                 self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
-            self.trial.end()
             for watcher in self.watchers[1]:
                 watcher.reset()
             self.unseen.reset(compared=not self.output.in_loop)
@@ -185,7 +181,7 @@ class Feedforward:
             held = self.state is State.HOLDING
             if self._holds_again and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            why = self._blocker(held=True) if held else ''
+            why = (self._waits_for() or self._contradiction(held=True)) if held else ''
             if why:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True
@@ -224,8 +220,7 @@ class Feedforward:
         A stopped core keeps the old settings until `start`. Then, and while torques are refused,
         the old ones go on until no joint departs from what the new ones explain by more than the
         start's bound; those then act within the torque's rate. Raises SettingsError, and changes
-        nothing, if they cannot be used, if torques are sent for another target, or while joints
-        are tried.
+        nothing, if they cannot be used, or if torques are sent for another target.
         """
         while True:
             # A law takes a millisecond to make: without the lock.
@@ -253,8 +248,6 @@ class Feedforward:
     def _require_usable_now(self, law: ControlLaw) -> None:
         """Raise SettingsError if the present state does not allow a law that can be used."""
         before, after = self.settings.target, law.settings.target
-        if self.trial.active:
-            raise SettingsError('The joints are still being tried; change settings afterwards.')
         if self.state is not State.SILENT and before != after:
             raise SettingsError(
                 f'target is {before} and cannot become {after} while torques are sent; stop '
@@ -301,7 +294,7 @@ class Feedforward:
         be followed; the present motion then goes on. See `Reference.follow`.
         """
         with self._lock:
-            if self.state is not State.RUNNING or self.trial.active:
+            if self.state is not State.RUNNING:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
             pulled = self.asked.pulls
             if not pulled:  # a person may have guided the arm away
@@ -359,8 +352,7 @@ class Feedforward:
     def status(self) -> Status:
         """State, reason and remedy."""
         with self._lock:
-            tried = f'{self.trial.tried} is tried' if self.trial.active else ''
-            why = self.why or tried or 'torques are sent'
+            why = self.why or 'torques are sent'
             return Status(self.state, why, self.ending.until, self.faulty)
 
     @property
@@ -381,7 +373,8 @@ class Feedforward:
     @property
     def _holds_again(self) -> bool:
         """Whether the arm is to be held, and its positions are believed."""
-        return self.ending.then is Then.HOLD and not self.states.leapt
+        believed = not (self.states.leapt or self.states.contradicts)
+        return self.ending.then is Then.HOLD and believed
 
     @property
     def sends(self) -> bool:
@@ -469,7 +462,7 @@ class Feedforward:
             if too_often:
                 often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(too_often + problem.why)
-            self.unseen.lose(now)
+            self.unseen.lose(now, some=not (self.states.live & self.states.possible).all())
             self._end(problem)
         elif self.faulty and problem.latched:
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)
@@ -501,21 +494,23 @@ class Feedforward:
             if self.states.stamp is None and self.output.in_loop:
                 self.states.refuse_degrees(sample.q)  # raises
             self.latest = None
+            self.unseen.see(sample.q, sample.dq, now, self.states.possible)
             return self._reject(problem, now), None
         problem = self.states.update(sample, now)
-        if not self.states.leapt:
-            self.unseen.see(sample.q, sample.dq)
         reference = self.reference.at(sample.stamp)
         if problem is None:
             problem = self._standing_still(sample, reference, now)
-            if self.states.is_repeated and not (problem and self.unseen.stops):
+            if problem is None and self.states.is_repeated:
                 return self._rest_or_last(now, 0.0), None
+        if not self.states.leapt:
+            self.unseen.see(sample.q, self.states.believed_dq, now, self.states.live)
         self.acting.friction.update(sample.stamp, sample.q)
         if problem is not None:
             self._state_of(sample, reference)
             return self._reject(problem, now), None
         self.states.accept()
-        self.unseen.end_stop()
+        if not self.states.contradicts:
+            self.unseen.end_stop()
         return None, reference
 
     def _standing_still(
@@ -526,9 +521,7 @@ class Feedforward:
         desired = np.zeros_like(sample.q) if reference is None else reference.dq
         problem = states.frozen_joint(None if silent else self.output.last, desired)
         if problem is not None and self.state in ACTIVE:
-            self.unseen.begin_stop(*states.extrapolated_state(), now)
-        if problem is not None and self.unseen.stops:
-            self.unseen.set_measured_joints(sample.q, sample.dq, states.still_s == 0.0, now)
+            self.unseen.see(*states.extrapolated_state(), now)
         return problem
 
     def _state_of(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
@@ -555,7 +548,9 @@ class Feedforward:
             self._begin_torque(state, silent=silent)
             self._change(Event.HOLD)
         elif self.enabled:
-            why = refused or self.blocked or self._blocker(held=False)
+            contradicted = self._contradiction(held=False)
+            why = refused or self.blocked or self._waits_for() or contradicted
+            refused = refused or contradicted
             if not why:
                 begins_at = self._begin_torque(state, silent=silent)
                 self.disturbances.begin(state.stamp)
@@ -564,17 +559,20 @@ class Feedforward:
                 self.ending = waiting(why)
         return refused
 
-    def _blocker(self, *, held: bool) -> str:
+    def _waits_for(self) -> str:
+        """Return what joint states or gains lack for the first torque, or ''; it is no fault."""
+        law, states = self.asked, self.states
+        return states.start_blocker() or law.instability_reason(states.period, states.median_age)
+
+    def _contradiction(self, *, held: bool) -> str:
         """
-        Return why the torques of the settings asked for may not begin yet, or ''; it is no fault.
+        Return which torque contradicts the settings asked for, by the start's bounds, or ''.
 
         `held`: whether the brake holds the arm; then its disturbance torque is known.
         """
-        law, states, found = self.asked, self.states, self.disturbances
-        why = states.start_blocker() or law.instability_reason(states.period, states.median_age)
-        if why or not (held or found.tests(law.terms)):
-            return why
-        return found.violation(found.start_bound, law.terms)
+        terms, found = self.asked.terms, self.disturbances
+        tests = held or found.tests(terms)
+        return found.violation(found.start_bound, terms) if tests else ''
 
     def _compare(self, state: StateTerms) -> str:
         """
@@ -655,15 +653,10 @@ class Feedforward:
         """Return the torque that the present state of the core asks for."""
         states = self.states
         if self.state not in ACTIVE:
-            return self._resting()
+            return self._resting(states.arrival)
         if self.state is not State.RUNNING:
             found = self.disturbances.commanded
             return self.brake.torque(state, self.acting, found, states.elapsed, states.age)
-        if self.trial.active:
-            torque = self.trial.torque(state, self.acting, states.elapsed, states.age)
-            if not self.trial.active:  # all joints move as they should
-                self.ramp.begin()
-            return torque
         if self.asked.pulls and reference is None:
             self.reference.hold(state.q)
         return self.ramp.torque(self.asked, state, reference, self.output.last)
@@ -684,7 +677,7 @@ class Feedforward:
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
         if self.state is State.SILENT and self.output.in_loop and self.output.sent:
-            return self._send(self._resting(), now - self.output.sent_at, now)
+            return self._send(self._resting(now), now - self.output.sent_at, now)
         return self.output.keep()
 
     def _stop_step(self, now: float, silence: float) -> Array:
@@ -696,7 +689,7 @@ class Feedforward:
         """
         state, arm, terms = self.latest, self.unseen, self.acting
         stops = arm.stops and self.ending.then is not Then.ZERO
-        goal = arm.stopping_torque(terms, now) if stops else self._resting()
+        goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
         goal = self.output.clipped(goal)
         torque = self._send(goal, now - self.output.sent_at, now)
         unseen = bool(self.states.problem) or silence > MAX_GAP_S
@@ -704,12 +697,12 @@ class Feedforward:
         goes_on |= stops and not arm.has_stopped(terms, now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END)
-            self.output.record_end(arm.seen, self.states.arrival, terms.adds_gravity)
+            self.output.record_end(arm.probable(now), now, terms.adds_gravity)
         return torque
 
-    def _resting(self) -> Array:
+    def _resting(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero if the receiver is not the target."""
-        torque = self.unseen.resting_torque(self.acting)
+        torque = self.unseen.resting_torque(self.acting, now)
         return 0.0 * torque if self.ending.then is Then.ZERO else torque
 
     # 5. What do the joints get that the model does not explain? --------------------------------
@@ -734,12 +727,12 @@ class Feedforward:
         sends = self.state is State.STOPPING or self.output.in_loop
         watched = not active and sends and (rests or falls)
         watched = watched and self.ending.then is not Then.COAST
-        refused = refused if falls and rests else ''
+        refused = refused if falls else ''
         ending = self._found(self.watchers[1], self._cycle(state, reference, watched, refused))
         self.counts['faults'] += ending is not None
         if ending is None:
             return
-        self._end(Cause.TRIAL_FAILED.ending(ending.why) if self.trial.active else ending)
+        self._end(ending)
         if not active:
             self._change(Event.HOLD)
 
@@ -786,7 +779,6 @@ class Feedforward:
         if before is State.RUNNING:
             self.ends.append(self.ending)
             self.reference.clear(self.why)
-            self.trial.end()
         if self.state is State.BRAKING:
             self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))
         calm = self.state in (State.RUNNING, State.SILENT)

@@ -78,21 +78,17 @@ class StateLimits:
 
     `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
     has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
-    their largest age [s] (0: ages are not used). `joint_factors` multiply the bounds on
-    disturbance torques, one for all joints or one each; `bag replay --learn` finds them.
+    their largest age [s] (0: ages are not used).
     `effort_friction` says whether measured torques contain friction: included, excluded or auto.
     `held_until_commanded`: a receiver that adds no gravity carries the arm until the first torque
-    comes. `try_joints`: before anything is followed, each joint is pushed until it moves by 2
-    mrad, so that swapped or reversed joints are found.
+    comes.
     """
 
     min_input_rate: float = 200.0
     state_timeout: float = 0.02
     max_state_age: float = 0.1
-    joint_factors: tuple[float, ...] = (1.0,)
     effort_friction: str = 'auto'
     held_until_commanded: bool = False
-    try_joints: bool = False
 
 
 class Sample(NamedTuple):
@@ -153,8 +149,6 @@ class StateCheck:
                     f'{period / steps:g} s.'
                 )
             raise SettingsError(why)
-        if limits.try_joints and not np.isfinite(arm.limit('effort')).all():
-            raise SettingsError('try_joints needs a torque limit of each joint that it pushes.')
         self.limits, self._period, self._names = limits, period, arm.joint_names
         self._max_period = PERIOD_MARGIN_RATIO * max(1.0 / limits.min_input_rate, period)
         self._fastest = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
@@ -177,7 +171,7 @@ class StateCheck:
 
     def start(self) -> None:
         """Believe positions again, and count losses of joint states from zero."""
-        self.leapt = False
+        self.leapt = self.contradicts = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
         self.reset_losses()
@@ -190,11 +184,13 @@ class StateCheck:
         # Which positions are the last ones, bit for bit. Of each joint, while this is so: for how
         # long [s], the velocity before, the torque sent then, and whether it must have moved.
         self._same = self._must_move = self._never
+        self.live = self.possible = ~self._never
         self.still_s = self._dq_before = self._torque = self._zero
         self.elapsed = self.age = self.arrival = 0.0
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
         self._behind = self._repeated = 0
+        self._track = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)
         self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self.period, self.median_age = self._period, 0.0
@@ -309,8 +305,10 @@ class StateCheck:
         """Return an ending if a value is impossible for this arm, or no number."""
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         possible = (every >= self._lowest) & (every <= self._highest)
+        self.possible = ~self._never
         if possible.all():
             return None
+        self.possible = possible[: len(q)] & possible[len(q) : 2 * len(q)]
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())
         kind, joint = divmod(first, len(self._names))
@@ -345,6 +343,7 @@ class StateCheck:
         position never repeats for long. A simulator's without noise does, of an arm at rest.
         """
         same = self._same
+        self.live = ~(same & ~self.live)  # until its position changes
         if torque is None or not np.count_nonzero(same):
             self.still_s, self._dq_before, self._must_move = self._zero, self.dq, self._never
             return None
@@ -355,10 +354,10 @@ class StateCheck:
             np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
         )
         self._must_move = same & (self._must_move | self._moved | led)
-        stuck = np.flatnonzero(self._must_move & (self.still_s > self.silence_timeout()))
-        if not stuck.size:
+        stuck = self._must_move & (self.still_s > self.silence_timeout())
+        if not stuck.any():
             return None
-        joint = int(stuck[0])
+        joint, self.live = int(stuck.argmax()), self.live & ~stuck
         return Cause.POSITION_STANDS_STILL.ending(
             f'the position of {self._names[joint]} stands still bit for bit at '
             f'{self.q[joint]:.6g} rad, for {1e3 * self.still_s[joint]:.0f} ms, though the joint '
@@ -388,7 +387,16 @@ class StateCheck:
         problem = Cause.STATES_LOST.ending(late) if late else self._leap(stamp, q, dq)
         self._same = q == self.q
         self.q, self.dq = q, dq
+        self._track.append((stamp, q))
         return problem
+
+    @property
+    def believed_dq(self) -> Array:
+        """The measured velocities, or those by positions once the measured are contradicted."""
+        (before, q), (stamp, now) = self._track[0], self._track[-1]
+        if not self.contradicts or stamp <= before:
+            return self.dq
+        return np.asarray((now - q) / (stamp - before))
 
     def _untimely(self, stamp: float, age: float | None) -> str:
         """Return why states are too rare, too late or missing, or ''; note period and age."""
@@ -437,7 +445,10 @@ class StateCheck:
         if far[joint]:
             why = f'moved by {moved[joint]:.3g} rad in {gap:.3g} s, faster than it can'
             self._before_leap = leap if self.leapt else before
-        self.leapt = True
+            self.leapt = True
+        elif not dq.any():
+            why = f'moved by {drift[joint]:.3g} rad though all velocities are zero'
+        self.contradicts |= not far[joint]
         return Cause.STATE_IMPOSSIBLE.ending(
             f'{self._names[joint]} {why}; check its driver, the units of velocity and time, and '
             'whether two sources send joint states; where a simulation was set back, the '

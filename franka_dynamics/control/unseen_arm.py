@@ -26,12 +26,10 @@ UNSEEN_STOP_TIME_S = 2.5 * UNSEEN_STOP_TIME_CONSTANT_S
 
 class UnseenArm:
     """
-    Estimates an arm without usable joint states, and computes its stopping and resting torque.
+    Estimates where the joints are while they are not seen; computes stopping and resting torque.
 
     Attributes
     ----------
-    seen : tuple of ndarray, shape (n,) each, or None
-        The last position and velocity that are believed [rad, rad/s].
     compared : bool
         Whether the resting torque was compared with the arm; until then it is zero.
     stops : bool
@@ -44,67 +42,75 @@ class UnseenArm:
 
     def reset(self, *, compared: bool) -> None:
         """Discard the last state; `compared`: the resting torque needs no comparison."""
-        self.seen: tuple[Array, Array] | None = None
+        # Position and velocity of each joint when it was seen last, and when that was [s].
+        self._last: tuple[Array, Array, Array] | None = None
         self.compared, self.stops = compared, False
 
     def allow_resting_torque(self) -> None:
         """Allow the resting torque, because it was compared with the arm."""
         self.compared = True
 
-    def see(self, q: Array, dq: Array) -> None:
-        """Record a usable position and velocity, (n,) each."""
-        self.seen = q, dq
+    def see(self, q: Array, dq: Array, now: float, seen: Array | None = None) -> None:
+        """Record believed positions and velocities at a time [s], those `seen` or all, (n,)."""
+        when = np.full(len(q), now)
+        if seen is not None and self._last is not None:
+            new, old = (q, dq, when), self._last
+            q, dq, when = (np.where(seen, *pair) for pair in zip(new, old))
+        self._last = q, dq, when
 
-    def lose(self, now: float) -> None:
-        """Begin to stop an arm by the model if it moved when last seen, at a time [s]."""
-        if self.seen and not self.stops and np.abs(self.seen[1]).max() > MAX_REST_SPEED_RAD_S:
-            self.begin_stop(*self.seen, now)
+    def lose(self, now: float, some: bool = False) -> None:
+        """
+        Begin to stop an arm by the model if it moved when last seen, at a time [s].
 
-    def begin_stop(self, q: Array, dq: Array, now: float) -> None:
-        """Begin to stop the arm by the model from its probable state at `now` [s], (n,) each."""
-        self.stops, self._begun = True, (q, dq, now)
-        self._measured, self._live, self._measured_at = (q, dq), np.zeros(len(q), dtype=bool), now
-
-    def set_measured_joints(self, q: Array, dq: Array, live: Array, now: float) -> None:
-        """Take the measured state of the joints whose sensors work, `live`, (n,) each."""
-        self._measured, self._live, self._measured_at = (q, dq), live, now
+        `some`: joints are lost of an arm whose others are seen, and may move.
+        """
+        if self._last is not None and not self.stops:
+            q, dq, _ = self._last
+            self.see(q, dq, now)
+            self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
+            self._begun = now
 
     def end_stop(self) -> None:
         """End the stop by the model, because joint states are usable again."""
         self.stops = False
 
-    def stopping_torque(self, terms: TermModel, now: float) -> Array:
+    def probable(self, now: float) -> tuple[Array, Array]:
         """
-        Return the torque that brings the arm to rest by the model at a time [s], (n,) [N m].
+        Return the probable position and velocity at a time [s], (n,) each.
 
-        The velocity of each joint that is not seen is taken to decay exponentially.
+        The velocity of a joint that is not seen is taken to decay exponentially.
         """
-        (begun_q, begun_dq, begun), decay = self._begun, UNSEEN_STOP_TIME_CONSTANT_S
-        left = float(np.exp(-max(0.0, now - begun) / decay))
-        probably = begun_q + (1.0 - left) * decay * begun_dq, left * begun_dq
-        q, dq = (np.where(self._live, *both) for both in zip(self._measured, probably))
-        gravity = terms.gravity_to_command(q, terms.gravity(q))
-        return gravity + terms.coriolis(q, dq) - terms.inertia_torque(q, dq / decay)
+        assert self._last is not None, 'only an arm that was seen is stopped'
+        q, dq, since = self._last
+        left = np.exp(-np.maximum(0.0, now - since) / UNSEEN_STOP_TIME_CONSTANT_S)
+        return q + (1.0 - left) * UNSEEN_STOP_TIME_CONSTANT_S * dq, left * dq
+
+    def stopping_torque(self, terms: TermModel, now: float) -> Array:
+        """Return the torque that stops the arm by the model at a time [s], (n,) [N m]."""
+        q, dq = self.probable(now)
+        slowing = terms.inertia_torque(q, dq / UNSEEN_STOP_TIME_CONSTANT_S)
+        return terms.gravity_to_command(q, terms.gravity(q)) + terms.coriolis(q, dq) - slowing
 
     def has_stopped(self, terms: TermModel, now: float) -> bool:
         """
         Return whether the arm is at rest at a time [s] according to the model.
 
-        Where the target adds no gravity, the unseen joint may fall, and the others are slowed as
-        long as they are seen.
+        Where the target adds no gravity, a joint that is not seen may fall, and the others are
+        slowed as long as they are seen.
         """
-        if now - self._begun[2] < UNSEEN_STOP_TIME_S:
-            return False
-        seen = np.abs(self._measured[1])[self._live]
-        moves = (seen > MAX_REST_SPEED_RAD_S).any() or (seen.size and not terms.adds_gravity)
-        return not (moves and now - self._measured_at < MAX_GAP_S)
+        if now - self._begun < UNSEEN_STOP_TIME_S or self._last is None:
+            return now - self._begun >= UNSEEN_STOP_TIME_S
+        _, dq, since = self._last
+        seen = now - since < MAX_GAP_S
+        falls = seen.any() and not (seen.all() or terms.adds_gravity)
+        return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
 
     def rests(self, terms: TermModel) -> bool:
         """Whether the resting torque under these terms is g(q)."""
         return self.compared and not terms.adds_gravity
 
-    def resting_torque(self, terms: TermModel) -> Array:
+    def resting_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
-        if self.seen is None or not self.rests(terms):
+        if self._last is None or not self.rests(terms):
             return np.zeros(terms.loaded.n)
-        return terms.gravity(self.seen[0])
+        return terms.gravity(self.probable(now)[0])

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from .options import IdentificationOptions
 from .summary import MIN_MOTION_S
 from .verdict import judge_motion, RecordingVerdict
 from ..arm import ArmDescription
-from ..control.disturbance_replay import DisturbanceReplay, replay_disturbances
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
@@ -23,7 +22,7 @@ from ..recordings.replay import equally_good, evaluate_all, ReplayFit
 @dataclass(frozen=True, eq=False)
 class ReplayEvaluation:
     """
-    Torque errors of inertial sets on a recording, the verdict on it, and the guard's residuals.
+    Torque errors of inertial sets on a recording, and the verdict on it.
 
     `motion` is the prepared `recording`, `fits` the arms' errors, the best first; the `others` are
     as good as it. `verdict` is None after too little motion. `warnings` are sentences.
@@ -34,7 +33,6 @@ class ReplayEvaluation:
     fits: Sequence[ReplayFit]
     others: Sequence[ReplayFit]
     verdict: RecordingVerdict | None
-    guard: DisturbanceReplay
     warnings: Sequence[str]
 
 
@@ -43,7 +41,6 @@ def evaluate_replay(
     arms: Sequence[ArmDescription],
     signal: SignalOptions,
     options: IdentificationOptions,
-    progress: Callable[[int, int], None] | None = None,
 ) -> ReplayEvaluation:
     """
     Compare the torques recorded in a motion with the torques that each arm predicts for it.
@@ -55,12 +52,10 @@ def evaluate_replay(
     model = options.torque_model(arms[0])
     motion = prepare(recording, signal)
     fits = evaluate_all(arms, motion, gravity=options.gravity)
-    states = recording.time, recording.q, recording.dq, recording.effort
-    guard = replay_disturbances(fits[0].arm, *states, gravity=options.gravity, progress=progress)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         verdict = judge_motion(motion, model, alike[0], alike, Path(recording.source).name)
     others, doubts = equally_good(fits, motion), plausibility_warnings(recording, arms[0])
-    return ReplayEvaluation(recording, motion, fits, others, verdict, guard, doubts)
+    return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

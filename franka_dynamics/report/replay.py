@@ -12,12 +12,6 @@ import numpy as np
 
 from .elements import save, torque_figure
 from .table import Cell, Header, Table, to_json_types
-from ..control.disturbance_replay import (
-    DisturbanceReplay,
-    learn_joint_factors,
-    LEARNING_MARGIN_RATIO,
-    NOT_JUDGED,
-)
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
 from ..recordings.preprocessing import Motion
@@ -47,7 +41,6 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'verdict': result.verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,
-        'guard': vars(result.guard),
     }
 
 
@@ -177,33 +170,3 @@ def plot_torques(
         f'{title}: E = {best.filtered.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
     save(figure, path)
-
-
-def guard_verdict_sentence(guard: DisturbanceReplay, joint_names: Sequence[str]) -> str:
-    """Return the guard's largest residuals in a recording, and whether it would have stopped."""
-    if not guard.judged:
-        return NOT_JUDGED
-    shares = ', '.join(
-        f'{name} {share:.0%}' for name, share in zip(joint_names, guard.share.tolist())
-    )
-    verdict = (
-        f'it would have stopped the arm after {guard.stopped:.1f} s: learn bounds for this arm '
-        '(--learn FILE) if nobody touched it and nothing is undeclared'
-        if guard.stopped >= 0.0
-        else 'it would not have stopped the arm'
-    )
-    return (
-        f'The largest disturbance torques in {guard.watched:.1f} s, as shares of the bounds '
-        f'of the guard: {shares}; {verdict}.'
-    )
-
-
-def guard_parameter_file(guard: DisturbanceReplay, source: str) -> str:
-    """Return guard bounds, learnt from a recording without contact, as a ROS parameter file."""
-    factors = list(learn_joint_factors(guard))
-    return (
-        f'# Learnt from {source} ({guard.watched:.0f} s in which nobody touched the arm):\n'
-        f"# {LEARNING_MARGIN_RATIO:g} times each joint's largest disturbance torque, as a share "
-        'of its default bound, and at least 1.\n'
-        f'/**:\n  ros__parameters:\n    guard:\n      joint_factors: {factors}\n'
-    )

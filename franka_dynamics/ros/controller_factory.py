@@ -118,7 +118,6 @@ def make_controller(
         from_parameters(StateLimits, parameters),
         min_input_rate=1.0 / parameters['period'],
         state_timeout=TIMEOUT_PERIODS * parameters['period'],
-        joint_factors=tuple(parameters['guard.joint_factors']),
         held_until_commanded=True,
     )
     controller = Feedforward(

@@ -8,7 +8,6 @@ import shlex
 
 import numpy as np
 import pytest
-import yaml
 
 from franka_dynamics.arm import available_sets, load
 from franka_dynamics.arm.payload import read_payload
@@ -211,43 +210,6 @@ def test_the_tracking_error_of_gains_is_predicted_in_a_table_a_plot_and_json(
     assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()
     for name in expected.rows:
         assert name in said
-
-
-def test_the_guard_would_stop_a_push_and_says_when(simulate, write, told):
-    # Given a recording in which joint 3 feels 24 N m more from 6 s on for 0.3 s.
-    recording = simulate(FER, rate=200.0, friction=FER.friction)
-    effort = recording.effort.copy()
-    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 24.0
-    _, said, data = told(QUICK, write(recording, effort=effort))
-    # Then joint 3's share of its bound, 20 % of 87 N m, is that torque, and the stop is
-    # printed.
-    guard = data['guard']
-    assert guard['share'][2] == pytest.approx(24.0 / 17.4, rel=0.15)
-    assert max(guard['share'][:2] + guard['share'][3:]) < 0.7
-    assert 6.0 < guard['stopped'] < 6.1
-    assert f'after {guard["stopped"]:.1f} s' in said
-
-
-def test_bounds_are_learnt_into_a_parameter_file(simulate, tmp_path, write, answered):
-    # Given a joint whose torque sensor sees vibrations in bursts, as teleoperated arms have them.
-    arm, file = load('fr3'), tmp_path / 'guard.yaml'
-    recording = simulate(arm, rate=100.0, friction=arm.friction, noise=0.05)
-    bursts = np.maximum(0.0, np.sin(2.0 * np.pi * 0.2 * recording.time)) ** 4
-    effort = recording.effort.copy()
-    effort[:, 3] += 24.0 * bursts * np.sin(2.0 * np.pi * 12.0 * recording.time)
-    bag = write(recording, effort=effort)
-    assert answered(f'{REPLAY} --arm fr3 --hand none --learn', file, bag)[0] == 0
-    guard = yaml.safe_load(file.read_text())['/**']['ros__parameters']['guard']
-    assert guard['joint_factors'][3] > 1.2
-    assert guard['joint_factors'][:3] == [1.0, 1.0, 1.0]
-
-
-def test_the_guard_is_not_judged_nor_learnt_from_states_at_15_hz(simulate, tmp_path, write, told):
-    bag, file = write(simulate(FER, rate=15.0, friction=FER.friction)), tmp_path / 'guard.yaml'
-    status, said, data = told(f'{QUICK} --learn', file, bag)
-    assert status == 2 and not file.exists() and not data['guard']['judged']
-    assert 'would not have stopped' not in said
-    assert told(QUICK, bag)[0] == 0
 
 
 def test_a_short_recording_is_compared_but_not_judged(fer_recording, write, told):

@@ -16,17 +16,14 @@ from franka_dynamics.control.braking import (
     BrakingController,
     MAX_SPEED_INCREASE_RATIO,
 )
-from franka_dynamics.control.disturbance import disturbance_bounds, MAX_PICK_UP_TIME_S
-from franka_dynamics.control.disturbance_replay import learn_joint_factors, replay_disturbances
+from franka_dynamics.control.disturbance import DisturbanceMonitor, MAX_PICK_UP_TIME_S
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
-from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
+from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload, Script
+from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload
 
 FR3 = load('fr3', hand='franka_hand')
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -200,18 +197,6 @@ def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
     assert loop.speed < 0.1
 
 
-def test_an_arm_whose_states_become_too_old_for_the_gains_is_held_until_they_are_younger():
-    loop = Script(Settings(target='fci', **FIRM), limits=StateLimits()).give(30, age=0.0)
-    assert loop.core.state is State.RUNNING
-    loop.give(100, age=0.04)
-    assert loop.core.state is State.HOLDING
-    with pytest.raises(StartRefusedError):
-        loop.core.start()
-    loop.give(30, age=0.0).core.start()
-    loop.give(100, age=0.0)
-    assert loop.core.state is State.RUNNING
-
-
 def test_a_fast_reference_is_followed():
     # The motion reaches 1.9 rad/s; without a reference 0.6 of the limit of 2.175 are allowed.
     loop = Loop(replace(MUJOCO, **FIRM), friction=True).run(0.3)
@@ -300,12 +285,12 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     assert moved[0] < 1.1 * moved[1]
 
 
-def test_holding_that_drives_the_arm_is_given_up():
+def test_a_held_arm_is_let_go_once_its_torque_is_found_to_be_reversed():
     # Brakes hold the arm while the reversed torque is found and the arm counts as held at rest.
     settings = {'friction': True, 'brake_release_after': 1.2}
     loop = reverse(Loop(MUJOCO, description=FR3, **settings), 3).run(1.4)
     assert loop.controller.state in (State.STOPPING, State.SILENT)
-    assert 'the held arm moves with' in loop.controller.why
+    assert 'reversed' in loop.controller.why
 
 
 def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_needs():
@@ -335,7 +320,7 @@ def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     gain, limited, driven
 ):
     terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
-    brake.limit(NOTHING + limited, NOTHING)
+    brake.limit(NOTHING + 100.0 * limited, NOTHING)  # 0.1 s, until torques are turned
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
@@ -400,80 +385,15 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
         np.testing.assert_allclose(acceleration, wanted, rtol=1e-9)
 
 
-def test_bounds_scale_with_factors_and_refuse_what_fits_no_arm():
-    narrow, wide = disturbance_bounds(FER)
-    assert (narrow < wide).all()
-    np.testing.assert_allclose(disturbance_bounds(FER, (2.0,))[1], 2.0 * wide)
-    for factors in ((0.0,), (-1.0,), (1.0, 2.0), (np.nan,)):
-        with pytest.raises(SettingsError):
-            disturbance_bounds(FER, factors)
-
-
-def test_no_recording_of_a_real_arm_is_stopped(fer_recording, fer_1khz_recording):
+def test_no_recording_of_a_real_arm_comes_near_the_bounds(fer_recording, fer_1khz_recording):
+    terms = core(FCI).asked.terms
     for one in (fer_recording, fer_1khz_recording):
-        replayed = replay_disturbances(FER, one.time, one.q, one.dq, one.effort)
-        assert not replayed.stopped >= 0.0
-        assert replayed.watched > 10.0
-        assert replayed.share.max() < 0.8
-        assert min(learn_joint_factors(replayed)) >= 1.0
-
-
-def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
-    time = np.concatenate([np.arange(300) * 1e-3, 0.5 + np.arange(300) * 1e-3])
-    q, still = np.tile(FER.home, (600, 1)), np.zeros((600, 7))
-    effort = np.tile(GRAVITY, (600, 1))
-    effort[288:300, 0] += 40.0
-    effort[510:522, 0] += 40.0
-    assert not replay_disturbances(FER, time, q, still, effort).stopped >= 0.0
-    effort[520:560, 0] += 40.0
-    assert replay_disturbances(FER, time, q, still, effort).stopped > 0.5
-
-
-@pytest.mark.parametrize(
-    ('joint', 'found'),
-    [(0, 'fer_joint1 moves against'), (3, 'does not stay'), (6, 'fer_joint7 moves against')],
-)
-def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint, found):
-    limits = StateLimits(max_state_age=0.0, try_joints=True)
-    loop = Loop(Settings(target='fci', **FIRM), controller={'limits': limits}, **CARRIED)
-    reverse(loop, joint).run(2.2)
-    assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
-    assert found in loop.controller.why
-    assert loop.fastest < 1.0
-    loop.controller.change(kp=(60.0,))  # only a trial that goes on refuses changes
-
-
-@pytest.mark.parametrize('gains', [{}, FIRM])
-def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
-    drawn = draw_plant(FR3, 0)  # with friction, elastic gears, and a load that nobody told of
-    limits = StateLimits(max_state_age=0.0, try_joints=True)
-    loop = Loop(FCI)
-    loop.controller = core(replace(FCI, **gains), arm=FR3, limits=limits)
-    loop.arm = ArmSimulation(drawn.arm, replace(drawn.settings, gravity_compensation=True))
-    loop.run(0.5)
-    with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
-        loop.controller.follow(FR3.home)
-    with pytest.raises(SettingsError):  # the push would hide what the change does
-        loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
-    loop.controller.stop('test', Stop.HOLD)
-    loop.run(0.5)
-    loop.controller.start()
-    loop.run(0.01)
-    with pytest.raises(ReferenceRefusedError):  # joints are tried from the first one on
-        loop.controller.follow(FR3.home)
-    loop.run(2.3)
-    assert loop.controller.state is State.RUNNING, loop.controller.status
-    assert loop.fastest < 0.4
-    loop.controller.follow(loop.arm.position)
-    loop.controller.change(payload=(0.0, 0.0, 0.0, 0.0))
-
-
-def test_joints_are_tried_once_brakes_have_opened():
-    limits = StateLimits(max_state_age=0.0, try_joints=True)
-    loop = Loop(FCI, controller={'limits': limits}, brake_release_after=0.9, **CARRIED).run(0.9)
-    loop.run(1.8)
-    assert not loop.controller.trial.active and loop.controller.state is State.RUNNING
-    assert loop.fastest < 0.15  # a push that has grown while brakes are closed gives 0.2 to 0.3
+        found, largest = DisturbanceMonitor(FER, StateLimits(), terms), 0.0
+        for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort):
+            found.observe(terms.at(time, q, dq, None), terms, effort, [], 0)
+            share = float((np.abs(found.external_torque) / found.running_bound).max())
+            largest = max(largest, share * (time > one.time[0] + 0.2))  # once it has settled
+        assert 0.1 < largest < 0.8
 
 
 @pytest.mark.parametrize(
@@ -494,28 +414,6 @@ def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(tak
         speed = np.full(7, 0.03) if falls and controller.state is State.RUNNING else NOTHING
         q = q + 1e-3 * speed
     assert (controller.state is state) or (falls and (state, True) in seen)
-
-
-@pytest.mark.parametrize('applied', [False, True])
-def test_an_arm_that_falls_after_its_trial_was_stopped_is_braked(applied):
-    limits = StateLimits(max_state_age=0.0, try_joints=True)
-    script = Script(MUJOCO, limits=limits, applied_when_silent=applied).give(400)
-    assert 'is tried' in script.core.status.why
-    script.core.stop('test')
-    script.give(100 if applied else 5)  # a node's torque still acts
-    for k in range(700):
-        script.give(dq=2e-3 * k * np.eye(7)[0])
-        if script.core.faulty:
-            break
-    assert script.core.state is State.BRAKING
-
-
-def test_joints_without_a_torque_limit_are_not_tried():
-    joints = tuple(
-        replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints
-    )
-    with pytest.raises(SettingsError, match='try_joints'):
-        core(MUJOCO, arm=replace(FER, joints=joints), limits=StateLimits(try_joints=True))
 
 
 @pytest.mark.parametrize('bench', ['guard_false_alarms', 'guard_ablation'])

@@ -112,8 +112,9 @@ def _followed(
     yield 'begin'
     yield _settings_row('motion', settings, arm)
     home, amplitude = arm.home_position, _amplitude(arm)
-    limits = StateLimits(max_state_age=0.0, joint_factors=(1e9,))
+    limits = StateLimits(max_state_age=0.0)
     core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
+    core.disturbances.running_bound = np.full(arm.n, np.inf)  # the C++ core has no guard
     stamp, begun = 0.0, False
     for k in range(_LOST + 200):
         before, stamp = stamp, k * _PERIOD_S

@@ -107,7 +107,7 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     names = [spec.name for spec in table('feedforward')]
     probe.client.set_all(dict(zip(names, probe.client.parameter_values(names))))
     assert probe.client.change_state('deactivate') == 'inactive'
-    probe.client.set_all({'period': 0.1, 'guard.joint_factors': [1.5]})
+    probe.client.set_all({'period': 0.1})
     with refuses(SettingsError, 'period'):
         probe.client.set_all({'period': -1.0})
     before = node.text.count('agree to')

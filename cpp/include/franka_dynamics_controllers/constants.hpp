@@ -30,7 +30,6 @@ constexpr double kBrakingTimeConstantS = 0.03;
 constexpr double kMinTimeConstantToAgeRatio = 3.0;
 constexpr double kMaxSpeedIncreaseRatio = 0.4;
 constexpr double kMinBrakingTimeS = 0.02;
-constexpr double kMaxHeldArmEnergyJ = 1.5;
 constexpr double kMaxBrakingTimeS = 1.0;
 constexpr double kMaxStartDistanceRad = 0.1;
 constexpr double kMaxRestSpeedRadS = 0.02;

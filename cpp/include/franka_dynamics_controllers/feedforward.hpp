@@ -257,7 +257,7 @@ private:
       return holds() ? last_ : Vector{};
     }
     Vector torque{};
-    law_.terms.gravity_to_command(unseen_.q(), torque);
+    law_.terms.gravity_to_command(unseen_.probable(clock_).q, torque);
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       torque[i] = std::clamp(torque[i], -arm_.effort[i], arm_.effort[i]);
     }

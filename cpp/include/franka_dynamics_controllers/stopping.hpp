@@ -44,7 +44,7 @@ public:
     Matrix M;
     mass_matrix(terms.chain, q, M);
     Vector slowing{}, pull{};
-    watch(arm, dq, M, elapsed);
+    watch(arm, dq, elapsed);
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const bool moved = !begun_ || (!at_rest_ && held_back_[i] != 0.0);
       const double away = moved ? 0.0 : std::clamp(q[i] - stop_pose_[i], -yields, yields);
@@ -66,31 +66,26 @@ public:
   {
     std::transform(
       desired.begin(), desired.end(), sent.begin(), held_back_.begin(), std::minus<double>());
+    for (std::size_t i = 0; !turned_known_ && i < kMaxJoints; ++i) {
+      turned_[i] = std::max(kMinBrakingTimeS, std::abs(held_back_[i]) / kMaxTorqueRateNmS);
+    }
+    turned_known_ = true;
   }
 
 private:
-  void watch(const Arm & arm, const Vector & dq, const Matrix & M, double elapsed) noexcept
+  void watch(const Arm & arm, const Vector & dq, double elapsed) noexcept
   {
-    double energy = 0.0;  // [J]
-    for (std::size_t i = 0; i < arm.n(); ++i) {
-      for (std::size_t j = 0; j < arm.n(); ++j) {energy += 0.5 * dq[i] * M[i][j] * dq[j];}
-    }
     time_ += elapsed;
     const bool slow = std::all_of(
       dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kMaxRestSpeedRadS;});
     resting_ = slow ? resting_ + 1 : 0;
     at_rest_ = at_rest_ || resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
-    bool gains = at_rest_ && energy > kMaxHeldArmEnergyJ;
-    // A torque that the limit of its rate holds back takes this time to turn round.
-    const bool turning = std::any_of(
-      held_back_.begin(), held_back_.end(), [](double torque) {return torque != 0.0;});
-    const double strongest = *std::max_element(arm.effort.begin(), arm.effort.end());
-    const double turn = std::min(2.0 * strongest / kMaxTorqueRateNmS, kMaxBrakingTimeS);
-    const double late = turning ? turn : kMinBrakingTimeS;
-    for (std::size_t i = 0; !at_rest_ && i < arm.n(); ++i) {
+    bool gains = false;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
       const double speed = std::abs(dq[i]), most = kMaxSpeedIncreaseRatio * arm.velocity[i];
-      gains = gains || (time_ >= late && speed > speed_[i] + most);
-      speed_[i] = time_ < late ? std::max(speed_[i], speed) : speed_[i];
+      const bool turning = !turned_known_ || time_ < turned_[i];
+      gains = gains || (!turning && !at_rest_ && speed > speed_[i] + most);
+      speed_[i] = turning ? std::max(speed_[i], speed) : speed_[i];
     }
     gaining_ = gains ? gaining_ + elapsed : 0.0;
   }
@@ -99,8 +94,9 @@ private:
   Vector speed_{}, stop_pose_{};  // largest at first [rad/s]; where the gains pull to
   Vector kp_{}, kd_{};
   Vector held_back_{};  // by limits from the last torque [N m]
+  Vector turned_{};  // when the torque of each joint has been turned at its rate limit [s]
   int resting_ = 0;
-  bool pulls_ = false, begun_ = false, at_rest_ = false;
+  bool pulls_ = false, begun_ = false, at_rest_ = false, turned_known_ = false;
 };
 
 /// Knows where an arm was seen last, and brings it to rest from there by the model.
@@ -136,12 +132,9 @@ public:
   /// Compute the torque that brings the arm to rest; velocities are taken to decay exponentially.
   void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
   {
-    const double left = std::exp(-std::max(0.0, now - begun_) / kUnseenStopTimeConstantS);
-    JointState at{};
+    const JointState at = probable(now);
     Vector slowing{}, coriolis{}, inertia{};
     for (std::size_t i = 0; i < kMaxJoints; ++i) {
-      at.q[i] = seen_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * seen_.dq[i];
-      at.dq[i] = left * seen_.dq[i];
       slowing[i] = -at.dq[i] / kUnseenStopTimeConstantS;
     }
     terms.gravity_to_command(at.q, tau);
@@ -150,9 +143,19 @@ public:
     for (std::size_t i = 0; i < kMaxJoints; ++i) {tau[i] += coriolis[i] + inertia[i];}
   }
 
-  /// Whether any state was believed, and the last position.
+  /// Whether any state was believed, and the probable state at a time [s].
   bool known() const noexcept {return known_;}
-  const Vector & q() const noexcept {return seen_.q;}
+  JointState probable(double now) const noexcept
+  {
+    const double since = stops_ ? std::max(0.0, now - begun_) : 0.0;
+    const double left = std::exp(-since / kUnseenStopTimeConstantS);
+    JointState at{};
+    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+      at.q[i] = seen_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * seen_.dq[i];
+      at.dq[i] = left * seen_.dq[i];
+    }
+    return at;
+  }
 
 private:
   JointState seen_{};

@@ -1,0 +1,133 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Finds out whether joints get the torques that were sent to others, earlier, or reversed.
+
+Where a joint gets another torque than is sent to it, the difference either follows what is sent or
+does not. Torques in another order, late or reversed do: braking drives the arm, and letting go
+ends it. What somebody else adds, such as gravity, a load or a second controller, does not: letting
+go leaves the arm to it. So both are fitted to the last states, each with the inertia of the rotors
+between drive and sensor, which the model lacks:
+
+    received(t) = +- sent(t - delay) to some joint - J ddq(t), with one delay for all joints
+    received(t) = sent(t - short delay) + a constant - J ddq(t)
+
+A joint that gets next to nothing tells nothing: its torque is lost, balanced by somebody, or that
+of a joint to which little is sent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..typing import Array
+
+# So many of the last states are fitted: 50 ms at 1 kHz. Fewer than the least say nothing.
+FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = 50, 6
+# Delays of torques, in states: what a receiver in order may have, from which on braking with its
+# time constant is given up, and the longest that is looked for.
+SHORT_DELAY_COUNT, MIN_DELAY_COUNT, MAX_DELAY_COUNT = 5, 10, 50
+MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's largest
+# What was sent explains received torques if it leaves these shares of what constants leave, where
+# they are measured and where they are estimated from the motion. In 80 runs of three makes of
+# plant (draws 61 and 62 of benchmarks/guard_misconfiguration.py) shares were at most 0.3 at some
+# time where torques were mixed up, else at least 0.6, and 0.47 without measured torque.
+MAX_UNEXPLAINED_RATIO, MAX_ESTIMATED_UNEXPLAINED_RATIO = 0.5, 0.35
+# Torques below this share of the bound on noticeable ones are next to nothing.
+MIN_RECEIVED_RATIO = 0.6
+_ACCELERATION_STATE_COUNT = 5  # over which velocities are differentiated
+_KEPT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
+
+
+class Wiring:
+    """
+    Records sent and received torques of an arm with n joints, and tells whether they are mixed up.
+
+    The torques are without the gravity that the target adds, (n,) [N m].
+    """
+
+    def __init__(self, n: int) -> None:
+        # Sent and received torque and velocity of a state in each row; the last ones end at _end.
+        self._rows, self._end = np.zeros((2 * _KEPT, 3, n)), 0
+
+    def clear(self) -> None:
+        """Discard all states."""
+        self._end = 0
+
+    def record(self, sent: Array, received: Array, dq: Array) -> None:
+        """Record the torques of a state and its velocity, (n,) each."""
+        if self._end == len(self._rows):
+            self._rows[:_KEPT], self._end = self._rows[_KEPT:], _KEPT
+        self._rows[self._end] = sent, received, dq
+        self._end += 1
+
+    def is_mixed_up(
+        self, excessive: Array, noticeable: Array, period: float, *, measured: bool
+    ) -> bool:
+        """
+        Return whether what was sent explains every excess of the received torques.
+
+        There must be one above `excessive`, (n,) [N m], and all above `noticeable`, (n,), count.
+        `period` is the time between two states [s]; `measured`: received torques are.
+        """
+        sent, received, dq = self._rows[max(0, self._end - _KEPT) : self._end].swapaxes(0, 1)
+        excess = np.abs(received - sent)
+        if not len(excess) or (excess[-1] <= excessive).all():
+            return False
+        k = _ACCELERATION_STATE_COUNT
+        ddq = np.zeros_like(dq)
+        ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
+        by_constants, by_sent, telling = [], [], []
+        for i in np.flatnonzero(excess[-1] > noticeable).tolist():
+            count = _lasting(excess[:, i] <= 0.5 * noticeable[i])
+            if count < MIN_FITTED_STATE_COUNT:
+                return False
+            r, size = received[-count:, i], count * noticeable[i] ** 2
+            constant, left = _unexplained(sent, r, ddq[-count:, i], i)
+            by_constants.append(constant / size)
+            by_sent.append(left / size)
+            telling.append(r @ r > MIN_RECEIVED_RATIO**2 * size)
+        if not any(telling):
+            return False
+        delays = min(map(len, by_sent))
+        at_delays = np.array([left[:delays] for left in by_sent])
+        at_one = at_delays[:, at_delays.sum(axis=0).argmin()]
+        ratio = MAX_UNEXPLAINED_RATIO if measured else MAX_ESTIMATED_UNEXPLAINED_RATIO
+        most = ratio**2 * np.array(by_constants)
+        return bool(all(at_one[of].sum() < most[of].sum() for of in (slice(None), telling)))
+
+
+def _lasting(small: Array) -> int:
+    """Return in how many of the last fitted states an excess was not `small`, (N,)."""
+    last = np.flatnonzero(small[::-1])
+    return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
+
+
+def _unexplained(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
+    """
+    Return what constants, and torques sent with each delay, leave of a received torque squared.
+
+    `sent` has shape (N, n), `received` and `ddq` of the joint those of the last states.
+    """
+    count, r, a = len(received), received, ddq
+    delays = min(MAX_DELAY_COUNT, len(sent) - count) + 1
+    u = np.lib.stride_tricks.sliding_window_view(sent[-count - delays + 1 :], count, axis=0)
+    u = u[::-1]  # (delays, n, count), the shortest delay first
+    added = r - u[:SHORT_DELAY_COUNT, joint]
+    added, varied = added - added.mean(axis=1, keepdims=True), a - a.mean()
+    constant = _left((added * added).sum(axis=1), added @ varied, float(varied @ varied))
+    (ru, au), uu = np.moveaxis(u @ np.stack((r, a), axis=1), -1, 0), np.einsum('dnt,dnt->dn', u, u)
+    signs = np.array([1.0, -1.0])[:, None, None]
+    left = _left(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
+    left[0, :MIN_DELAY_COUNT, joint] = np.inf
+    return float(constant.min()), left.min(axis=(0, 2))
+
+
+def _left(squared: Array, along: Array, ddq_squared: float) -> Array:
+    """
+    Return what is left of torques' sum of squares once a rotor's inertia explains what it can.
+
+    `along` is the sum of torque times acceleration, `ddq_squared` that of squared accelerations.
+    """
+    inertia = np.clip(-along / max(ddq_squared, 1e-9), 0.0, MAX_ROTOR_INERTIA_KG_M2)
+    return np.asarray(squared + 2.0 * inertia * along + inertia**2 * ddq_squared)
