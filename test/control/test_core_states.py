@@ -728,7 +728,7 @@ def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
 
 
 def test_an_arm_that_was_given_up_is_not_held_by_a_further_stop():
-    script = Script().holding()
+    script = Script().braking(True)
     drive(script)
     assert script.core.state in (State.STOPPING, State.SILENT)
     script.core.stop('again', Stop.HOLD)
