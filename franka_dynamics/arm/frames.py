@@ -71,7 +71,8 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
     links = link_places(arm)
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)
-    table |= {names.prefix + name: place for name, place in fixed.items()}
+    bare = {name.removeprefix(names.prefix): place for name, place in fixed.items()}
+    table |= {names.prefix + name: place for name, place in bare.items()}
     table |= fixed.items()
     table |= {i: FramePlace(i, np.eye(4)) for i in range(1, n + 1)}
     return table | {n + 1: flange, FLANGE: flange}

@@ -53,9 +53,10 @@ def run(
     if not description.urdf:  # loading a URDF has warned of them
         say_each(description.inconsistencies(), 'warning')
     kinds = [Quantity(name) for name in quantities]
+    place = int(frame) if frame.isdecimal() else frame
     listed = [
         customised_equations(
-            description, kind, gravity, parameters=ParameterMode(parameters), frame=frame
+            description, kind, gravity, parameters=ParameterMode(parameters), frame=place
         )
         for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]

@@ -172,7 +172,7 @@ def payload_from_mesh(**options: Any) -> int:
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
 @option('--precision', 'of C and CUDA', PRECISIONS, default='double')
-@option('--frame', 'whose pose and Jacobian: a joint, link or hand_tcp', default='flange')
+@option('--frame', 'whose pose and Jacobian: a joint, link, number or hand_tcp', default='flange')
 @shared.arm_options
 def codegen(**options: Any) -> int:
     """

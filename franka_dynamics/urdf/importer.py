@@ -122,7 +122,7 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     joints = {joint.name: joint for joint in arm.joints}
     unlimited = {'lower': -np.inf}
     for sentence, doubted in (one for one in questions if one.limits):
-        notes.append(f'{sentence} They are taken for none.')
+        notes.append(f'{sentence} They are left out.')
         for name, limits in doubted.items():
             none = {limit: unlimited.get(limit, np.inf) for limit in limits}
             joint = joints[name]

@@ -66,7 +66,10 @@ def _changed_by_compiler(spec: Any, model: Any, bodies: Sequence[str]) -> Iterat
         if abs(ratio - 1.0) > _ROUNDING:
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
         moments, compiled = _principal_moments(body), np.sort(model.body_inertia[body.id])
-        if np.abs(compiled - ratio * moments).max() > _ROUNDING * compiled.max():
+        # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
+        if all(
+            np.abs(compiled - k * moments).max() > _ROUNDING * compiled.max() for k in (1.0, ratio)
+        ):
             was, found = (', '.join(f'{x:.4g}' for x in one) for one in (moments, compiled))
             tensors.append(f'{name} from principal moments {was} to {found} kg m^2')
     for what, by, changes in (

@@ -191,7 +191,7 @@ def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
 
 
 def _placeholders(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
-    """Yield links with the identity as tensor, and links of other masses with the same tensor."""
+    """Yield links with the identity as tensor, and several with one that they can hardly share."""
     alike = dict[bytes, list[_Body]]()
     for body in bodies:
         alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
@@ -199,7 +199,11 @@ def _placeholders(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
         if np.array_equal(first.tensor, np.eye(3)):
             for body in (first, *others):
                 yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
-        elif first.tensor.any() and len({first.mass, *(one.mass for one in others)}) > 1:
+        elif others and first.tensor.any():
+            # Links of one mass may be of one kind, but hardly a ball or a cube.
+            ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
+            if not ball and all(one.mass == first.mass for one in others):
+                continue
             names = tuple(one.name for one in (first, *others))
             masses = listed([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'

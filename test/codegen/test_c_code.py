@@ -157,3 +157,12 @@ def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
     run(200, standard_parameters(other, TILTED), *states, tau)
     expected = PinocchioModel(other, TILTED).inverse_dynamics(*states)
     np.testing.assert_allclose(tau, expected, rtol=0.0, atol=ATOL)
+
+
+def test_a_frame_of_the_command_line_may_be_a_number(tmp_path):
+    texts = set()
+    for frame in ('3', 'fer_joint3'):
+        given = ('--quantity', 'jacobian', '--frame', frame, '--output', str(tmp_path / frame))
+        assert main([*COMMAND, '--language', 'c', *given]) == 0
+        texts.add((tmp_path / frame / 'fer_dynamics.h').read_text())
+    assert len(texts) == 1

@@ -9,7 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import JointKind
-from franka_dynamics.arm.frames import frame_place
+from franka_dynamics.arm.frames import frame_place, frame_table
 from franka_dynamics.codegen.emit import python_callable
 from franka_dynamics.control.external_wrench import WrenchEstimator
 from franka_dynamics.dynamics.body_tree import BodyTree
@@ -262,3 +262,8 @@ def test_acceleration_derivatives_are_those_of_the_tree_and_of_differences(seed)
         for unit in np.eye(arm.n)
     ]
     near(found.by_velocity, np.stack(slopes, axis=-1) / (2.0 * STEP), 1e-5)
+
+
+def test_no_frame_has_a_prefix_twice(urdf):
+    names = [name for name in frame_table(fd.load(urdf)) if isinstance(name, str)]
+    assert 'fr3_link5' in names and not [name for name in names if name.count('fr3_') > 1]

@@ -177,6 +177,7 @@ LINK = '<link name="{}"><inertial><mass value="{}"/><inertia {}/></inertial></li
 JOINT = """<joint name="to_{1}" type="continuous"><origin xyz="0 0 2"/><parent link="{0}"/>
 <child link="{1}"/></joint>"""
 BODY = 'ixx="0.01" ixy="0" ixz="0" iyy="0.012" iyz="0" izz="0.008"'
+BALL = 'ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"'
 IDENTITY = 'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"'
 
 
@@ -185,6 +186,7 @@ IDENTITY = 'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"'
     [
         (BODY, (3.0, 1.0), ["links 'a' and 'b', <inertia>: the same"]),
         (BODY, (3.0, 3.0), []),
+        (BALL, (3.0, 3.0), ["links 'a' and 'b', <inertia>: the same"]),
         (IDENTITY, (3.0, 3.0), ["link 'a', <inertia>: it is", "link 'b', <inertia>: it is"]),
     ],
 )
