@@ -164,5 +164,6 @@ def test_a_frame_of_the_command_line_may_be_a_number(tmp_path):
     for frame in ('3', 'fer_joint3'):
         given = ('--quantity', 'jacobian', '--frame', frame, '--output', str(tmp_path / frame))
         assert main([*COMMAND, '--language', 'c', *given]) == 0
-        texts.add((tmp_path / frame / 'fer_dynamics.h').read_text())
+        text = (tmp_path / frame / 'fer_dynamics.h').read_text()
+        texts.add(text.replace(f'frame {frame}', ''))
     assert len(texts) == 1
