@@ -43,7 +43,7 @@ def apart(value: float | str, bound: float | str, digits: int = 3) -> tuple[str,
         texts = tuple(
             one if isinstance(one, str) else f'{one:.{count}g}' for one in (value, bound)
         )
-        if texts[0] != texts[1]:
+        if texts[0] != texts[1] or value == bound:
             break
     return texts
 

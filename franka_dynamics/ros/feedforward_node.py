@@ -332,6 +332,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if second and (controller.state in ACTIVE or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
+        elif self.receivers.is_first_of_another:
+            return  # the next number shows whether it is of another arm
         if wrong:
             controller.reject_state(wrong, now)
             return

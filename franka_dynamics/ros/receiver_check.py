@@ -51,19 +51,22 @@ _MAX_MESSAGES_BETWEEN_FALLS = 2000
 
 
 class SecondPublisherDetector:
-    """Detects a second publisher of a topic by falling sequence numbers of messages."""
+    """
+    Detects a second publisher of a topic by falling sequence numbers of messages.
+
+    `fell` says whether the latest number did: it is the first of a publisher that was restarted,
+    or of a second one.
+    """
 
     def __init__(self) -> None:
         self._last, self._since_fall = 0, _MAX_MESSAGES_BETWEEN_FALLS
-        self.fell = (
-            False  # whether the latest number did, as that of a publisher that was restarted
-        )
+        self.fell = False
 
     def add(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
-        falls, self._last = number <= self._last, number
+        self.fell, self._last = number <= self._last, number
         self._since_fall += 1
-        if not falls:
+        if not self.fell:
             return False
         since, self._since_fall = self._since_fall, 0
         return since <= _MAX_MESSAGES_BETWEEN_FALLS
@@ -133,6 +136,11 @@ class ReceiverCheck:
             f'a second node publishes {self._state_topic}, and states of two arms cannot be told '
             f'apart; stop or remap the other one (publishers listed: {names})'
         )
+
+    @property
+    def is_first_of_another(self) -> bool:
+        """Whether the latest joint state is the first of another, or a restarted, publisher."""
+        return self._detector.fell
 
     def poll(self) -> None:
         """Look up senders and receivers again, and update `state` and `reason`; every 50 ms."""

@@ -149,13 +149,15 @@ def test_a_later_sender_of_torques_is_shown_and_a_later_source_of_states_stops(
     arm.until_says('feedforward', '/probe publishes')
     assert probe.status('feedforward').level == 'WARN' and '/probe publishes' in node.text
     second = probe.create_publisher(JointState, 'joint_states', 1)
+    arm.until(second.get_subscription_count, 'a listener')
+    second.publish(arm.message(position=[5.0] * 7))  # of one that might have been restarted
     count = len(commands)
-    arm.until(lambda: len(commands) > count + 150, 'commands, while the second says nothing')
+    arm.until(lambda: len(commands) > count + 150, 'commands, before the second says more')
     probe.until_status('feedforward', state='running')
     probe.destroy_publisher(other)
 
     def node_names_two_sources():
-        second.publish(arm.message())
+        second.publish(arm.message(position=[5.0] * 7))  # where no FER can be
         return probe.says(COMMANDS, 'a second node publishes /joint_states')
 
     arm.until(node_names_two_sources, 'the node names the second source of joint states')
