@@ -23,8 +23,12 @@ from .control.tracking_prediction import predict_tracking as predict_tracking
 from .dynamics.body_tree import BodyTree as BodyTree
 from .dynamics.closed_chain import ClosedChain as ClosedChain
 from .dynamics.closed_chain import Loop as Loop
+from .dynamics.closed_chain_derivatives import (
+    differentiate_by_parameters as differentiate_by_parameters,
+)
 from .dynamics.closed_chain_derivatives import motor_derivatives as motor_derivatives
 from .dynamics.derivatives import dynamics_derivatives as dynamics_derivatives
+from .dynamics.derivatives import linearize as linearize
 from .dynamics.derivatives import tree_motion as tree_motion
 from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
 from .dynamics.pinocchio_model import PinocchioModel as _Model

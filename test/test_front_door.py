@@ -128,7 +128,10 @@ STATE = fd.load('fr3').home
         *((name, ('written',)) for name in ('save', 'write_urdf', 'write_mjcf')),
         ('space_inertias', (STATE,)),
         ('energy_regressors', (STATE, STATE)),
-        *((name, (STATE,) * 3) for name in ('torque_regressor', 'dynamics_derivatives')),
+        *(
+            (name, (STATE,) * 3)
+            for name in ('torque_regressor', 'dynamics_derivatives', 'linearize')
+        ),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],

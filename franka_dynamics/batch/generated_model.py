@@ -39,7 +39,8 @@ class GeneratedModel(ABC):
     Base class of models that evaluate generated equations, with the methods of `fd.Model`.
 
     Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
-    state with a value that is not finite gives NaN in this state's result alone.
+    state with a value that is not finite gives NaN in this state's result alone. Of the methods of
+    `fd.Model` only `link_twists` and `joint_wrenches` are missing.
     """
 
     def __init__(

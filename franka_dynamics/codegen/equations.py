@@ -21,14 +21,8 @@ from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.derivatives import dynamics_derivatives
-from ..dynamics.model import (
-    ALIGNED,
-    GRAVITY,
-    gravity_vector,
-    require_reference_frame,
-    solve_acceleration,
-)
+from ..dynamics.derivatives import linearize
+from ..dynamics.model import ALIGNED, GRAVITY, gravity_vector, require_reference_frame
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
 
@@ -168,11 +162,9 @@ def customised_equations(
     )
     outputs = output_derivatives(given, quantity) if derivatives else outputs_of(quantity, given)
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
-        # InertiaError if M at q = (0, 1, 2, ...) is singular but for rounding errors; `_solved`
-        # notices only a pivot that is exactly zero.
-        still = np.zeros(description.n)
-        tau = dynamics_derivatives(description, np.arange(description.n), still, still).tau
-        solve_acceleration(tau.by_ddq, still)
+        # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
+        # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
+        linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     known = function_signature(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('wrench',) if wrench else ())), known.shape
     if derivatives:

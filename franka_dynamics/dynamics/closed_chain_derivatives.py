@@ -7,13 +7,60 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .body_tree import BodyTree, wrench_regressor
 from .closed_chain import ClosedChain
-from .derivatives import Derivative, dynamics_derivatives, DynamicsDerivatives
+from .derivatives import Derivative, dynamics_derivatives, DynamicsDerivatives, tree_motion
+from .model import GRAVITY
 from .regressor import torque_regressor
 from .sampling import JointStates
-from ..spatial import ad, adjoint
+from ..spatial import ad, adjoint, adjoint_inverse
 from ..typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterDerivatives:
+    """
+    Derivatives of joint wrenches and torques by the inertial parameters of all bodies.
+
+    `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i the wrench through joint i in body i's
+    frame and phi_j the `LinkInertia.parameters()` of body j; `tau` (..., n, n, 10) holds
+    dtau_i/dphi_j. Wrenches F and torques tau are linear in the parameters phi: F is dF/dphi times
+    phi plus the contribution of a tool wrench, tau is dtau/dphi times phi plus the contributions
+    of a tool wrench and of the rotors.
+    """
+
+    wrench: Array
+    tau: Array
+
+
+def differentiate_by_parameters(
+    tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, gravity: ArrayLike = GRAVITY
+) -> ParameterDerivatives:
+    """
+    Return the derivatives of a tree's joint wrenches and torques by its inertial parameters.
+
+    The derivative of the wrench F_i by body i's own parameters is Kwon's (4) with the spatial
+    inertia G_i replaced by its derivative; transformed to the frame of an ancestor, it is the
+    derivative of the ancestor's wrench.
+
+    Raises
+    ------
+    JointVectorError
+        If a vector has the wrong shape or is not finite.
+
+    """
+    motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
+    n = tree.n
+    own = wrench_regressor(motion.twists, motion.accelerations)
+    wrench = np.zeros((*motion.tau.shape[:-1], n, 6, n, 10))
+    for i in range(n):
+        wrench[..., i, :, i, :] = own[..., i, :, :]
+    columns = wrench.reshape(*wrench.shape[:-2], 10 * n)
+    wrench = tree.sweep_inward(adjoint_inverse(motion.transforms), columns).reshape(wrench.shape)
+    tau = torque_regressor(tree, q, dq, ddq, gravity)
+    return ParameterDerivatives(wrench, tau.reshape(*tau.shape[:-1], n, 10))
 
 
 @dataclass(frozen=True, eq=False)

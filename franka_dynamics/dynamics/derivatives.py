@@ -27,8 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import as_tree, BASE, BodyTree
-from .model import broadcast_states, GRAVITY, gravity_vector
+from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
 from ..arm import ArmDescription
+from ..arrays import as_array, joint_values
+from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
 from ..typing import Array
 
@@ -154,8 +156,8 @@ def dynamics_derivatives(
     """
     Return a tree's motion and torques, and their derivatives by joint twists, q, dq, ddq.
 
-    Parameters and errors are those of `tree_motion`; the cost grows with n^2. The derivative of
-    torques by the inertial parameters is `torque_regressor`.
+    Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
+    `closed_chain_derivatives` computes the derivatives by the inertial parameters.
 
     This is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
 
@@ -289,3 +291,78 @@ class _Recursion:
                 R[..., parent, :, eta] += displaced[..., i, :, :]
                 R[..., parent, :, q] -= turned[..., i, :]
         return self.tree.sweep_inward(self.inverse, R)
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """
+    The linear model d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0) with x = (q, dq).
+
+    A is (2n, 2n), B is (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an
+    equilibrium dq0 = ddq0 = 0; at other states the linear model needs (dq0, ddq0).
+    """
+
+    A: Array
+    B: Array
+    ddq: Array
+
+
+def linearize(
+    robot: ArmDescription | BodyTree | str | Path,
+    q: ArrayLike,
+    dq: ArrayLike,
+    tau: ArrayLike,
+    *,
+    gravity: ArrayLike = GRAVITY,
+    tool_wrench: ArrayLike | None = None,
+) -> Linearization:
+    """
+    Return A, B and ddq of the forward dynamics linearised at a state (q, dq, tau).
+
+    With the inverse dynamics ID and the acceleration ddq of the state, d(ddq)/dx =
+    -M^-1 d ID(q, dq, ddq)/dx and d(ddq)/dtau = M^-1. Joint friction is not included.
+
+    Parameters
+    ----------
+    robot : ArmDescription, BodyTree, str or Path
+        The bodies, or an arm or its name or file.
+    q, dq, tau : array_like, shape (n,)
+        Position, velocity, torque [rad or m, per s, N m or N].
+    gravity
+        As in `tree_motion`.
+    tool_wrench : array_like, shape (6,), optional
+        As in `tree_motion`; the wrench is constant in the tool's frame.
+
+    Returns
+    -------
+    Linearization
+        Matrices A (2n, 2n) and B (2n, n), and the acceleration (n,) at the state.
+
+    Raises
+    ------
+    JointVectorError
+        If a vector or the wrench has the wrong shape or is not finite.
+    InertiaError
+        If the mass matrix is singular.
+
+    """
+    tree = as_tree(robot)
+    n = tree.n
+    q, dq, tau = (
+        joint_values(vector, name, tree.joint_names, stack=False)
+        for name, vector in (('q', q), ('dq', dq), ('tau', tau))
+    )
+    if tool_wrench is not None:
+        words = 'The tool wrench, force [N] then moment [N m],'
+        tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)
+    at_rest = dynamics_derivatives(
+        tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench
+    )
+    mass = at_rest.tau.by_ddq
+    ddq = solve_acceleration(mass, tau - at_rest.motion.tau)
+    moving = dynamics_derivatives(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
+    inverse = np.linalg.inv(mass)
+    A = np.block(
+        [[np.zeros((n, n)), np.eye(n)], [-inverse @ moving.by_q, -inverse @ moving.by_dq]]
+    )
+    return Linearization(A, np.vstack((np.zeros((n, n)), inverse)), ddq)

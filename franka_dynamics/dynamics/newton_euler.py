@@ -294,22 +294,47 @@ class NewtonEulerModel(DynamicsFormulation):
             energy = energy + 0.5 * joint.rotor_inertia * rates[..., i] ** 2
         return energy
 
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
+        position, rates = broadcast_states(self.description, q=q, dq=dq)
+        return self._in_space(position, [motion[:2] for motion in self._moving(position, rates)])
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
+        states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
+        return self._in_space(states[0], self._carried(*states, gravity=True)[1])
+
     def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
         joints = joint_geometry(self.description, q)
         return outward_recursion(joints, dq, np.zeros_like(dq), np.zeros(3))
+
+    def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
+        """Return links' twists or wrenches, rotated from link to {S} axes, as (..., n, 6)."""
+        rotations = self.frames(q)[..., :-1, :3, :3]
+        rows = [
+            np.concatenate([to_parent(rotations[..., i, :, :], one) for one in pair], axis=-1)
+            for i, pair in enumerate(pairs)
+        ]
+        return np.stack(rows, axis=-2)
+
+    def _carried(
+        self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool
+    ) -> tuple[list[JointPlacement], list[tuple[Array, Array]]]:
+        """Return the joints, and the force and moment that each transmits to its link."""
+        joints = joint_geometry(self.description, q)
+        # Gravity is an upward acceleration of the base (Luh, Walker, Paul 1980).
+        upward = self.description.base[:3, :3].T @ (-self._gravity if gravity else np.zeros(3))
+        motions = outward_recursion(joints, dq, ddq, upward)
+        tip = None if wrench is None else self._tip_wrench(q, wrench)
+        return joints, inward_recursion(self.description.links, joints, motions, tip)
 
     def _recurse(
         self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool = True
     ) -> Array:
         """Return the torques at states of shape (..., n), by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
-        joints = joint_geometry(self.description, q)
-        # Gravity is an upward acceleration of the base (Luh, Walker, Paul 1980).
-        upward = self.description.base[:3, :3].T @ (-self._gravity if gravity else np.zeros(3))
-        motions = outward_recursion(joints, dq, ddq, upward)
-        tip = None if wrench is None else self._tip_wrench(q, wrench)
-        carried = inward_recursion(self.description.links, joints, motions, tip)
+        joints, carried = self._carried(q, dq, ddq, wrench, gravity=gravity)
         torque = np.empty_like(ddq)
         for i, (joint, (force, moment)) in enumerate(zip(joints, carried)):
             if joint.origin_turns:

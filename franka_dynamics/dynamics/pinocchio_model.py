@@ -353,6 +353,29 @@ class PinocchioModel:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, q))
 
+    @_each_state('q', 'dq')
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
+        pin.forwardKinematics(self.model, self.data, q, dq)
+        reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        model, data = self.model, self.data
+        twists = (pin.getFrameVelocity(model, data, i, reference) for i in self._frame_ids[:-1])
+        return np.array([twist.vector for twist in twists])
+
+    @_each_state('q', 'dq', 'ddq')
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
+        self.inverse_dynamics(q, dq, ddq)
+        # pin.rnea stores the joints' wrenches in `data.f`, but computes no poses in the world.
+        pin.framesForwardKinematics(self.model, self.data, q)
+        wrenches = []
+        for i, place in enumerate(self._frame_ids[:-1]):
+            # The wrench in `data.f` is about the origin and in the axes of the joint's frame.
+            local = self.model.frames[place].placement.actInv(self.data.f[i + 1])
+            turn = pin.SE3(self.data.oMf[place].rotation, np.zeros(3))
+            wrenches.append(turn.act(local).vector)
+        return np.array(wrenches)
+
     def _forces(self, q: ArrayLike, wrench: ArrayLike) -> pin.StdVec_Force:
         """Return Pinocchio's external forces (in joint frames) for a wrench on the flange."""
         pin.framesForwardKinematics(self.model, self.data, q)

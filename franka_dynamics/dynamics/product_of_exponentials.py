@@ -33,13 +33,16 @@ from .model import (
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..spatial import (
+    ad,
     adjoint,
     adjoint_inverse,
     bracket,
+    cross,
     exp6,
     hat,
     inverse_transform,
     joint_twist,
+    matvec,
     rpy,
 )
 from ..typing import Array
@@ -148,6 +151,13 @@ class ExponentialsModel(DynamicsFormulation):
         )
         return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
 
+    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
+        q, velocity = broadcast_states(self.description, q=q, dq=dq)
+        twists = self.spatial_link_twists(q, velocity)
+        origins = self.frames(q)[..., :-1, :3, 3]
+        return np.einsum('...ab,...b->...a', adjoint_inverse(translation(origins)), twists)
+
     def spatial_link_twists(self, q: ArrayLike, dq: Array) -> Array:
         """Return the spatial (WORLD) twists of all links, shape (..., n, 6)."""
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
@@ -225,6 +235,27 @@ class ExponentialsModel(DynamicsFormulation):
         twists = self.spatial_link_twists(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
+
+    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """
+        Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (..., n, 6).
+
+        In {S}, the motion of link l needs the wrench F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T
+        N_l V_l, with A_l = dV_l/dt the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i
+        transmits F_i + ... + F_n.
+        """
+        q, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
+        columns = np.swapaxes(self.space_jacobian(q), -1, -2)
+        twists = self.spatial_link_twists(q, velocity)
+        steps = acceleration[..., None] * columns + bracket(twists, velocity[..., None] * columns)
+        accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
+        inertias = self._inertias(q)
+        momenta = matvec(inertias, twists)
+        needed = matvec(inertias, accelerations) - matvec(ad(twists).swapaxes(-1, -2), momenta)
+        carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
+        origins = self.frames(q)[..., :-1, :3, 3]
+        carried[..., 3:] -= cross(origins, carried[..., :3])
+        return carried
 
     def _inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""

@@ -57,6 +57,7 @@ class ComparedQuantity(NamedTuple):
 
 QUANTITIES = (
     ComparedQuantity('frames', 1, 'm'),
+    ComparedQuantity('link_twists', 2, 'm/s'),
     ComparedQuantity('jacobian', 1, 'm'),
     ComparedQuantity('center_of_mass', 1, 'm'),
     ComparedQuantity('mass_matrix', 1, 'kg m^2'),
@@ -65,6 +66,7 @@ QUANTITIES = (
     ComparedQuantity('gravity', 1, 'N m'),
     ComparedQuantity('inverse_dynamics', 3, 'N m'),
     ComparedQuantity('forward_dynamics', 3, 'N m'),
+    ComparedQuantity('joint_wrenches', 3, 'N m'),
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )

@@ -17,8 +17,9 @@ from franka_dynamics.control.default_gains import (
     low_gains,
 )
 from franka_dynamics.control.tracking_prediction import predict_tracking
+from franka_dynamics.dynamics.body_tree import BodyTree
+from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.resources import share_directory
@@ -30,7 +31,7 @@ from ..agreement import refuses
 ARMS = [('fer', 'none'), ('fr3', 'none'), ('fr3', 'franka_hand'), ('fr3v2', 'none')]
 
 
-def hold_radius(arm, kp, kd, period, age=0.0):
+def hold_radius(linear, kp, kd, period, age=0.0):
     """
     Return the spectral radius when torques are held for a period and act late [s]; stable below 1.
 
@@ -38,21 +39,16 @@ def hold_radius(arm, kp, kd, period, age=0.0):
     then. One step takes the state from one sample to the next, through the torque before last and
     the last one (Astrom, Wittenmark 1997, Computer-Controlled Systems, section 2.3).
     """
-    n, model, home = arm.n, PinocchioModel(arm), arm.home_position
-    linear = model.forward_dynamics_derivatives(home, np.zeros(n), model.gravity(home))
-    by_q, per_torque = linear.by_position, linear.by_torque
-    # g(q) is part of the feedback, and by_q = -M^-1 dg/dq at rest.
+    n = len(linear.ddq)
+    by_q, per_torque = linear.A[n:, :n], linear.B[n:]
+    # g(q) is part of the feedback, and A_qq = -M^-1 dg/dq at rest.
     stiffness = np.diag(kp) + np.linalg.solve(per_torque, by_q)
     gain = np.hstack((stiffness, np.diag(kd)))
 
     def flow(time):
         """Return the effect of a state and of a constant feedback after a time."""
         rates = np.zeros((4 * n, 4 * n))
-        rates[:n, n : 2 * n], rates[n : 2 * n, :n] = np.eye(n), by_q
-        rates[n : 2 * n, n : 2 * n], rates[n : 2 * n, 2 * n :] = (
-            linear.by_velocity,
-            -per_torque @ gain,
-        )
+        rates[: 2 * n, : 2 * n], rates[n : 2 * n, 2 * n :] = linear.A, -per_torque @ gain
         whole = expm(rates * time)
         return whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n :]
 
@@ -84,13 +80,14 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
     assert 0.0 < oldest < silent
     assert limits('franka_gazebo') == (oldest, silent)
     arm = load(name, hand=hand)
-    gains = default_gains(arm)
+    model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm)
+    linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for age in oldest * np.linspace(0.0, 0.8, 5):
         longest = silent * (1.0 - age / oldest)
         for period in longest * np.linspace(0.125, 1.0, 4):
-            assert hold_radius(arm, *gains, period, age) < 1.0
+            assert hold_radius(linear, *gains, period, age) < 1.0
     # The oldest age and the longest silence together are unstable.
-    assert hold_radius(arm, *gains, silent, oldest) > 1.0
+    assert hold_radius(linear, *gains, silent, oldest) > 1.0
 
 
 def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
@@ -105,11 +102,12 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 @pytest.mark.parametrize('held', [0.05, 0.1])
 def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):
     arm = load(name, hand=hand)
-    gains = default_gains(arm, held)
+    model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm, held)
+    linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for share in (0.1, 0.5, 1.0):
-        assert hold_radius(arm, *gains, share * held) < 1.0
-    assert hold_radius(arm, *gains, 0.1 * held, 0.4 * held) < 1.0
-    assert hold_radius(arm, *gains, 1.5 * held) > 1.0
+        assert hold_radius(linear, *gains, share * held) < 1.0
+    assert hold_radius(linear, *gains, 0.1 * held, 0.4 * held) < 1.0
+    assert hold_radius(linear, *gains, 1.5 * held) > 1.0
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])

@@ -9,13 +9,12 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
-from franka_dynamics.dynamics.model import solve_acceleration
+from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
+from franka_dynamics.dynamics.derivatives import dynamics_derivatives, linearize, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.errors import InertiaError, JointVectorError, TreeError
 
-from .trees import complex_step, random_link, random_tree, vee
+from .trees import complex_step, random_link, random_tree, slow_dynamics, vee
 from ..agreement import assert_close, refuses
 from ..arms import random_arm
 
@@ -107,7 +106,17 @@ def test_a_bad_vector_is_named(ddq, names):
         tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
 
 
-def test_a_tool_wrench_of_another_shape_is_named():
+@pytest.mark.parametrize(
+    ('name', 'shape'),
+    [
+        *((name, (2, 5)) for name in ('q', 'dq', 'tau')),
+        *(('tool_wrench', shape) for shape in ((2, 6), (1, 6), (3,))),
+    ],
+)
+def test_a_linearization_is_of_one_state_under_one_wrench(name, shape):
+    given = dict.fromkeys(('q', 'dq', 'tau'), np.zeros(5)) | {name: np.zeros(shape)}
+    with refuses(JointVectorError, name.replace('_', ' '), '(6,)' if 'w' in name else shape):
+        linearize(random_tree(0, CHAIN), **given)
     with refuses(JointVectorError, 'wrench'):
         dynamics_derivatives(
             random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0]
@@ -120,12 +129,26 @@ def test_four_joints_that_move_a_point_mass_have_no_acceleration():
     point = LinkInertia.from_center_of_mass(2.0, (0.3, -0.2, 0.1), np.zeros(6))
     tree = replace(tree, inertias=(nothing,) * 3 + (point,), rotor_inertias=np.zeros(4))
     with pytest.raises(InertiaError):
-        mass = dynamics_derivatives(tree, np.ones(4), *np.zeros((2, 4))).tau.by_ddq
-        solve_acceleration(mass, np.ones(4))
+        linearize(tree, np.ones(4), np.zeros(4), np.ones(4))
+
+
+def test_a_trees_linearization_agrees_with_complex_steps(case):
+    tree, (q, dq, ddq), wrench, _, expected = case
+    n, still = tree.n, np.zeros((tree.n + 1, 6))
+    tau = slow_dynamics(tree, still, q, dq, ddq, TILTED, wrench)['tau']
+    here = linearize(tree, q, dq, tau, gravity=TILTED, tool_wrench=wrench)
+    by_q, by_dq, mass = np.split(expected['tau'][:, still.size :], 3, axis=1)
+    zero, one, back = np.zeros((n, n)), np.eye(n), np.linalg.inv(mass)
+    for found, theirs in (
+        (here.ddq, ddq),
+        (here.A, np.block([[zero, one], [-back @ by_q, -back @ by_dq]])),
+        (here.B, np.vstack((zero, back))),
+    ):
+        assert_close(found, theirs, 1e-11)
 
 
 @both_trees
-def test_other_bodies_change_torques_as_derived(parents):
+def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
     tree, rng = random_tree(0, parents), np.random.default_rng(1)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     others = [random_link(rng) for _ in range(tree.n)]
@@ -134,6 +157,10 @@ def test_other_bodies_change_torques_as_derived(parents):
     )
     before = tree_motion(tree, q, dq, ddq)
     after = tree_motion(replace(tree, inertias=others), q, dq, ddq)
-    by = torque_regressor(tree, q, dq, ddq)
-    # Exact, because torques are linear in the parameters: 2e-14 measured.
-    np.testing.assert_allclose(by @ change.ravel(), after.tau - before.tau, rtol=0.0, atol=1e-12)
+    by = differentiate_by_parameters(tree, q, dq, ddq)
+    # Exact, because wrenches and torques are linear in the parameters: 2e-14 measured.
+    for name, part, whole in (
+        ('ijk,jk->i', by.tau, after.tau - before.tau),
+        ('iajk,jk->ia', by.wrench, after.wrenches - before.wrenches),
+    ):
+        np.testing.assert_allclose(np.einsum(name, part, change), whole, rtol=0.0, atol=1e-12)

@@ -204,7 +204,7 @@ def test_the_reported_figures_are_the_largest_differences():
 @pytest.mark.parametrize('mass', [1.0, 1e-6])
 @pytest.mark.parametrize('error', [1e-9, np.nan])
 @pytest.mark.parametrize(
-    'quantity', ['gravity', 'kinetic_energy', 'forward_dynamics', 'frames', 'mass_matrix']
+    'quantity', ['gravity', 'joint_wrenches', 'forward_dynamics', 'frames', 'mass_matrix']
 )
 def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch):
     def too_small(model, *states):
