@@ -122,23 +122,15 @@ class FeedforwardDiagnostics(StatusPublisher):
         if reason != self._reason and now >= self._reason_at + MIN_REASON_S:
             self._reason, self._reason_at, self.due = reason, now, now
         if now >= self.due:
-            self._publish_status(status)
-            rows = self._joint_states(), self._command(), *self._reference, self._wrench()
+            # The largest since the last report, so that a short torque near its bound is told.
+            shares = controller.disturbances.largest.tolist()
+            controller.disturbances.reset_largest()
+            level, message, told = self._told(status, shares)
+            own = NodeStatus('', self._name, level, message, told)
+            self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
+            command = DiagnosticSubject.COMMAND, level, message, told | self._figures(shares)
+            rows = self._joint_states(), command, *self._reference, self._wrench()
             self.publish(*rows, *self._model())
-
-    def _publish_status(self, status: Status) -> None:
-        """
-        Publish ~/status; late subscribers get the latest one.
-
-        Its level is STALE while the node waits, OK while it commands torques, WARN while it brakes
-        or holds the arm, ERROR while a fault is latched.
-        """
-        heard = 'WARN' if self._receivers.unheard else 'OK'
-        level = {State.SILENT: 'STALE', State.RUNNING: heard}.get(status.state, 'WARN')
-        level = 'ERROR' if status.faulty else level
-        values = {'state': status.state.value, REMEDY_KEY: status.remedy}
-        own = NodeStatus('', self._name, level, status.why, values)
-        self._status.publish(own.to_message(self._arm))
 
     def _report_reference(self, event: ReferenceEvent) -> None:
         controller = self._controller
@@ -191,49 +183,48 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _command(self) -> Row:
-        controller = self._controller
-        # The shares are the largest since the last diagnostics, so that a short torque near its
-        # bound causes one warning.
-        status, shares = self.status.present(), controller.disturbances.largest.tolist()
-        controller.disturbances.reset_largest()
-        level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
-        receivers = self._receivers
-        rivals = ', '.join(publisher_names(self._node, receivers.topic))
-        since, before = self._counted
-        self._counted = now, published = time.monotonic(), self.sent
+    def _told(self, status: Status, shares: list[float]) -> tuple[str, str, dict[str, Any]]:
+        """
+        Return level, message and values that ~/status and the row Command have in common.
+
+        The level is STALE while the node waits, OK while it commands torques and nothing is wrong,
+        ERROR while a fault is latched, else WARN. `shares` are those of the guard's bounds.
+        """
+        level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
+        message, largest = status.why, max(shares)
         if status.state is State.RUNNING:
-            level, message = 'WARN', ''
             if self.refused:
                 message = f'reference refused: {self.refused}'
-            elif receivers.unheard:
-                message = receivers.unheard
-            elif max(shares) > _NEAR_BOUND_RATIO:
-                joint = controller.names[shares.index(max(shares))]
-                message = f"{joint} came near the guard's bound ({max(shares):.0%} of it)"
-            else:
-                level, message = 'OK', status.why
-        values = {
-            'mode': status.state.value,
+            elif largest > _NEAR_BOUND_RATIO and not self._receivers.unheard:
+                joint = self._controller.names[shares.index(largest)]
+                message = f"{joint} came near the guard's bound ({largest:.0%} of it)"
+            elif not self._receivers.unheard:
+                level = 'OK'
+        return level, message, {'state': status.state.value, REMEDY_KEY: status.remedy}
+
+    def _figures(self, shares: list[float]) -> dict[str, Any]:
+        """Return what the row Command has beyond ~/status."""
+        controller, receivers = self._controller, self._receivers
+        since, before = self._counted
+        self._counted = now, published = time.monotonic(), self.sent
+        references = controller.reference.counts.items()
+        return {
             'target': controller.settings.target,
             'published': published,
             'rate [Hz]': max(0, published - before) / (now - since),
             'cut by torque or rate limit': controller.counts['limited'],
             'stops': controller.counts['stops'],
             'faults latched': controller.counts['faults'],
-            **{
-                f'references {state.value}': count
-                for state, count in controller.reference.counts.items()
-            },
+            **{f'references {state.value}': count for state, count in references},
             'receivers': receivers.listed,
-            'other publishers of commands': rivals or 'none',
+            'other publishers of commands': ', '.join(publisher_names(self._node, receivers.topic))
+            or 'none',
             **{f'latency {name}': time for name, time in self.latency.percentiles_us().items()},
             **self._by_joint(
                 'largest share of limit, {} [%]', 100.0 * controller.output.largest_share
             ),
             **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
-        return DiagnosticSubject.COMMAND, level, message, values
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}

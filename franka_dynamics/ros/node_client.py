@@ -22,7 +22,7 @@ import yaml
 
 from .parameter_tables import no_such_parameter
 from .qos import REFERENCE_QOS
-from .status import DiagnosticSubject, NodeStatus, REMEDY_KEY
+from .status import DiagnosticSubject, NodeStatus
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
@@ -143,11 +143,7 @@ class NodeClient(TopicListener):
         """Return the node's latest status as a sentence, or '' if none arrives within 2 s."""
         self.until(lambda: self.status(self.name) is not None, _STATUS_TIMEOUT_S)
         one = self.status(self.name)
-        if one is None:
-            return ''
-        remedy = one.values.get(REMEDY_KEY)
-        way = f'; to command again: {remedy}' if remedy else ''
-        return f'{one.values.get("state", one.level)}: {one.message}{way}'
+        return '' if one is None else one.sentence
 
     def change_state(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""

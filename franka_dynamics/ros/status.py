@@ -65,6 +65,13 @@ class NodeStatus(NamedTuple):
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
     @property
+    def sentence(self) -> str:
+        """What the status of a node says: state, reason and what makes it command again."""
+        remedy = self.values.get(REMEDY_KEY)
+        way = f'; {REMEDY_KEY}: {remedy}' if remedy else ''
+        return f'{self.values.get("state", self.level)}: {self.message}{way}'
+
+    @property
     def is_arm_held(self) -> bool:
         """Whether this is a receiver's status and says that torques hold the arm."""
         return self.values.get(HELD_KEY) == 'True'

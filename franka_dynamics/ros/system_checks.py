@@ -219,10 +219,9 @@ def _nodes(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterat
     if not commanding and not silent:
         yield Check('node', NOTE, 'no feedforward node is heard')
     for one in (view.statuses[DiagnosticSubject.COMMAND] for view in commanding):
-        # A node that sends no torque is a warning in its diagnostics, which it may wait by.
-        sends = one.values.get('mode') == State.RUNNING.value
+        sends = one.values.get('state') == State.RUNNING.value
         level = levels.get(one.level, TO_DO) if sends else TO_DO
-        yield Check('node', level, f'{one.node}: {one.message}')
+        yield Check('node', level, f'{one.node}: {one.sentence}')
     for one in (status for view in views for status in view.statuses.values()):
-        if one.level not in levels:
+        if one.level not in levels and one.subject != DiagnosticSubject.COMMAND:
             yield Check('diagnostics', TO_DO, f'{one.name}: {one.message}')

@@ -21,8 +21,8 @@ from franka_dynamics.ros.topic_listener import TopicListener
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
 HELD = {SIMULATOR: NodeStatus('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
-FAULT = NodeStatus('', NODE, 'ERROR', 'the arm moves away', {'mode': 'braking'})
-CLEARED = NodeStatus('', NODE, 'OK', 'commanding', {'mode': 'running'})
+FAULT = NodeStatus('', NODE, 'ERROR', 'the arm moves away', {'state': 'braking'})
+CLEARED = NodeStatus('', NODE, 'OK', 'commanding', {'state': 'running'})
 
 
 @pytest.fixture

@@ -75,12 +75,12 @@ def pushed(force):
 
 def commanding(level, said, mode='running'):
     return [
-        NodeSnapshot('ff', {'Command': NodeStatus('ff', 'Command', level, said, {'mode': mode})})
+        NodeSnapshot('ff', {'Command': NodeStatus('ff', 'Command', level, said, {'state': mode})})
     ]
 
 
 CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
-WAITING = commanding('WARN', 'silent: no joint state has come', 'silent')
+WAITING = commanding('STALE', 'no joint state has come', 'silent')
 
 
 def states(graph, what, simulator=()):
@@ -120,8 +120,8 @@ def commands(listeners, *names):
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
         (commands(1, 'a', 'b'), 'commands', TO_DO, '/a, /b all publish'),
-        (system._nodes(CARRIED), 'node', GOOD, 'ff: published'),
-        (system._nodes(DOUBLED), 'node', TO_DO, 'ff: twice'),
+        (system._nodes(CARRIED), 'node', GOOD, 'ff: running: published'),
+        (system._nodes(DOUBLED), 'node', TO_DO, 'ff: running: twice'),
         (system._nodes(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
         (system._nodes([]), 'node', NOTE, 'no feedforward node'),
         (pushed(7.16), 'disturbance', NOTE, '7.2 N'),

@@ -64,8 +64,11 @@ class Publishers:
         self.terms.publish(self.controller.latest, self.torque, Time(nanosec=k))
 
     def command(self):
-        """Return the level and the message of the status Command."""
-        return self.diagnostics._command()[1:3]
+        """Return level, message and state that ~/status and the row Command have."""
+        disturbances, status = self.controller.disturbances, self.diagnostics.status.present()
+        level, message, values = self.diagnostics._told(status, disturbances.largest.tolist())
+        disturbances.reset_largest()
+        return level, message, values['state']
 
 
 @pytest.fixture
@@ -143,16 +146,16 @@ def test_points_that_replace_each_other_are_all_published_and_logged_once_a_seco
 def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the_arm():
     loop = Loop()
     told = Publishers(loop.controller)
-    assert told.command() == ('WARN', str(loop.controller.status))
+    assert told.command() == ('STALE', loop.controller.status.why, 'silent')
     loop.run(1.5)
-    assert told.command() == ('OK', 'torques are sent')
+    assert told.command() == ('OK', 'torques are sent', 'running')
     loop.controller.disturbances.largest[3] = 0.9
-    level, said = told.command()
+    level, said, _ = told.command()
     assert level == 'WARN' and 'joint4' in said
-    assert told.command() == ('OK', 'torques are sent')  # one warning
+    assert told.command()[0] == 'OK'  # one warning
     loop.controller.stop('deactivated')
-    assert told.command() == ('WARN', str(told.diagnostics.status.present()))
+    assert told.command() == ('WARN', 'deactivated', 'braking')
     held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
     told = Publishers(held.controller)
-    assert told.command() == ('ERROR', str(told.diagnostics.status.present()))
+    assert told.command()[0] == 'ERROR'

@@ -54,7 +54,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
     # The rate of received states: on a busy machine some are lost.
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
     assert node['statuses']['Joint states']['values']['effort'] == 'measured'
-    assert node['statuses']['Command']['values']['mode'] == 'running'
+    assert node['statuses']['Command']['values']['state'] == 'running'
     assert node['statuses']['Command']['values']['rate [Hz]'] > 0.0
 
 
