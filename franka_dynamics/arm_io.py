@@ -32,6 +32,7 @@ def load_arm(
     *,
     hand: str = AS_LISTED,
     prefix: str = '',
+    repair: str | None = None,
     payload: LinkInertia | ArrayLike | None = None,
     joints: Sequence[str] | None = None,
     held: Mapping[str, float] | None = None,
@@ -58,6 +59,10 @@ def load_arm(
     prefix : str
         Prefix of every joint name, verbatim. It is added to the names of a shipped arm or an arm
         file; the joints of a URDF must already have it.
+    repair : str, optional
+        'nearest_within_rounding' replaces physically impossible links by the nearest physical ones
+        within the rounding that the set states. Not allowed for a URDF, which states none.
+
     payload : LinkInertia or array_like, optional
         A body on the flange, in the flange frame: its inertia about the flange's origin; or mass,
         centre of mass (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz,
@@ -87,17 +92,20 @@ def load_arm(
     DescriptionError
         If the file cannot be read or is inconsistent; the message names file and field.
     InertiaError
-        If the payload is impossible or beyond the rated load, or a Desk file of the hand has
-        impossible numbers.
+        If the payload is impossible or beyond the rated load, the requested repair is impossible,
+        or a Desk file of the hand has impossible numbers.
+    MissingDependencyError
+        If a repair is asked for and clarabel is not installed.
 
     """
     if is_robot_model(arm):
         source = 'The text' if is_urdf_text(arm) else str(arm)
-        if inertial_set is not None:
-            raise DescriptionError(
-                f'{source} has one inertial set; leave inertial_set out, or write it as an arm '
-                'file (franka-dynamics arm import).'
-            )
+        for name, value in (('inertial_set', inertial_set), ('repair', repair)):
+            if value is not None:
+                raise DescriptionError(
+                    f'{source} has one inertial set and states no rounding; leave {name} out, or '
+                    'write it as an arm file (franka-dynamics arm import).'
+                )
         # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
         from .urdf.importer import import_urdf
 
@@ -111,7 +119,7 @@ def load_arm(
             'arguments; leave joints, held, tip and xacro out.'
         )
     else:
-        description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix)
+        description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     if payload is not None:
         body = as_payload(payload)
         description.require_within_rated_load(body.mass)

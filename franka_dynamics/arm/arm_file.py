@@ -12,13 +12,14 @@ import shlex
 import numpy as np
 
 from .bodies import Body, InertiaReferencePoint, Pose
+from .consistency import repaired
 from .description import ArmDescription, ArmFields
 from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
-from .typed_file import FieldError, prepend_keys, read_typed
+from .typed_file import FieldError, Positive, prepend_keys, read_typed
 from .units import unit_questions
-from ..errors import DescriptionError, FrankaDynamicsError, nearest, UnknownArmError
-from ..names import AS_LISTED, NO_HAND
+from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
+from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
@@ -36,6 +37,8 @@ class InertialSet:
     notes: str = ''
     inertia_about: InertiaReferencePoint | None = None
     hand: str = NO_HAND
+    rounding: Positive | None = None
+    repairs: tuple[str, ...] = ()
     links: tuple[Body, ...]
     base_link: Body | None = None
     payload: Body | None = None  # in the flange frame, in the last of `links`
@@ -135,15 +138,18 @@ def load(
     *,
     hand: str = AS_LISTED,
     prefix: str = '',
+    repair: str | None = None,
 ) -> ArmDescription:
     """Load an arm by its shipped name or from an arm file, as `franka_dynamics.load` describes."""
     path, file = _arm_path(arm), read_arm_file(arm)
+    if repair not in (None, *REPAIRS):
+        raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
     chosen = file.default_set if inertial_set is None else inertial_set
     if chosen not in file.inertial_sets:
         raise UnknownArmError(
             f'{path} has no inertial set {chosen!r}; it has {", ".join(file.inertial_sets)}.'
         )
-    spelled = canonical_arm_name(arm)
+    spelled, inertial = canonical_arm_name(arm), file.inertial_sets[chosen]
     try:
         description = _description(file, chosen, str(path))
         description.require_home_within_limits()
@@ -160,7 +166,17 @@ def load(
     description = description.with_joint_names(
         [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]
     )
-    return with_hand(_with_hand_frames(description), hand)
+    description = with_hand(_with_hand_frames(description), hand)
+    if repair is None or not description.inconsistencies():
+        return description
+    if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
+        raise InertiaError(
+            f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '
+            'first moments about the frame origins. Write it in these.'
+        )
+    # The last link is repaired together with its hand, within the rounding of the inertial set, as
+    # if the hand's numbers were exact.
+    return repaired(description)
 
 
 def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
@@ -180,7 +196,9 @@ def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
         hand=inertial.hand,
         payload=payload,
         carried=hand + payload.mass,
+        rounding=inertial.rounding or 0.0,
         file=path,
+        repairs=inertial.repairs,
     )
 
 

@@ -84,6 +84,8 @@ def _arm_file(
         notes=notes,
         inertia_about=InertiaReferencePoint.FRAME_ORIGIN,
         hand=description.hand,
+        rounding=description.rounding or None,
+        repairs=description.repairs,
         links=tuple(Body.from_inertia(link) for link in description.links),
         base_link=None if base_link is None else Body.from_inertia(base_link),
         payload=Body.from_inertia(load) if load.mass else None,

@@ -150,9 +150,13 @@ class ArmDescription(ArmFields):
         Friction of all joints; None without a friction model.
     inertial_set, source, hand : str
         Name and source of the published set of inertias, and the hand that the last link includes.
+    rounding : float
+        Half a unit of the last printed digit of the set's numbers, in SI units; 0 if unknown.
     file : str
         Path of the arm file, or name of the URDF that `checked_arm_from_urdf` accepted; empty
         otherwise.
+    repairs : tuple of str
+        A sentence for each link whose inertia was repaired on request.
     notes : tuple of str
         What `import_urdf` noted if the arm was loaded from a URDF; not stored in arm files.
     torque_notes : tuple of str
@@ -199,7 +203,9 @@ class ArmDescription(ArmFields):
     inertial_set: str = ''
     source: str = ''
     hand: str = 'none'
+    rounding: float = 0.0
     file: str = ''
+    repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     mount: Array = field(default_factory=lambda: np.eye(4))
@@ -477,7 +483,10 @@ class ArmDescription(ArmFields):
         sentences = self.inconsistencies()
         if sentences:
             what = f'The inertial set {self.inertial_set!r} of {self.name}'
-            fix = 'Choose another set.'
+            fix = (
+                'Choose another set, or ask for its nearest physically consistent parameters '
+                'where the set states its rounding (repair: nearest_within_rounding).'
+            )
             if self.urdf:
                 words = self.urdf.words
                 what = f'The {words.file} of {self.name}'

@@ -132,7 +132,7 @@ def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all
         source = f'{arm.arm} as arm export writes it'
         _add_doubts(answer, read_chain(urdf_text(description), description.joint_names, source))
     shown = {f'{one}' for one in answer.data.get('doubts', ())}
-    answer.note(*(note for note in description.notes if note not in shown))
+    answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))
     answer.details += report.crosscheck_tables(result) if all else ()

@@ -64,7 +64,7 @@ def run(
     show(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded
     notes = [note for note in description.notes if note not in warned]
-    say_each(notes, 'note')
+    say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
     show(*arm_tables(description, rows, pose))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')

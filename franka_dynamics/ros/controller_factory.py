@@ -108,7 +108,7 @@ def make_controller(
     cannot be used on this arm, CrosscheckError if the two models disagree.
     """
     description.require_physical('commanding torques')
-    for sentence in description.torque_notes:
+    for sentence in (*description.repairs, *description.torque_notes):
         node.get_logger().warning(sentence)
     _set_default_gains(node, parameters, description)
     # Under a target that adds no gravity every receiver that is allowed says, or is known, to

@@ -58,6 +58,8 @@ class SimulatorNode(CheckedParameters, Node):
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare(self, table('simulator'))
         description = _arm(parameters)
+        for sentence in description.repairs:
+            self.get_logger().warning(sentence)
         settings = Settings(
             target='fci' if parameters['gravity_compensation'] else 'mujoco',
             gravity_vector=tuple(parameters['gravity_vector']),

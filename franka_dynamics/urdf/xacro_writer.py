@@ -136,8 +136,8 @@ def robot_text(
     Return the URDF or MJCF (`kind`, one of FORMATS) of an arm, with a comment on top.
 
     In URDF the hand is a link of its own; a payload is part of the last link. `source` is the
-    file that the arm was loaded from, if it is the user's; the comment names it.
-    `prefix` is that of the root link. `ideal` is that of `mjcf_text`.
+    file that the arm was loaded from, if it is the user's; the comment names it and the repaired
+    links. `prefix` is that of the root link. `ideal` is that of `mjcf_text`.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def robot_text(
         bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
     written = (f'Written by franka-dynamics arm export from {source}.',) if source else _GENERATED
-    return _with_banner(text, written)
+    return _with_banner(text, (*written, *arm.repairs))
 
 
 def exported_arms() -> tuple[str, ...]:

@@ -252,7 +252,7 @@ def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_p
     joints = (
         replace(joint, limits=limits, rotor_inertia=1e-5 * i) for i, joint in enumerate(FER.joints)
     )
-    arm = replace(FER, home=None, friction=friction, joints=tuple(joints))
+    arm = replace(FER, home=None, friction=friction, joints=tuple(joints), repairs=('moved',))
     arm = arm.with_payload(LinkInertia(0.5, np.array([0.0, 0.01, 0.05]), 0.01 * np.eye(3)))
     assert_every_field_returns(arm, tmp_path)
 

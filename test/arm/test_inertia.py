@@ -1,13 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""LinkInertia against point masses and MuJoCo; consistency."""
+"""LinkInertia against point masses and MuJoCo; consistency, and repair within rounding."""
+
+from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.bodies import Box, Cylinder
+from franka_dynamics.arm.consistency import nearest_physical, repaired
+from franka_dynamics.arm_io import save
 from franka_dynamics.errors import InertiaError
+from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.xacro_writer import robot_text
 
@@ -80,12 +86,62 @@ def test_solids_have_the_textbooks_inertias(axis):
         np.testing.assert_allclose(parameters, expected.parameters(), rtol=1e-12, atol=1e-14)
 
 
+ROUNDING = 5e-5  # half of the table's fourth decimal
+KKT = 1e-6  # relative; the solver's tolerance is 1e-8 of the rounding
+
+
 def test_only_link_2_of_the_table_has_a_margin_below_zero():
     links = load('fer', 'ledezma2021').links
     assert [link.is_physical() for link in links] == [True, False, True, True, True, True, True]
     np.testing.assert_allclose(links[1].consistency_margin(), -1.8e-5, rtol=0.0, atol=5e-7)
 
 
-def test_a_table_that_no_body_can_have_is_not_written():
-    with refuses(InertiaError, 'fer_joint2', 'another set'):
+def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link():
+    # Karush, Kuhn and Tucker: the distance's gradient as a symmetric matrix, the multiplier of the
+    # pseudo-inertia, has no negative eigenvalue, and vanishes where that is off its bound.
+    link = load('fer', 'ledezma2021').links[1]
+    moved = nearest_physical(link, ROUNDING)
+    moves = (moved.parameters() - link.parameters()) / ROUNDING
+    assert 0.1 < np.abs(moves).max() < 1.0  # another bound, the rounding, does not act
+    steps = np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)])
+    upper, multiplier = np.triu_indices(4), np.zeros((4, 4))
+    multiplier[upper] = np.linalg.solve(steps[:, *upper], moves)
+    multiplier += multiplier.T
+    slack = moved.pseudo_inertia() / ROUNDING - 1e-3 * np.eye(4)
+    bound = KKT * np.linalg.norm(multiplier)
+    assert np.linalg.eigvalsh(multiplier)[0] > -bound
+    assert abs(np.tensordot(multiplier, slack)) < bound
+
+
+@pytest.mark.parametrize('hand', ['as_listed', 'franka_hand'])
+def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
+    arm = load('fer', 'ledezma2021', hand=hand, repair=REPAIR_TO_NEAREST)
+    arm.require_physical('a test')
+    printed = load('fer', 'ledezma2021', hand=hand)
+    for i, (link, before) in enumerate(zip(arm.links, printed.links)):
+        moved = np.abs(link.parameters() - before.parameters()).max()
+        assert (0.0 < moved <= ROUNDING) if i == 1 else moved == 0.0
+    assert load('fer', 'gaz2019', repair=REPAIR_TO_NEAREST).repairs == ()
+    (sentence,) = arm.repairs
+    assert re.search(r'fer_joint2 was .* \(eigenvalue -1\.8e-05 .* rounding of 5e-05$', sentence)
+
+
+def test_the_table_is_written_only_repaired_and_says_so():
+    with refuses(InertiaError, 'nearest_within_rounding'):
         robot_text(load('fer', 'ledezma2021'), 'urdf')
+    text = robot_text(load('fer', 'ledezma2021', repair=REPAIR_TO_NEAREST), 'urdf')
+    assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
+
+
+def test_a_repair_beyond_the_rounding_is_refused():
+    with refuses(InertiaError, 'fer_joint2', '-1.78e-05', 'at most 1e-06 does not fix'):
+        repaired(replace(load('fer', 'ledezma2021'), rounding=1e-6))
+
+
+def test_a_table_of_centres_of_mass_is_not_repaired(tmp_path):
+    path = tmp_path / 'own.yaml'
+    save(load('fer', 'franka_description'), path)
+    text = path.read_text().replace('first_moment:', 'center_of_mass:')
+    path.write_text(text.replace('    source:', '    rounding: 1.0e-4\n    source:'))
+    with refuses(InertiaError, 'centres of mass'):
+        load(path, repair=REPAIR_TO_NEAREST)

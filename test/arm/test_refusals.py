@@ -5,6 +5,7 @@
 from dataclasses import replace
 import json
 from pathlib import Path
+import sys
 
 import numpy as np
 import pytest
@@ -31,9 +32,11 @@ from franka_dynamics.errors import (
     FrictionError,
     InertiaError,
     JointVectorError,
+    MissingDependencyError,
     SettingsError,
     UnknownArmError,
 )
+from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.resources import share_directory
 
 from .test_arm_file import changed, LINK, read_mapping, REMOVED, write
@@ -172,6 +175,10 @@ def toy(count, *names, base=FER.base):
     return ArmDescription('toy', Convention.MODIFIED, joints, FER.links[:count], base=base)
 
 
+def rounded(inertial_set):
+    load('fer', inertial_set, repair=REPAIR_TO_NEAREST)
+
+
 def friction_of_ones(**more):
     return ViscousCoulombFriction([0.1], [0.1], [0.1], **more)
 
@@ -217,6 +224,7 @@ CALLS = {
         (lambda: LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
         (lambda: LinkInertia(1.0, np.zeros(3), LOPSIDED), 'must be symmetric'),
         (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
+        (lambda: rounded('franka_description'), 'behind fer_joint4', 'add `rounding`'),
     ],
     FrictionError: [
         (lambda: SigmoidFriction(D, SLOPE[:6], D), 'slope of a friction model', 'of shape (7,)'),
@@ -241,3 +249,9 @@ CALLS = {
 def test_a_value_at_fault_is_refused_by_its_name(error, call, named):
     with refuses(error, *named):
         call()
+
+
+def test_a_repair_without_its_solver_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'clarabel', None)
+    with refuses(MissingDependencyError, "pip install '.[identify]'"):
+        rounded('ledezma2021')

@@ -58,11 +58,12 @@ def test_what_changes_torques_is_warned_of_by_link_and_entry(text, expected):
         assert [word for word in words if word not in sentence] == [], sentence
 
 
-def test_an_arm_without_masses_has_no_torques_and_an_impossible_one_is_refused():
+def test_an_arm_without_masses_has_no_torques_and_an_impossible_one_is_refused_without_repair():
     arm, _ = warned(massless(*LINKS))
     assert not fd.Model(arm).mass_matrix(arm.home).any()
-    with refuses(InertiaError, 'fer_link3', '<inertial>'):
+    with refuses(InertiaError, 'fer_link3', '<inertial>') as refusal:
         warned(IMPOSSIBLE)[0].require_physical('anything')
+    assert 'repair' not in str(refusal.value)  # which a URDF has not
 
 
 def test_an_mjcf_of_unknown_efforts_loads():
