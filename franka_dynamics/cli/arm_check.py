@@ -13,14 +13,15 @@ import warnings
 
 from ._console import make_console, say, say_each, show, write_json
 from ._options import ArmChoice
+from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, NoLinksError, UrdfWarning
 from ..report import crosscheck as report
 from ..report.table import to_json_types
+from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
-from ..urdf.reading import read_document
-from ..urdf.serial_chain import read_chain, SerialChain
+from ..urdf.reading import parse_urdf, read_document
 from ..urdf.writer import urdf_text
 from ..validation.crosscheck import compare_formulations
 
@@ -119,19 +120,19 @@ def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
     data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
     answer = Answer(sentence, not result.passed, data, [*result.findings])
-    if urdf := description.urdf:
+    shown = set[str]()
+    if is_robot_model(arm.arm):
+        assert description.urdf is not None
         found = ', '.join(f'{one}' for one in result.urdf)
         answer.note(
             "Compared were three formulations of the arm's dynamics and "
-            f"{urdf.words.reader}'s own reading of the file; largest differences from that: "
-            f'{found}.'
+            f"{description.urdf.words.reader}'s own reading of the file; largest differences from "
+            f'that: {found}.'
         )
-        document = read_document(arm.arm, xacro=arm.xacro)
-        _add_doubts(answer, read_chain(document, urdf.joint_names, held=dict(urdf.held)))
+        shown = _add_doubts(answer, read_document(arm.arm, xacro=arm.xacro), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         source = f'{arm.arm} as arm export writes it'
-        _add_doubts(answer, read_chain(urdf_text(description), description.joint_names, source))
-    shown = {f'{one}' for one in answer.data.get('doubts', ())}
+        _add_doubts(answer, parse_urdf(urdf_text(description), source), source)
     answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))
@@ -139,16 +140,24 @@ def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all
     return answer
 
 
-def _add_doubts(answer: Answer, chain: SerialChain) -> None:
+def _add_doubts(answer: Answer, document: UrdfDocument, source: str) -> set[str]:
     """
-    Add to an answer what is doubtful about the numbers of an arm in a file.
+    Add to an answer what is doubtful about the numbers of a file, by its meshes if they are read.
 
-    Those that no body can have are the answer's, the others are a table.
+    Those that no body can have are the answer's, the others are a table. Returns the sentences of
+    doubts that need no mesh, which notes have, too.
     """
-    doubts, source = find_implausible_values(chain), chain.document.source
+    doubts, unread = find_implausible_values(document, Path(source))
     answer.data['doubts'] = [*doubts]
     answer.impossible += [f'{one}' for one in doubts if one.impossible]
+    if unread:
+        answer.note(
+            f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
+            'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
+            'installed.'
+        )
     possible = [one for one in doubts if not one.impossible]
     answer.details += report.implausible_value_tables(possible, source)
     if not doubts:
         answer.note(f'masses, tensors and effort limits of {source} are plausible')
+    return {str(one) for one in find_implausible_values(document)[0]}

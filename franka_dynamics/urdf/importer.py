@@ -109,8 +109,9 @@ def import_urdf(
 def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     """Return an arm with notes on doubtful numbers, and without limits that are doubted."""
     questions = unit_questions(arm)
-    moving = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
-    doubts = [one for one in find_implausible_values(chain) if moving.intersection(one.names)]
+    bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
+    values, _ = find_implausible_values(chain.document)
+    doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
     impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
     units = [question.sentence for question in questions if not question.limits]

@@ -1,15 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's own reading of a URDF."""
+"""Pinocchio's models of whole files: its own reading of a URDF, ours of an MJCF."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pinocchio as pin
 
-from .document import MOVING_TYPES
+from .document import MOVING_TYPES, UrdfDocument
+from ..arm.description import JointLimits
 from ..errors import UrdfError
+from ..spatial import JointKind
 
 _REQUIRED = ('effort', 'velocity')  # in a <limit>, by urdfdom
 
@@ -60,3 +63,41 @@ def without_material_and_dynamics(text: str) -> ElementTree.Element:
             for key in _REQUIRED:
                 limit.set(key, limit.get(key, '9'))
     return robot
+
+
+_UNALIGNED = {
+    JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
+    JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,
+}
+
+
+def pinocchio_tree(document: UrdfDocument) -> pin.Model:
+    """
+    Return Pinocchio's model of a document, with a frame of type BODY for each link.
+
+    Mimic joints are independent joints in it. A URDF is read by Pinocchio itself.
+    """
+    if not document.mjcf:
+        return pinocchio_model(document.text, document.source)
+    model, root = pin.Model(), document.root
+    placed = {root: (0, pin.SE3.Identity())}
+    model.addFrame(pin.Frame(root, 0, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+    for joint in document.from_root():
+        parent, pose = placed[joint.parent]
+        pose = pose * pin.SE3(joint.origin)
+        if joint.kind != 'fixed':
+            kind = pin.JointModelFreeFlyer()
+            if joint.moves:
+                kind = _UNALIGNED[joint.motion](*joint.axis)
+            to_axis = pin.SE3(np.eye(3), joint.point)
+            limits = joint.limits or JointLimits()
+            ends = [np.full(kind.nv, one) for one in (limits.effort, limits.velocity)]
+            ends += [np.full(kind.nq, one) for one in (limits.lower, limits.upper)]
+            parent = model.addJoint(parent, kind, pose * to_axis, joint.name, *ends)
+            pose = to_axis.inverse()
+        placed[joint.child] = parent, pose
+        link = document.links[joint.child]
+        inertia = pin.Inertia(link.mass, np.zeros(3), link.tensor)
+        model.appendBodyToJoint(parent, inertia, pose * pin.SE3(link.origin))
+        model.addFrame(pin.Frame(joint.child, parent, 0, pose, pin.FrameType.BODY))
+    return model

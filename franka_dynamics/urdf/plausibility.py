@@ -1,42 +1,52 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds numbers of an arm in a URDF or an MJCF that a real arm can hardly have.
+Finds numbers of a URDF or an MJCF that a real arm can hardly have.
 
-Each rule is a statement of physics. A body has nowhere negative density. Its centre of mass is no
-farther from its joint than the joints near it, and its mass spreads (standard deviation) no
-farther than a body that is twice as long as the way to the next joint. No body spreads less than a
-ball of lead of its mass. No link weighs more than twice the rest of the arm. Links of other masses
-have other tensors. A motor holds the arm's weight at zero. Of links that no joint of the arm moves
-only the tensor is judged, by whether a body can have it: no torque depends on them.
+Each rule is a statement of physics. A body has nowhere negative density. Its mass lies within its
+shape: along every direction its centre lies between the shape's ends, at distances a and b from
+them, and its variance is at most a b (Bhatia and Davis 2000). The density of its mesh is that of
+some material, and no body spreads less than a ball of lead of its mass. No link weighs more than
+twice the rest of the arm. Links of other masses have other tensors. A motor holds the arm's weight
+at zero. Of links that no joint moves only the tensor is judged, by whether a body can have it: no
+torque depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+import re
 from typing import NamedTuple
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+import pinocchio as pin
 
-from .document import UrdfInertial, Words
-from .serial_chain import SerialChain
+from .document import UrdfDocument, Words
+from .pinocchio_reading import pinocchio_tree, without_material_and_dynamics
 from ..arm.inertia import LinkInertia
 from ..errors import listed
-from ..spatial import JointKind
 from ..typing import Array
 
-_MAX_DENSITY = 11_340.0  # of lead [kg/m^3]
-# Parts of a link (screws, cables, half a motor) reach beyond the joints near it by a length [m]
-# and by a share of their distance.
+# Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
+_MAX_DENSITY = 11_340.0
+_MIN_DENSITY = 20.0
+# Parts that shapes leave out (screws, cables, half a motor) reach beyond the shape by a length [m]
+# and by a share of the shape's largest extent.
 _MAX_OVERHANG_M = 0.01
 _MAX_OVERHANG_RATIO = 0.1
-_MIN_REACH_RATIO = 0.05  # of a link, relative to the length of the arm
+_MIN_REACH_RATIO = 0.05  # of a link that no shape shows, relative to the length of the arm
 _MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
+_FAR_M = 1e6  # [m] instead of the length of an arm without lengths
 _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
-# Powers of ten by which a tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
+# Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS = (-4, -6, -7, -9)
-_MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest allowed spread
-_GRAVITY = 9.81  # [m/s^2]
+_ENTRY_POWERS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
+_MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
+_CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 class ImplausibleValue(NamedTuple):
@@ -67,161 +77,312 @@ class ImplausibleValue(NamedTuple):
 
 class _Body(NamedTuple):
     """
-    A moving link with mass, whose numbers in the file are called `words`.
+    A link with mass, the number of the joint that moves it, and points that enclose it.
 
-    `distance` [m] is that of its centre of mass from its joint, `span` the way from two joints
-    before the link to two behind it, `reach` the largest distance of its joint from those before
-    and behind it.
+    `tensor` and `points`, shape (K, 3), are in the frame of the <inertial>, whose origin is the
+    centre of mass. The points are those of all shapes and joints of links fixed to each other or,
+    without a shape, the corners of a cube as large as the arm is from two joints before the link
+    to two behind it (`within` says which). `distance` [m] is that of the centre of mass from the
+    joint. `reach` [m] is the largest distance of the joint from this, from the joints behind it
+    and from the one before it, if there is no shape: a body whose mass spreads (standard
+    deviation) by more is at least twice as long. `words` names the link's numbers.
     """
 
     name: str
     words: Words
-    link: UrdfInertial
+    joint: int
+    mass: float
+    tensor: Array
+    points: Array
+    within: str
     distance: float
-    span: float
     reach: float
 
     def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
         return ImplausibleValue(self.words.link, (self.name,), entry, reason, impossible)
 
 
-def find_implausible_values(chain: SerialChain) -> tuple[ImplausibleValue, ...]:
-    """Return implausible masses, inertias and effort limits of the arm in a URDF or MJCF."""
-    document, root = chain.document, chain.document.root
-    found = list[ImplausibleValue]()
-    for name in chain.bodies[root]:
-        words, link = document.entries(name), document.links[name]
-        if reason := _impossible(link):
-            found.append(ImplausibleValue(words.link, (name,), words.tensor, reason, True))
-    bodies = list[_Body]()
-    for joint, group in zip(chain.joints, _bodies(chain)):
+def find_implausible_values(
+    document: UrdfDocument, file: Path | None = None
+) -> tuple[tuple[ImplausibleValue, ...], tuple[str, ...]]:
+    """
+    Return implausible masses, inertias and effort limits of a URDF, and names of unread meshes.
+
+    Meshes are read only if the URDF's `file` is given and scipy is installed.
+    """
+    model = pinocchio_tree(document)
+    file = file if find_spec('scipy') else None
+    try:
+        shapes, meshed, unread = _shapes(model, document, file)
+    except ValueError:  # a mesh is no mesh
+        shapes, meshed, unread = _shapes(model, document, None)
+    bodies: list[_Body] = []
+    found: list[ImplausibleValue] = []
+    for k in range(1, model.njoints):
+        frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
+        group = _bodies(document, model, k, frames, shapes, unread)
         bodies += group
-        doubts = [doubt for body in group for doubt in _of_link(body)]
-        found += doubts
-        if group and not any(one.impossible for one in doubts):
-            heaviest = max(group, key=lambda body: body.link.mass)
-            found += _compactness(heaviest, chain.inertia(joint.child))
-    return (*found, *_heavy(bodies), *_weak_joints(chain), *_placeholders(bodies))
+        found += [doubt for body in group for doubt in _of_link(body)]
+        shown = [one.name for one in frames if one.name in shapes]
+        if group:
+            heaviest = max(group, key=lambda body: body.mass)
+            found += _compactness(heaviest, model.inertias[k], any(map(_impossible, group)))
+            if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
+                mass = sum(body.mass for body in group)
+                found += _density(heaviest, mass, [np.vstack(shapes[name]) for name in shown])
+    moving = {body.name for body in bodies}
+    for name, link in document.links.items():
+        if link.mass and name not in moving:
+            words, points = document.entries(name), _FAR_M * _CUBE
+            found += _of_link(
+                _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
+            )
+    found += (*_heavy(bodies), *_weak_joints(document, model), *_placeholders(bodies))
+    return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
-def _bodies(chain: SerialChain) -> Iterator[list[_Body]]:
-    """Yield the links with mass that each joint moves."""
-    document = chain.document
-    joints = np.array([(chain.poses[one.child] @ [*one.point, 1.0])[:3] for one in chain.joints])
-    steps = np.linalg.norm(np.diff(joints, axis=0, prepend=np.zeros((1, 3))), axis=1)
-    ways = np.array([0.0, *steps, 0.0, 0.0])  # to each joint from the one before it
-    for k, (joint, at) in enumerate(zip(chain.joints, joints)):
-        places = [chain.poses[name][:3, 3] - at for name in chain.fixed[joint.child]]
-        near = max([ways[k + 1], ways[k + 2], *np.linalg.norm(places, axis=1)])
-        span = max(ways[k : k + 4].sum(), near, _MIN_SPAN_RATIO * steps.sum())
-        reach = max(near, _MIN_REACH_RATIO * steps.sum())
-        group = []
-        for name in (one for one in chain.bodies[joint.child] if document.links[one].mass):
-            link = document.links[name]
-            away = float(np.linalg.norm((chain.poses[name] @ link.origin)[:3, 3] - at))
-            group.append(_Body(name, document.entries(name), link, away, span, reach))
-        yield group
-
-
-def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about a link's tensor or centre of mass."""
-    beyond = body.distance - (1.0 + _MAX_OVERHANG_RATIO) * body.span - _MAX_OVERHANG_M
-    spread, most = _spread(body.link.tensor, body.link.mass), max(body.reach, body.distance)
-    least = _MIN_SPREAD_RATIO * most
-    if reason := _impossible(body.link):
-        yield body.doubt(body.words.tensor, reason, impossible=True)
-    elif body.span and beyond > 0.0:
-        reason = (
-            f'the centre of mass, {body.distance:.3g} m from its joint, lies {beyond:.2g} m '
-            'beyond what the distances of the joints near it allow'
+def _bodies(
+    document: UrdfDocument,
+    model: pin.Model,
+    k: int,
+    frames: Sequence[pin.Frame],
+    shapes: Mapping[str, Sequence[Array]],
+    unread: Collection[str],
+) -> list[_Body]:
+    """Return the links with mass that joint k moves, whose `frames` have the links' names."""
+    lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
+    solids = [points for one in frames for points in shapes.get(one.name, ())]
+    places = [one.placement.translation for one in frames]
+    places += [model.jointPlacements[j].translation for j in model.children[k]]
+    within, enclosing, reach = 'its shapes and joints allow', np.vstack((*solids, *places)), _FAR_M
+    # A link of which nothing was read may be larger than what is fixed to it.
+    if not solids or any(one.name in unread and one.name not in shapes for one in frames):
+        within = 'the distances of the joints near it allow'
+        behind = [
+            lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)
+            for j in model.children[k]
+        ]
+        span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
+        span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
+        enclosing = _CUBE * (span or _FAR_M)
+        if span:
+            least = _MIN_REACH_RATIO * sum(lengths)
+            reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
+    found = []
+    for one in (one for one in frames if document.links[one.name].mass):
+        link, words = document.links[one.name], document.entries(one.name)
+        pose = one.placement.homogeneous @ link.origin
+        points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
+        distance = float(np.linalg.norm(pose[:3, 3]))
+        far = max(reach, distance)
+        found.append(
+            _Body(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
         )
-        yield body.doubt(body.words.center, reason)
-    elif body.span and spread > most:
-        reason = (
-            f'the mass spreads {spread:.2g} m (standard deviation), where the distances of the '
-            f'joints near it allow {most:.2g} m'
-        )
-        within = (k for k in _TENSOR_POWERS if least <= spread * 10.0 ** (0.5 * k) <= most)
-        if power := next(within, 0):
-            reason += f'; is every entry to be multiplied by 1e{power}?'
-        yield body.doubt(body.words.tensor, reason)
-
-
-def _spread(tensor: Array, mass: float) -> float:
-    """Return the standard deviation of a body's mass along the axis of the largest [m]."""
-    second_moment = 0.5 * np.trace(tensor) * np.eye(3) - tensor
-    return float(np.sqrt(max(0.0, np.linalg.eigvalsh(second_moment)[-1]) / mass))
-
-
-def _impossible(link: UrdfInertial) -> str:
-    """Return why no real body has a link's tensor, or nothing."""
-    tensor = link.tensor
-    if LinkInertia(link.mass, np.zeros(3), tensor).is_physical():
-        return ''
-    moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(tensor).tolist()))
-    if negative := next((f'{name}="{one:g}"' for name, one in moments.items() if one < 0.0), ''):
-        return f'{negative} is negative'
-    name = max(moments, key=moments.__getitem__)
-    if (rest := sum(moments.values()) - moments[name]) < moments[name]:
-        return f'{name}="{moments[name]:g}" is more than the other two together, {rest:.6g}'
-    principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(tensor))
-    return f'of its principal moments {principal} the largest exceeds the sum of the others'
-
-
-def _compactness(heaviest: _Body, whole: LinkInertia) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about links fixed to each other whose mass is nearer together than in lead."""
-    radius = (whole.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY)) ** (1.0 / 3.0)
-    variance = 0.5 * np.trace(whole.inertia_at_center_of_mass) / whole.mass
-    least = 0.6 * radius**2
-    if 0.0 <= variance < least:
-        reason = (
-            f'{whole.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
-            f'than in a ball of lead, {least**0.5:.2g} m'
-        )
-        yield heaviest.doubt(heaviest.words.tensor, reason)
+    return found
 
 
 def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
     """Yield links that are far heavier than all others together."""
-    total = sum(body.link.mass for body in bodies)
+    total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
-        if body.link.mass > _MAX_MASS_RATIO * (total - body.link.mass):
-            weighs = f'{body.link.mass:g} kg, and all other moving {body.words.links} together '
-            yield body.doubt(body.words.mass, f'{weighs}{total - body.link.mass:.3g} kg')
+        if body.mass > _MAX_MASS_RATIO * (total - body.mass):
+            weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
+            yield body.doubt(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
 
 
 def _placeholders(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
     """Yield links with the identity as tensor, and several with one that they can hardly share."""
     alike = dict[bytes, list[_Body]]()
     for body in bodies:
-        alike.setdefault((body.link.tensor + 0.0).tobytes(), []).append(body)
-    for same in alike.values():
-        tensor, words, masses = same[0].link.tensor, same[0].words, [one.link.mass for one in same]
-        # Links of one mass may be of one kind, but hardly a ball or a cube.
-        ball = np.array_equal(tensor, tensor[0, 0] * np.eye(3))
-        if np.array_equal(tensor, np.eye(3)):
-            for body in same:
-                yield body.doubt(words.tensor, 'it is the identity, as if not known')
-        elif len(same) > 1 and tensor.any() and (ball or len({*masses}) > 1):
-            names = tuple(one.name for one in same)
-            weights = listed([f'{one:g}' for one in masses])
-            reason = f'the same tensor for masses of {weights} kg, as if not known'
-            yield ImplausibleValue(words.links, names, words.tensor, reason)
+        alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
+    for first, *others in alike.values():
+        if np.array_equal(first.tensor, np.eye(3)):
+            for body in (first, *others):
+                yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
+        elif others and first.tensor.any():
+            # Links of one mass may be of one kind, but hardly a ball or a cube.
+            ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
+            if not ball and all(one.mass == first.mass for one in others):
+                continue
+            names = tuple(one.name for one in (first, *others))
+            masses = listed([f'{one.mass:g}' for one in (first, *others)])
+            reason = f'the same tensor for masses of {masses} kg, as if not known'
+            yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
 
 
-def _weak_joints(chain: SerialChain) -> Iterator[ImplausibleValue]:
+def _shapes(
+    model: pin.Model, document: UrdfDocument, file: Path | None
+) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
+    """
+    Return each link's shapes as points (K, 3) in the frame of its joint.
+
+    Also returns the names of links with meshes, and the meshes of links that were not read. A box,
+    sphere or cylinder is given as the corners of the box around it. Of an MJCF there are none.
+    """
+    meshed, unread = set[str](), dict[str, list[str]]()
+    if document.mjcf:
+        return {}, meshed, unread
+    robot = without_material_and_dynamics(document.text)
+    for link in robot.findall('link'):
+        for element in list(link):
+            if (mesh := element.find('geometry/mesh')) is None:
+                continue
+            name = mesh.get('filename', '')
+            if (path := _found(file, name)) is None:
+                unread.setdefault(link.get('name', ''), []).append(name)
+                link.remove(element)
+                continue
+            meshed.add(link.get('name', ''))
+            mesh.set('filename', str(path))
+            if path.suffix.lower() == '.dae':  # coal does not read the file's unit
+                unit = re.search(r'<unit[^>]* meter="([^"]+)"', path.read_text(errors='replace'))
+                scale = np.array(mesh.get('scale', '1 1 1').split(), dtype=float)
+                scale *= float(unit[1]) if unit else 1.0
+                mesh.set('scale', ' '.join(map(str, scale)))
+    text = ElementTree.tostring(robot, encoding='unicode')
+    found: dict[str, list[Array]] = {}
+    for kind in (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL):
+        for one in pin.buildGeomFromUrdfString(model, text, kind).geometryObjects:
+            shape = one.geometry
+            if not hasattr(shape, 'computeLocalAABB'):  # Pinocchio was built without coal
+                continue
+            shape.computeLocalAABB()
+            box = shape.aabb_local
+            corners = 0.5 * (box.min_ + box.max_ + _CUBE * (box.max_ - box.min_))
+            points = shape.vertices() if hasattr(shape, 'vertices') else corners
+            rotation, origin = one.placement.rotation, one.placement.translation
+            link_name = model.frames[one.parentFrame].name
+            found.setdefault(link_name, []).append(points @ rotation.T + origin)
+    return found, meshed, unread
+
+
+def _found(urdf: Path | None, filename: str) -> Path | None:
+    """Return a mesh's path; package://NAME/PATH is NAME/PATH in a folder above the URDF."""
+    name = filename.removeprefix('file://')
+    folders = [urdf.parent] if urdf else []
+    if urdf and name.startswith('package://'):
+        name, folders = name.removeprefix('package://'), [*urdf.resolve().parents]
+    return next((one / name for one in folders if (one / name).is_file()), None)
+
+
+def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
+    """Yield a doubt about the density of links that are fixed to each other, by their meshes."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        size = sum(float(ConvexHull(one).volume) for one in points)
+    except QhullError:  # a flat mesh
+        return
+    if _MIN_DENSITY <= mass / size <= _MAX_DENSITY:
+        return
+    than = 'denser than lead' if mass > size else 'lighter than foam'
+    reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
+    yield heaviest.doubt(heaviest.words.mass, reason)
+
+
+def _compactness(
+    heaviest: _Body, inertia: pin.Inertia, impossible: bool
+) -> Iterator[ImplausibleValue]:
+    """Yield a doubt about links fixed to each other whose mass is nearer together than in lead."""
+    radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY)) ** (1.0 / 3.0)
+    variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
+    if 0.0 <= variance < least and not impossible:
+        reason = (
+            f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
+            f'than in a ball of lead, {least**0.5:.2g} m'
+        )
+        yield heaviest.doubt(heaviest.words.tensor, reason)
+
+
+def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
+    """Yield a doubt about a link's tensor or centre of mass."""
+    outside, spread, most, axis = _extent(body, body.tensor)
+    if impossible := _impossible(body):
+        reason = impossible + _question(body)
+        yield body.doubt(body.words.tensor, reason, impossible=True)
+    elif outside > 0.0:
+        reason = (
+            f'the centre of mass, {body.distance:.3g} m from its joint, lies {outside:.2g} m '
+            f'beyond what {body.within}'
+        )
+        yield body.doubt(body.words.center, reason)
+    elif spread > most:
+        along = ', '.join(f'{one:.2f}' for one in axis)
+        reason = (
+            f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
+            f'{body.within} {most:.2g} m'
+        )
+        yield body.doubt(body.words.tensor, reason + _question(body))
+
+
+def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
+    """
+    Return how a link's mass lies within its points.
+
+    Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
+    along an axis [m], the largest one that points and reach allow, and the axis, along which the
+    first is largest relative to the second.
+    """
+    spread = (0.5 * np.trace(tensor) * np.eye(3) - tensor) / body.mass
+    middle = body.points.mean(axis=0)
+    axes = np.vstack((np.eye(3), np.linalg.eigh(spread)[1].T))
+    if length := float(np.linalg.norm(middle)):
+        axes = np.vstack((axes, middle / length))
+    along = body.points @ axes.T
+    beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_RATIO * np.ptp(along, axis=0).max()
+    low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
+    outside = float(max(low.max(), -high.min()))
+    most = np.sqrt((-low * high).clip(1e-12)).clip(max=body.reach)
+    deviation = np.sqrt(np.einsum('ki,ij,kj->k', axes, spread, axes).clip(0.0))
+    k = int((deviation / most).argmax())
+    return outside, float(deviation[k]), float(most[k]), axes[k]
+
+
+def _is_physical(body: _Body, tensor: Array) -> bool:
+    return LinkInertia.from_center_of_mass(body.mass, np.zeros(3), tensor).is_physical()
+
+
+def _impossible(body: _Body) -> str:
+    """Return why no real body has a link's tensor, or nothing."""
+    if _is_physical(body, body.tensor):
+        return ''
+    moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(body.tensor).tolist()))
+    if negative := next((f'{name}="{one:g}"' for name, one in moments.items() if one < 0.0), ''):
+        return f'{negative} is negative'
+    name = max(moments, key=moments.__getitem__)
+    if (rest := sum(moments.values()) - moments[name]) < moments[name]:
+        return f'{name}="{moments[name]:g}" is more than the other two together, {rest:.6g}'
+    principal = ', '.join(f'{one:.4g}' for one in np.linalg.eigvalsh(body.tensor))
+    return f'of its principal moments {principal} the largest exceeds the sum of the others'
+
+
+def _question(body: _Body) -> str:
+    """Return the question whether a tensor, or one entry of it, is a power of ten off."""
+    physical = _is_physical(body, body.tensor)
+    entries = [('every entry', np.ones((3, 3)))] if physical else []
+    for i, j in () if physical else zip(*np.triu_indices(3)):
+        which = np.zeros((3, 3))
+        which[i, j] = which[j, i] = 1.0
+        entries += [(f'i{"xyz"[i]}{"xyz"[j]}', which)] if body.tensor[i, j] else []
+    powers = _TENSOR_POWERS if physical else _ENTRY_POWERS
+    for power, (name, which) in product(powers, entries):
+        changed = body.tensor * 10.0 ** (power * which)
+        _, spread, most, _ = _extent(body, changed)
+        least = _MIN_SPREAD_RATIO * most if physical else 0.0
+        if _is_physical(body, changed) and least <= spread <= most:
+            return f'; is {name} to be multiplied by 1e{power}?'
+    return ''
+
+
+def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
     """Yield joints whose effort limit is below the weight that they carry at position zero."""
-    mass, moment = 0.0, np.zeros(3)  # of all links behind a joint, in the root link
-    for joint in reversed(chain.joints):
-        pose = chain.poses[joint.child]
-        whole = chain.inertia(joint.child).expressed_in(pose)
-        mass, moment = mass + whole.mass, moment + whole.first_moment
-        axis, point = pose[:3, :3] @ joint.axis, (pose @ [*joint.point, 1.0])[:3]
-        turns = joint.motion is JointKind.REVOLUTE
-        load = np.cross(axis, moment - mass * point)[2] if turns else mass * axis[2]
-        needed, unit = _GRAVITY * abs(float(load)), 'N m' if turns else 'N'
+    q = pin.neutral(model)
+    single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
+    q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]
+    weight = pin.computeGeneralizedGravity(model, model.createData(), q)
+    for name, place in zip(list(model.names)[1:], list(model.joints)[1:]):
+        joint, needed = document.joints[name], abs(float(weight[place.idx_v]))
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
-            stated = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
-            yield ImplausibleValue(
-                'joint', (joint.name,), chain.document.words.effort, f'{stated} {unit}'
-            )
+            unit = 'N' if joint.kind == 'prismatic' else 'N m'
+            reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
+            yield ImplausibleValue('joint', (name,), document.words.effort, f'{reason} {unit}')

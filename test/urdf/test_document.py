@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
+from franka_dynamics.urdf.plausibility import find_implausible_values
 from franka_dynamics.urdf.reading import parse_urdf, read_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
@@ -101,6 +102,7 @@ def test_what_changes_no_torque_is_no_reason_to_refuse(text):
     arm, expected = import_urdf(text), import_urdf(FER)
     assert arm.joint_names == expected.joint_names
     assert crosscheck(arm, count=5).passed
+    assert find_implausible_values(parse_urdf(text)) == find_implausible_values(parse_urdf(FER))
 
 
 def test_a_declared_encoding_does_not_change_the_names_of_a_text():

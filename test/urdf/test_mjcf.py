@@ -146,7 +146,7 @@ def test_inertias_from_geoms_are_said_and_two_joints_of_a_body_are_right():
             ("body 'upper', mass of its geoms", 'the inertia is computed from the geoms'),
         ),
         ('qpos="0.3', 'qpos="9', ('shoulder: the key "home" is outside the limits',)),
-        (ARM, TWINS, ('branch of the MJCF',)),
+        (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial diagi", 'branch of the MJCF')),
     ],
 )
 @pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')

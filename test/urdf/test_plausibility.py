@@ -6,17 +6,18 @@ import re
 
 import numpy as np
 import pytest
+import trimesh
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.urdf.joint_choice import choose_joints
 from franka_dynamics.urdf.plausibility import find_implausible_values
 from franka_dynamics.urdf.reading import parse_urdf
-from franka_dynamics.urdf.serial_chain import read_chain
 
 from .urdf_texts import edited
 
 SIZE, MASS = (0.1, 0.12, 0.4), 3.0  # of each link, a homogeneous box [m, kg]
 BOX = '<geometry><box size="0.1 0.12 0.4"/></geometry>'
+FILE = 'package://toy/meshes/box.stl'
+MESH = f'<geometry><mesh filename="{FILE}" scale="1e-3 1e-3 1e-3"/></geometry>'
 
 
 def side(name, geometry=BOX, links=3):
@@ -50,8 +51,7 @@ INERTIA = LINK.format('', 'inertia')
 
 
 def doubts(text):
-    document = parse_urdf(text)
-    return find_implausible_values(read_chain(document, choose_joints(document)[0]))
+    return find_implausible_values(parse_urdf(text))[0]
 
 
 def tensor_times(factor):
@@ -73,11 +73,11 @@ def test_a_sound_arm_is_not_doubted(text):
         (edited(ARM, INERTIA, **tensor_times(1e6)), ('link2',), '<inertia>', '1e-6'),
         (edited(ARM, INERTIA, **tensor_times(1e4)), ('link2',), '<inertia>', '1e-4'),
         (edited(ARM, INERTIA, **tensor_times(30.0)), ('link2',), '<inertia>', None),
-        (edited(ARM, INERTIA, izz='6.1'), ('link2',), '<inertia>', None),
-        (edited(ARM, INERTIA, ixy='0.9'), ('link2',), '<inertia>', None),
+        (edited(ARM, INERTIA, izz='6.1'), ('link2',), '<inertia>', 'izz to be multiplied by 1e-2'),
+        (edited(ARM, INERTIA, ixy='0.9'), ('link2',), '<inertia>', 'ixy to be multiplied by 1e-3'),
         (edited(ARM, INERTIA, iyy='-0.04'), ('link2',), '<inertia>', None),
         (edited(ARM, LINK.format('', 'origin'), xyz='0 0 200'), ('link2',), '<origin>', None),
-        (edited(ARM, LINK.format('', 'origin'), xyz='0 1.5 0.2'), ('link2',), '<origin>', None),
+        (edited(ARM, LINK.format('', 'origin'), xyz='0 0.2 0.2'), ('link2',), '<origin>', None),
         (edited(ARM, LINK.format('', 'mass'), value='43'), ('link2',), '<mass>', None),
         (edited(ARM, INERTIA, **tensor_times(1e-2)), ('link2',), '<inertia>', None),
         (ARM.replace('<link name="base"/>', BASE), ('base',), '<inertia>', None),
@@ -100,12 +100,67 @@ def test_without_shapes_a_link_is_compared_with_the_arm():
         assert (found.names, found.entry) == (('link2',), '<inertia>')
 
 
-# Identified sets: of these numbers only sums act on a torque, and those fit.
+@pytest.mark.parametrize(
+    ('mass', 'doubted'), [(MASS, False), (100.0, True), (0.05, True), (1e3 * MASS, True)]
+)
+def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
+    # Given a mesh in millimetres in a package that the URDF lies in.
+    folder = tmp_path / 'toy' / 'meshes'
+    folder.mkdir(parents=True)
+    trimesh.creation.box(1e3 * np.array(SIZE)).export(folder / 'box.stl')
+    file = tmp_path / 'toy' / 'urdf' / 'toy.urdf'
+    text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
+    # When one link, or all, have another mass with the tensor to it.
+    text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
+    found, unread = find_implausible_values(parse_urdf(text), file)
+    # Then all three densities are doubted or none.
+    assert unread == ()
+    assert len([one for one in found if 'kg/m^3' in one.reason]) == (3 if doubted else 0)
+
+
+DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="0.001" name="millimeter"/></asset>
+<library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="12">
+-90 -90 -200 200 -90 -200 -90 200 -200 0 0 200</float_array><technique_common>
+<accessor source="#a" count="4" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices><triangles count="4">
+<input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh>
+</geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node id="n">
+<instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+@pytest.mark.parametrize(('mass', 'doubted'), [(MASS, 0), (90.0, 3)])
+def test_a_dae_mesh_is_read_in_its_own_unit(tmp_path, mass, doubted):
+    (tmp_path / 'tetra.dae').write_text(DAE, 'utf-8')  # of 5.6 l
+    shape = '<geometry><mesh filename="tetra.dae"/></geometry>'
+    text = f'<robot name="toy"><link name="base"/>{side("", shape)}</robot>'
+    text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
+    found, unread = find_implausible_values(parse_urdf(text), tmp_path / 'toy.urdf')
+    assert unread == ()
+    assert len([one for one in found if 'denser than lead' in one.reason]) == doubted
+
+
+def test_a_link_whose_mesh_is_missing_is_not_taken_for_what_is_fixed_to_it():
+    text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
+    ball = '<link name="ball"><collision><geometry><sphere radius="0.01"/></geometry></collision>'
+    joint = '<joint name="f" type="fixed"><parent link="link3"/><child link="ball"/></joint>'
+    assert doubts(text.replace('</robot>', f'{ball}</link>{joint}</robot>')) == ()
+
+
+def test_a_mesh_that_is_missing_is_named_and_not_judged(tmp_path):
+    text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
+    assert find_implausible_values(parse_urdf(text), tmp_path / 'toy.urdf') == ((), (FILE,))
+
+
+# Identified sets: of these numbers only sums act on a torque, and those fit. The shapes are
+# capsules that are smaller than the links.
 IDENTIFIED = {
-    'fer': {'fer_link1', 'fer_link7'},
+    'fer': {'fer_link1', 'fer_link2'},
     'fr3': {'fr3_link6'},
-    'fr3v2': set(),
-    'fr3v2_1': set(),
+    'fr3v2': {'fr3v2_link3'},
+    'fr3v2_1': {'fr3v2_1_link3'},
     'rpr': set(),
 }
 
@@ -139,7 +194,8 @@ def test_a_tensor_that_stands_for_none_is_said(tensor, masses, said):
     links = ''.join(LINK.format(name, mass, tensor) for name, mass in zip('ab', masses))
     joints = ''.join(JOINT.format(*pair) for pair in ('ra', 'ab'))
     text = f'<robot name="r"><link name="r"/>{links}{joints}</robot>'
-    found = [one for one in map(str, doubts(text)) if 'as if not known' in one]
+    found = [str(one) for one in find_implausible_values(parse_urdf(text))[0]]
+    found = [one for one in found if 'as if not known' in one]
     assert len(found) == len(said) and all(words in one for words, one in zip(said, found))
 
 
