@@ -25,7 +25,6 @@ from .generated_model import GeneratedModel, Key
 from .kernel import available_threads, Kernel
 from .libraries import is_plain, library_of
 from ..arm import ArmDescription
-from ..codegen.equations import customised_equations
 from ..codegen.options import Quantity
 from ..codegen.quantities import function_signature
 from ..dynamics.body_tree import BodyTree
@@ -103,38 +102,28 @@ class BatchModel(GeneratedModel):
         return library_of(given)
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
-        """
-        Return a quantity at states (..., n).
-
-        `options` are those of `customised_equations` that a quantity has, such as the frame of a
-        Jacobian. With derivatives=True return its first derivatives by all of its inputs: one more
-        axis, at the end, with n derivatives for each array in `given`.
-        """
-        key, n = (quantity, tuple(options.items())), self.description.n
+        """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
+        key, n = self._key(quantity, given, options), self.description.n
         if is_plain(given, n, *numpy_arrays.PLAIN):
-            known = key, given[0].dtype, None, False
-            kernel = self._kernels.get(known) or self.kernel(*known)
-            return kernel(given, self.threads)
+            return self.kernel(key, given[0].dtype)(given, self.threads)
         library = library_of(given)
         if is_plain(given, n, *library.PLAIN):
             return library.evaluate(self, key, given, given[0].shape[:-1])
         return library.evaluate(self, key, *self._states(quantity, given, library.read))
 
-    def kernel(
-        self, key: Key, dtype: Any, device: int | None = None, derivatives: bool = False
-    ) -> Any:
+    def kernel(self, key: Key, dtype: Any, device: int | None = None) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
-        known = key, dtype, device, derivatives
+        known = key, dtype, device
         kernel = self._kernels.get(known)
         if kernel is None:
             kernel = self._kernels[known] = _kernel(self.description, self._gravity, *known)
         return kernel
 
-    def shape(self, key: Key, *, derivatives: bool) -> tuple[int, ...]:
-        """Return the shape of a quantity at one state, or of its derivatives."""
-        n, options = self.description.n, dict(key[1])
-        names, _, shape = function_signature(key[0], n, options.get('columns'))
-        return (*shape, n * len(names)) if derivatives or options.get('derivatives') else shape
+    def shape(self, key: Key) -> tuple[int, ...]:
+        """Return the shape of a quantity at one state."""
+        n = self.description.n
+        names, _, shape = function_signature(key.quantity, n, key.columns)
+        return (*shape, n * len(names)) if key.derivatives else shape
 
 
 @functools.lru_cache(maxsize=128)
@@ -144,10 +133,7 @@ def _kernel(
     key: Key,
     dtype: Any,
     device: int | None,
-    derivatives: bool,
 ) -> Kernel | DeviceKernel:
     """Return the kernel of a quantity, the same for models of the same arm."""
-    quantity, options = key
-    given = dict(options) | ({'derivatives': True} if derivatives else {})
-    equations = customised_equations(description, quantity, gravity, **given)
+    equations = key.equations(description, gravity)
     return Kernel(equations, dtype) if device is None else DeviceKernel(equations, dtype, device)

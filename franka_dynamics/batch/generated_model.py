@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
@@ -16,8 +17,9 @@ from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..arrays import broadcast_leading, broadcast_state_shape
 from ..codegen.chain import placed
+from ..codegen.equations import customised_equations, Equations
 from ..codegen.options import Quantity
-from ..codegen.quantities import function_signature
+from ..codegen.quantities import INPUT_ARRAYS
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import (
     AccelerationDerivatives,
@@ -28,10 +30,23 @@ from ..dynamics.model import (
     total_mass,
 )
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
-from ..errors import JointVectorError
+from ..errors import as_enum, JointVectorError, SettingsError
 
-# A quantity and the options of its equations.
-Key = tuple[Quantity, tuple[tuple[str, Any], ...]]
+
+class Key(NamedTuple):
+    """A quantity and the options of its equations, by which compiled code is looked up."""
+
+    quantity: Quantity
+    columns: tuple[int, ...] | None = None
+    derivatives: bool = False
+    frame: Frame = FLANGE
+    reference_frame: str = ALIGNED
+
+    def equations(
+        self, description: ArmDescription | BodyTree, gravity: tuple[float, ...]
+    ) -> Equations:
+        """Return the equations of an arm or a tree."""
+        return customised_equations(description, gravity=gravity, **self._asdict())
 
 
 class GeneratedModel(ABC):
@@ -62,7 +77,21 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
-        """Return a quantity at states (..., n), as an array of the same library."""
+        """
+        Return a quantity at states (..., n), as an array of the same library.
+
+        `options` are those of `customised_equations` that a quantity has: columns, derivatives,
+        frame and reference_frame. With derivatives=True return the first derivatives by all of
+        its inputs: one more axis, at the end, with n derivatives for each array in `given`.
+        """
+
+    def _key(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:
+        """Return the key of a quantity; JointVectorError for another number of arrays."""
+        if len(given) != len(INPUT_ARRAYS.get(quantity, ())):
+            quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
+            names = ', '.join(INPUT_ARRAYS[quantity])
+            raise JointVectorError(f'{quantity.value} takes {names}; got {len(given)} arrays.')
+        return Key(quantity, **options)
 
     def _frame(self, frame: Frame) -> Frame:
         """Return a frame that may be looked up among kernels; FrameError for anything else."""
@@ -76,7 +105,7 @@ class GeneratedModel(ABC):
         for name, values in named.items():
             try:
                 found[name] = read(values)
-            except (TypeError, ValueError, RuntimeError) as error:
+            except (TypeError, ValueError, RuntimeError, BufferError) as error:
                 # Also rows of different lengths, tensors on another device or with a gradient.
                 raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
             dtype = found[name].dtype
@@ -97,22 +126,24 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        names = function_signature(quantity, self.description.n).arrays
-        found = self._arrays(dict(zip(names, given)), read)
+        found = self._arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), broadcast_state_shape(shapes, self.description.joint_names)
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
-        torque = self.evaluate(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
-        return torque if wrench is None else torque - self._wrench_torque(q, wrench)
+        if wrench is None:
+            return self.evaluate(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
+        q, exerted = self._with_wrench(q, wrench)
+        return self.evaluate(Quantity.INVERSE_DYNAMICS, q, dq, ddq) - exerted
 
     def forward_dynamics(self, q: Any, dq: Any, tau: Any, wrench: Any = None) -> Any:
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         if wrench is not None:
             library = self.library(q, dq, tau)
             (_, _, tau), _ = self._states(Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.read)
-            tau = tau + self._wrench_torque(q, wrench)
+            q, exerted = self._with_wrench(q, wrench)
+            tau = tau + exerted
         return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)
 
     def nonlinear_effects(self, q: Any, dq: Any) -> Any:
@@ -138,9 +169,10 @@ class GeneratedModel(ABC):
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
-        (_, rates), _ = self._states(Quantity.CORIOLIS, (q, dq), library.read)
+        (q, rates), _ = self._states(Quantity.CORIOLIS, (q, dq), library.read)
+        q, rates = _of_one_type(library.xp, q, rates)
         M = self.mass_matrix(q)
-        return 0.5 * library.xp.einsum('...i,...ij,...j->...', rates, M, rates)
+        return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
 
     def potential_energy(self, q: Any) -> Any:
         """Return the potential energy, zero for a mass at the origin of {S}, shape (...) [J]."""
@@ -168,10 +200,9 @@ class GeneratedModel(ABC):
 
         Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i.
         """
-        ddq = self.forward_dynamics(q, dq, tau)
-        by_q, by_dq, M = self.inverse_dynamics_derivatives(q, dq, ddq)
-        inverse = self.library(ddq).xp.linalg.inv(M)
-        return AccelerationDerivatives(-(inverse @ by_q), -(inverse @ by_dq), inverse)
+        found = self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau, derivatives=True)
+        n = self.description.n
+        return AccelerationDerivatives(*(found[..., k : k + n] for k in (0, n, 2 * n)))
 
     def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
         """
@@ -230,9 +261,10 @@ class GeneratedModel(ABC):
         """
         return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=self._frame(frame))
 
-    def _wrench_torque(self, q: Any, wrench: Any) -> Any:
-        """Return J^T w, shape (..., n)."""
-        library, jacobian = self.library(q, wrench), self.jacobian(q)
+    def _with_wrench(self, q: Any, wrench: Any) -> tuple[Any, Any]:
+        """Return positions, NaN where the wrench w is not finite, and J^T w, each (..., n)."""
+        library = self.library(q, wrench)
+        (q,), _ = self._states(Quantity.FLANGE_POSE, (q,), library.read)
         (forces,) = self._arrays({'wrench': wrench}, library.read).values()
         shape = tuple(forces.shape)
         if shape[-1:] != (6,):
@@ -240,5 +272,16 @@ class GeneratedModel(ABC):
                 f'wrench has shape {shape}, expected (..., 6): force [N] then moment [N m] on the '
                 'flange, in the axes of the space frame.'
             )
-        broadcast_leading({'q': tuple(jacobian.shape[:-1]), 'wrench': shape})
-        return library.xp.einsum('...ai,...a->...i', jacobian, forces)
+        broadcast_leading({'q': tuple(q.shape), 'wrench': shape})
+        q, forces = _of_one_type(library.xp, q, forces)
+        return q, (self.jacobian(q) * forces[..., None]).sum(-2)
+
+
+def _of_one_type(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
+    """
+    Return positions in the type that they have with another array, and that array.
+
+    Where a value of the other array is not finite, both are NaN.
+    """
+    others = xp.where(xp.isfinite(others), others, math.nan)
+    return q + (0.0 * others).sum(-1)[..., None], others

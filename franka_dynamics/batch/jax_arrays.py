@@ -45,7 +45,7 @@ def _called(model: Any, key: Any) -> Callable[..., Any]:
 
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
-        return _computed(model, key, False, arrays)
+        return _computed(model, key, arrays)
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -56,7 +56,9 @@ def _called(model: Any, key: Any) -> Callable[..., Any]:
 
     @jax.custom_jvp
     def slopes(*arrays: Any) -> Any:
-        return _computed(model, key, True, arrays)
+        if key.derivatives:
+            raise second_derivative_error('jax.numpy')
+        return _computed(model, key._replace(derivatives=True), arrays)
 
     @slopes.defjvp
     def second(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -65,11 +67,10 @@ def _called(model: Any, key: Any) -> Callable[..., Any]:
     return function
 
 
-def _computed(model: Any, key: Any, derivatives: bool, arrays: Sequence[Any]) -> Any:
-    """Return a quantity, or its derivatives, at arrays (..., n) of one shape and type."""
+def _computed(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
+    """Return a quantity at arrays (..., n) of one shape and type."""
     dtype, n = np.dtype(arrays[0].dtype), model.description.n
-    shape = model.shape(key, derivatives=derivatives)
-    kernel_of = functools.partial(model.kernel, key, dtype, derivatives=derivatives)
+    shape, kernel_of = model.shape(key), functools.partial(model.kernel, key, dtype)
     if jax.default_backend() in ('gpu', 'cuda'):
         kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from .libraries import is_plain, second_derivative_error
 from ..errors import JointVectorError
@@ -25,9 +26,11 @@ PLAIN = torch.Tensor, _PRECISIONS
 
 def read(values: Any) -> Any:
     """Return a tensor of floating-point numbers as it is; TypeError for anything else."""
-    if not isinstance(values, torch.Tensor) or not values.dtype.is_floating_point:
-        kind = getattr(values, 'dtype', type(values).__name__)
-        raise TypeError(f'{kind}; give a tensor of floating-point numbers, as of .double().')
+    if not isinstance(values, torch.Tensor):
+        kind = type(values).__name__
+        raise TypeError(f'it is a {kind} beside tensors; give torch.as_tensor(array).')
+    if not values.dtype.is_floating_point:
+        raise TypeError(f'it is of {values.dtype}; give floating-point numbers, as of .double().')
     return values
 
 
@@ -38,7 +41,7 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) 
     Raises
     ------
     JointVectorError
-        If the tensors are on different devices, or neither on a CPU nor an NVIDIA GPU.
+        If the tensors are sparse, on different devices, or neither on a CPU nor an NVIDIA GPU.
 
     """
     if torch.compiler.is_compiling():  # which cannot trace what runs machine code
@@ -47,12 +50,19 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) 
     if any(tensor.device != device for tensor in tensors):
         listed = ', '.join(f'{tensor.device}' for tensor in tensors)
         raise JointVectorError(f'The tensors are on {listed}; give all on one device.')
+    if any(tensor.layout is not torch.strided for tensor in tensors):
+        raise JointVectorError('A sparse tensor is no array of states; give tensor.to_dense().')
     if any(tensor.shape[:-1] != lead for tensor in tensors):
         tensors = torch.broadcast_tensors(*tensors)
-    differentiated = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
-    if differentiated or _is_transforming():
-        return _Quantity.apply(model, key, False, *tensors)
-    return _computed(model, key, False, tensors)
+    backward = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
+    if backward or _is_transforming() or any(map(_has_tangent, tensors)):
+        return _Quantity.apply(model, key, *tensors)
+    return _computed(model, key, tensors)
+
+
+def _has_tangent(tensor: Any) -> bool:
+    """Return whether a tensor is a dual number of PyTorch's forward differentiation."""
+    return forward_ad.unpack_dual(tensor).tangent is not None
 
 
 def _gpu(device: Any) -> int | None:
@@ -68,27 +78,28 @@ def _gpu(device: Any) -> int | None:
     return number
 
 
-def _computed(model: Any, key: Any, derivatives: bool, tensors: Sequence[Any]) -> Any:
-    """Return a quantity, or its derivatives, at tensors (..., n) of one shape."""
+def _computed(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
+    """Return a quantity at tensors (..., n) of one shape."""
     if is_plain(tensors, n := model.description.n, *PLAIN):
-        return _of_rows(model, key, derivatives, tensors)
+        return _of_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _PRECISIONS else torch.float64
     lead = tensors[0].shape[:-1]
     rows = [tensor.to(kind).reshape(math.prod(lead), n) for tensor in tensors]
-    found = _of_rows(model, key, derivatives, rows)
+    found = _of_rows(model, key, rows)
     return found.reshape(*lead, *found.shape[1:]).to(dtype)
 
 
-def _of_rows(model: Any, key: Any, derivatives: bool, rows: Sequence[Any]) -> Any:
-    """Return a quantity, or its derivatives, at tensors (N, n) of one type."""
+def _of_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
+    """Return a quantity at tensors (N, n) of one type."""
     device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
+    rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
     gpu = _gpu(device)
     if gpu is None:
-        kernel = model.kernel(key, _PRECISIONS[dtype], derivatives=derivatives)
-        return torch.from_numpy(kernel([row.detach().numpy() for row in rows], model.threads))
+        kernel = model.kernel(key, _PRECISIONS[dtype])
+        return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))
     with torch.cuda.device(device):
-        kernel = model.kernel(key, _PRECISIONS[dtype], gpu, derivatives=derivatives)
+        kernel = model.kernel(key, _PRECISIONS[dtype], gpu)
         found = torch.empty((states, *kernel.shape), dtype=dtype, device=device)
         rows = [row if row.stride(1) == 1 else row.contiguous() for row in rows]
         places = [(row.data_ptr(), row.stride(0)) for row in rows]
@@ -100,33 +111,49 @@ class _Quantity(torch.autograd.Function):
     """A node of PyTorch's autograd graph: a quantity, or its first derivatives."""
 
     @staticmethod
-    def forward(model: Any, key: Any, derivatives: bool, *tensors: Any) -> Any:
-        return _computed(model, key, derivatives, tensors)
+    def forward(model: Any, key: Any, *tensors: Any) -> Any:
+        return _computed(model, key, tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.model, ctx.key, ctx.derivatives = inputs[:3]
-        ctx.save_for_backward(*inputs[3:])
+        ctx.model, ctx.key, *tensors = inputs
+        ctx.shape = output.shape[tensors[0].ndim - 1 :]  # at one state
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
-        if ctx.derivatives:
-            raise second_derivative_error('torch')
-        tensors = ctx.saved_tensors
-        derivatives = _Quantity.apply(ctx.model, ctx.key, True, *tensors)
-        letters = 'abc'[: derivatives.ndim - tensors[0].ndim]
-        found = torch.einsum(f'...{letters},...{letters}k->...k', grad, derivatives)
-        return (None, None, None, *found.split(tensors[0].shape[-1], -1))
+        derivatives, lead = _differentiated(ctx)
+        found = grad.reshape(*lead, 1, math.prod(ctx.shape)) @ derivatives
+        return (None, None, *found.squeeze(-2).split(ctx.saved_tensors[0].shape[-1], -1))
 
     @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, derivatives: bool, *tensors: Any
-    ) -> Any:
+    def jvp(ctx: Any, _model: None, _key: None, *tangents: Any) -> Any:
+        derivatives, lead = _differentiated(ctx)
+        change = [
+            torch.zeros_like(tensor) if tangent is None else tangent
+            for tensor, tangent in zip(ctx.saved_tensors, tangents)
+        ]
+        found = derivatives @ torch.cat(change, -1)[..., None]
+        return found.reshape(*lead, *ctx.shape)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:
         # The axis of vmap comes first; tensors without this axis are repeated along it.
         stacked = [
             tensor.expand(info.batch_size, *tensor.shape)
             if dim is None
             else tensor.movedim(dim, 0)
-            for tensor, dim in zip(tensors, in_dims[3:])
+            for tensor, dim in zip(tensors, in_dims[2:])
         ]
-        return _Quantity.apply(model, key, derivatives, *stacked), 0
+        return _Quantity.apply(model, key, *stacked), 0
+
+
+def _differentiated(ctx: Any) -> tuple[Any, Any]:
+    """Return a node's derivatives, (..., size of the quantity, inputs), and its leading axes."""
+    if ctx.key.derivatives:
+        raise second_derivative_error('torch')
+    tensors = ctx.saved_tensors
+    derivatives = _Quantity.apply(ctx.model, ctx.key._replace(derivatives=True), *tensors)
+    lead = tensors[0].shape[:-1]
+    return derivatives.reshape(*lead, math.prod(ctx.shape), derivatives.shape[-1]), lead

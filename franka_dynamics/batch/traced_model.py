@@ -11,10 +11,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .generated_model import GeneratedModel
+from .generated_model import GeneratedModel, Key
 from ..arm import ArmDescription
 from ..codegen.emit import python_callable
-from ..codegen.equations import customised_equations, Quantity
+from ..codegen.options import Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
@@ -41,7 +41,7 @@ class TracedModel(GeneratedModel):
     description : ArmDescription, str, Path or BodyTree
         The arm with hand and payload, or a tree of bodies, as for `BatchModel`.
     xp : module
-        The library: numpy, jax.numpy, torch, cupy; anything with sin, cos, sqrt, stack, einsum.
+        The library, such as numpy, jax.numpy, torch or cupy.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 
@@ -53,7 +53,7 @@ class TracedModel(GeneratedModel):
         xp: Any,
         gravity: ArrayLike = GRAVITY,
     ) -> None:
-        needed = ('sin', 'cos', 'sqrt', 'stack', 'einsum')
+        needed = ('sin', 'cos', 'sqrt', 'stack', 'where', 'isfinite')
         missing = [name for name in needed if not hasattr(xp, name)]
         if missing:
             raise JointVectorError(
@@ -63,21 +63,17 @@ class TracedModel(GeneratedModel):
         super().__init__(description, gravity)
         self.xp = xp
         # Functions that were called, because torch.compile cannot trace the code generator.
-        self._functions: dict[tuple[Any, ...], tuple[Callable[..., None], tuple[int, ...]]] = {}
+        self._functions: dict[Key, tuple[Callable[..., None], tuple[int, ...]]] = {}
 
     def library(self, *given: Any) -> Any:
         """Return the model itself, which knows one library."""
         return self
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
-        """
-        Return a quantity at states (..., n), computed by the array library.
-
-        `options` are those of `customised_equations` that a quantity has.
-        """
-        key = quantity, *options.items()
+        """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
+        key = self._key(quantity, given, options)
         if key not in self._functions:
-            equations = customised_equations(self.description, quantity, self._gravity, **options)
+            equations = key.equations(self.description, self._gravity)
             self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n

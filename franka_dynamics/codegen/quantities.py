@@ -212,6 +212,9 @@ _DEFINITIONS = {
 }
 
 
+INPUT_ARRAYS = {one: tuple(row.arrays.split()) for one, row in _DEFINITIONS.items()}
+
+
 class ArraySignature(NamedTuple):
     """The names of a quantity's input arrays and of its output array, and the output's shape."""
 
@@ -221,14 +224,14 @@ class ArraySignature(NamedTuple):
 
 
 def function_signature(
-    quantity: Quantity, n: int, columns: Sequence[int] | None = None
+    quantity: Quantity, n: int, columns: tuple[int, ...] | None = None
 ) -> ArraySignature:
     """Return the names of a quantity's input arrays and output, and the output's shape."""
-    arrays, output, shape, _ = _DEFINITIONS[quantity]
+    _, output, shape, _ = _DEFINITIONS[quantity]
     width = LINK_PARAMETERS * n if columns is None else len(columns)
     sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST}
     return ArraySignature(
-        tuple(arrays.split()), output, tuple(sizes[size] for size in shape.split())
+        INPUT_ARRAYS[quantity], output, tuple(sizes[size] for size in shape.split())
     )
 
 
@@ -239,8 +242,9 @@ def outputs_of(quantity: Quantity, given: Problem) -> list[Output]:
 
 def output_derivatives(given: Problem, quantity: Quantity) -> list[Output]:
     """Return the derivatives of a quantity's elements by all inputs: one more axis, at the end."""
-    arrays = _DEFINITIONS[quantity].arrays.split()
-    variables = [variable for array in arrays for variable in given.variables(array)]
+    variables = [
+        variable for array in INPUT_ARRAYS[quantity] for variable in given.variables(array)
+    ]
     return [
         Output(tuple((*place, k) for place in output.places), slope)
         for output in outputs_of(quantity, given)

@@ -163,6 +163,33 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
     np.testing.assert_array_equal(model.inverse_dynamics(*states)[count:], clean[count:])
 
 
+def test_a_wrench_that_is_not_finite_makes_its_torques_nan_alone(fer):
+    states, wrench = sample_states(fer.description, 4, seed=1), np.ones((4, 6))
+    wrench[2, 1] = np.inf
+    for method in ('inverse_dynamics', 'forward_dynamics'):
+        found = getattr(fer, method)(*states, wrench)
+        assert (np.isnan(found) == [[False], [False], [True], [False]]).all()
+
+
+class Exchanged:
+    """An array of a library that NumPy reads by DLPack alone."""
+
+    def __init__(self, held):
+        self.__dlpack__, self.__dlpack_device__ = held.__dlpack__, held.__dlpack_device__
+
+
+def test_arrays_by_dlpack_alone_are_read():
+    q, model = sample_states(ARMS['fer'], 5).q, BatchModel(ARMS['fer'])
+    np.testing.assert_array_equal(model.gravity(Exchanged(q)), model.gravity(q))
+
+
+@pytest.mark.parametrize(('quantity', 'count'), [('gravity', 2), ('coriolis', 1)])
+def test_another_number_of_arrays_than_a_quantity_has_is_refused(quantity, count):
+    for model in (BatchModel('fer'), TracedModel('fer', np)):
+        with refuses(JointVectorError, quantity, f'{count} arrays'):
+            model.evaluate(quantity, *np.zeros((count, 3, 7)))
+
+
 @pytest.mark.parametrize('columns', [[70], [-1], [3, 3], [0.5], 3])
 def test_columns_that_do_not_exist_are_refused(fer, columns):
     states = np.zeros((3, 2, 7))

@@ -12,6 +12,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.batch import batch_model
 from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.batch.generated_model import Key
 from franka_dynamics.codegen.options import Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
@@ -122,7 +123,7 @@ def test_arrays_that_are_not_on_one_gpu_are_refused(core):
 
 def test_what_is_missing_is_named(core, monkeypatch):
     with refuses(MissingDependencyError, 'GPU 7', 'INVALID_DEVICE'):
-        BatchModel(ARM).kernel((Quantity.GRAVITY, ()), np.dtype(float), 7)
+        BatchModel(ARM).kernel(Key(Quantity.GRAVITY), np.dtype(float), 7)
     monkeypatch.setitem(sys.modules, 'cuda', None)
     with refuses(MissingDependencyError, 'cuda-core', '[gpu]'):
         BatchModel(ARM).gravity(on_gpu(STATES.q))

@@ -38,6 +38,41 @@ def test_mixed_precision_gives_the_wider_one(torch_model):
     torch.testing.assert_close(run(*half), exact.bfloat16(), rtol=0.0, atol=0.0)
 
 
+@pytest.mark.parametrize('name', ['gravity', 'mass_matrix'])
+def test_forward_and_vectorized_derivatives_are_the_backward_ones(torch_model, name):
+    torch, function = torch_model.torch, getattr(torch_model.model, name)
+    q, dq, _ = map(torch.tensor, sample_states(ARM, 3))
+    expected = torch.func.vmap(torch.func.jacrev(function))(q)
+    found = torch.func.vmap(torch.func.jacfwd(function))(q)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL)
+    found = torch.autograd.functional.jacobian(function, q[0], vectorize=True)
+    torch.testing.assert_close(found, expected[0], rtol=0.0, atol=ATOL)
+    with torch.autograd.forward_ad.dual_level():
+        dual = function(torch.autograd.forward_ad.make_dual(q, dq))
+        _, change = torch.autograd.forward_ad.unpack_dual(dual)
+    along = torch.einsum('n...k,nk->n...', expected, dq)
+    torch.testing.assert_close(change, along, rtol=0.0, atol=ATOL)
+
+
+def test_wrenches_rates_and_signs_of_another_kind_are_taken(torch_model):
+    torch, model = torch_model.torch, torch_model.model
+    q, dq, ddq = map(torch.tensor, sample_states(ARM, 3))
+    wrench = torch.arange(6, dtype=torch.float32)
+    for states in ((q, dq, ddq), (q.float(), dq.float(), ddq.float())):
+        wide = [one.double() for one in (*states, wrench)]
+        for kind in (torch.float32, torch.float64):
+            found = model.inverse_dynamics(*states, wrench.to(kind))
+            expected = model.inverse_dynamics(*wide)
+            bound = 1e-4 if found.dtype == torch.float32 else 1e-12
+            torch.testing.assert_close(found.double(), expected, rtol=0.0, atol=bound)
+    found = model.kinetic_energy(q.float(), dq)
+    torch.testing.assert_close(found, model.kinetic_energy(q.float().double(), dq))
+    negated = torch.complex(q, q).conj().imag  # its memory holds q
+    torch.testing.assert_close(model.gravity(negated), model.gravity(-q))
+    with refuses(JointVectorError, 'to_dense'):
+        model.gravity(q.to_sparse())
+
+
 @pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix'])
 def test_traced_methods_are_one_graph_to_compile(torch_model, name):
     torch = torch_model.torch
@@ -77,7 +112,7 @@ def test_no_states_give_no_rows(torch_model):
 def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind):
     torch, q = torch_model.torch, np.zeros((3, 7))
     wrong = torch.tensor(q).to(getattr(torch, kind)) if kind else q
-    with refuses(JointVectorError, 'q ', kind or 'float64'):
+    with refuses(JointVectorError, 'q ', kind or 'ndarray'):
         torch_model.model.coriolis(wrong, torch.tensor(q))
 
 
