@@ -4,9 +4,10 @@
 The table of an arm's frames, by number and by name, for models, generated code and files.
 
 Numbers are those of the DH frames, 1..n, and n + 1 is the flange. Names are those of joints, links
-and of frames that are fixed to the arm. A joint's name is the frame of the link that it moves, as
-in Pinocchio, tf and MuJoCo. Where one joint and the link of another have the same name, it is the
-link's. The names of links that do not move are frames, too.
+and of frames that are fixed to the arm. A joint's name, also that of a held or fixed joint of a
+file, is the frame of the link that it carries, as in Pinocchio, tf and MuJoCo. Where one joint and
+the link of another have the same name, it is the link's. The names of links that do not move are
+frames, too.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
     table |= zip(arm.link_names, links)
     bare = {name.removeprefix(names.prefix): place for name, place in fixed.items()}
     table |= {names.prefix + name: place for name, place in bare.items()}
+    others = arm.urdf.other_joints if arm.urdf else ()
+    table |= {joint: fixed[link] for joint, link in others if link in fixed and joint not in table}
     table |= fixed.items()
     table |= {i: FramePlace(i, np.eye(4)) for i in range(1, n + 1)}
     return table | {n + 1: flange, FLANGE: flange}

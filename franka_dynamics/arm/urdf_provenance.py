@@ -58,7 +58,8 @@ class UrdfProvenance:
     doubtful about it, and `tip_is_guess` whether no link has the name of a flange. `held` are the
     other joints that the arm carries or stands on, with their positions [rad or m]. `payload` is
     the inertia of what was put on the flange since then, about its origin and in its frame. `mjcf`
-    is the path or the text of an MJCF, empty for a URDF.
+    is the path or the text of an MJCF, empty for a URDF. `other_joints` are the names of held and
+    fixed joints, with those of the links that they carry.
     """
 
     source: str
@@ -70,6 +71,7 @@ class UrdfProvenance:
     tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     mjcf: str = ''
+    other_joints: tuple[tuple[str, str], ...] = ()
 
     @property
     def words(self) -> Words:

@@ -190,6 +190,11 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
             flange_notes=tool.notes,
             tip_is_guess=tool.is_guess,
             mjcf=document.mjcf,
+            other_joints=tuple(
+                (one.name, one.child)
+                for one in document.joints.values()
+                if one.name not in names and not (document.mjcf and one.kind == 'fixed')
+            ),
         ),
     )
 

@@ -56,19 +56,20 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
             )
         return Flange(tip)
     endings = (*_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
-    named = (name for one in endings for name in links if _ends_with(name, one))
+    named = [name for one in endings for name in links if _ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
-    if found := next(named, None):
-        axis = _axis_away(chain, chain.poses[found])
-        if axis == '+z':
-            return Flange(found)
-        return Flange(
-            found,
-            (
-                f'the flange is {found!r}, whose {axis} axis points away from the arm, not z; a '
-                f'payload counts in its axes ({how}).',
-            ),
+    if named:
+        found, pose = named[0], chain.poses[named[0]]
+        notes, axis = [], _axis_away(chain, pose)
+        ways = {name: np.linalg.norm(chain.poses[name][:3, 3] - pose[:3, 3]) for name in named}
+        if elsewhere := [name for name, way in ways.items() if way > _MIN_DISTANCE_M]:
+            notes.append(f'{listed(elsewhere)} elsewhere has the name of one, too')
+        if axis != '+z':
+            notes.append(f'its {axis} axis points away from the arm, not z')
+        sentence = (
+            f'the flange is {found!r}: {"; ".join(notes)}; a payload counts in its frame ({how}).'
         )
+        return Flange(found, (sentence,) if notes else ())
     others = [name for name in links if name != links[0]]
     choice = f'; fixed to it are {listed(others)}' if others else ''
     return Flange(

@@ -33,6 +33,7 @@ HAND = """<link name="fr3_hand"/><link name="fr3_hand_tcp"/><link name="camera"/
 FRAMES = {
     **{name: name for name in ('fr3_hand', 'fr3_hand_tcp', 'camera', 'fr3_link5', 'fr3_link8')},
     **{name: name for name in ('base', 'fr3_link0')},
+    'c': 'camera',  # a fixed joint
     **{'flange': 'fr3_link8', 8: 'fr3_link8', 'fr3_joint3': 'fr3_link3', 3: 'fr3_link3'},
 }
 
@@ -54,7 +55,7 @@ def test_frames_of_a_urdf_and_of_a_hand_are_pinocchios(urdf, name, reference):
     at = native.getFrameId(FRAMES[name], pin.BODY)
     axes = getattr(pin.ReferenceFrame, reference)
     jacobian = pin.computeFrameJacobian(native, data, q, at, axes)
-    arms = [fd.load(urdf)] if name == 'camera' else [fd.load(urdf), ARM]
+    arms = [fd.load(urdf)] if name in ('c', 'camera') else [fd.load(urdf), ARM]
     for formulation in FORMULATIONS.values():
         for model in (formulation(arm, (0.0, 0.0, -9.81)) for arm in arms):
             pose = model.frame_pose(np.stack((q, q)), name)

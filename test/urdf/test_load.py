@@ -127,9 +127,10 @@ LOAD, Q = [2.0, 0.01, 0.0, 0.05], np.array([0.4, -0.7])
 def arm_with(*tools):
     """Return a URDF of two joints, about y and about z, with links fixed behind them."""
     fixed = ''.join(
-        f'<link name="{name}"/><joint name="to_{name}" type="fixed"><origin xyz="0 0 0.1" '
-        f'rpy="{rpy}"/><parent link="wrist"/><child link="{name}"/></joint>'
-        for name, rpy in tools
+        f'<link name="{name}"/><joint name="to_{name}" type="fixed"><origin '
+        f'xyz="{"".join(xyz) or "0 0 0.1"}" rpy="{rpy}"/><parent link="wrist"/>'
+        f'<child link="{name}"/></joint>'
+        for name, rpy, *xyz in tools
     )
     return f"""<robot name="r"><link name="base"/><link name="arm">{INERTIAL}</link>
 <link name="wrist">{INERTIAL}</link>
@@ -149,6 +150,7 @@ def arm_with(*tools):
         ((('flange', SIDEWAYS), ('tool0', FORWARD)), 'tool0', ''),
         ((('flange', SIDEWAYS),), 'flange', '+x axis points away'),
         ((('tool0', '3.14159265358979 0 0'),), 'tool0', '-z axis points away'),
+        ((('tool0', FORWARD), ('link_eef', FORWARD, '0 0 0.2')), 'tool0', 'link_eef elsewhere'),
         ((('tcp', FORWARD), ('camera', FORWARD)), 'wrist', 'fixed to it are tcp, camera'),
         ((('unstool0', FORWARD),), 'wrist', 'fixed to it are unstool0'),
         ((), 'wrist', "'wrist' is taken"),
