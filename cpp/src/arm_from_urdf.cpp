@@ -6,9 +6,12 @@
 #include <cctype>
 #include <cmath>
 #include <cstddef>
+#include <locale>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "tinyxml2.h"
 #include "urdf/model.h"
 
 #include "franka_dynamics_controllers/settings.hpp"
@@ -19,6 +22,8 @@ namespace franka_dynamics_controllers
 namespace
 {
 using Type = urdf::Joint;
+
+constexpr double kMaxReachM = 20.0;  // more than any arm's on Earth
 
 Pose pose(const urdf::Pose & given)
 {
@@ -46,15 +51,28 @@ bool ends_with(const std::string & name, const std::string & words)
          (rest == 0 || !std::isalnum(static_cast<unsigned char>(name[static_cast<std::size_t>(rest) - 1])));
 }
 
+/// An attribute that is a finite number, or else NaN.
+double number(const tinyxml2::XMLElement * element, const char * attribute)
+{
+  const char * const text = element ? element->Attribute(attribute) : nullptr;
+  std::istringstream words(text ? text : "");
+  words.imbue(std::locale::classic());
+  double found = 0.0;
+  return words >> found ? found : std::nan("");
+}
+
 class Reader
 {
 public:
   Reader(const std::string & text, const std::vector<std::string> & names)
   {
     if (text.empty()) {throw error("there is none yet; give an arm_file, or publish it");}
-    if (!model_.initString(text)) {throw error("it is no URDF that urdfdom can read");}
+    if (!model_.initString(text)) {
+      throw error("it is no URDF that urdfdom can read, for the reason that it printed above");
+    }
     arm_.name = model_.getName();
     arm_.joints = names;
+    require_inertias(text);
     require_chain();
     arm_.chain.n = names.size();
     walk(*model_.getRoot(), Pose{}, 0, true);
@@ -79,6 +97,9 @@ public:
     arm_.flange = at->second;
     if (const std::string reason = refuse(arm_); !reason.empty()) {throw error(reason);}
     notes = notes_;
+    for (std::size_t i = 0; i < arm_.n(); ++i) {
+      if (arm_.chain.links[i].body.mass == 0.0) {notes.push_back(arm_.joints[i] + " moves no mass");}
+    }
     notes.push_back("a payload is given in the frame of " + found);
     notes.emplace_back("a URDF has no friction, rated load, limits of acceleration and torque rate");
     return arm_;
@@ -87,7 +108,7 @@ public:
 private:
   static std::runtime_error error(const std::string & problem)
   {
-    return std::runtime_error("robot_description: " + problem);
+    return std::runtime_error("robot_description: " + problem.substr(0, 600));
   }
 
   const Type & joint(const std::string & name) const
@@ -97,6 +118,28 @@ private:
     return *found;
   }
 
+  /// urdfdom reads an inertia with a missing or infinite number as zeros.
+  void require_inertias(const std::string & text) const
+  {
+    tinyxml2::XMLDocument document;
+    document.Parse(text.c_str());
+    const auto * const robot = document.FirstChildElement("robot");
+    const auto * one = robot ? robot->FirstChildElement("link") : nullptr;
+    for (; one; one = one->NextSiblingElement("link")) {
+      const auto * const inertial = one->FirstChildElement("inertial");
+      const auto & read = model_.getLink(one->Attribute("name"))->inertial;
+      if (!inertial) {continue;}
+      const auto * const mass = inertial->FirstChildElement("mass");
+      const auto * const inertia = inertial->FirstChildElement("inertia");
+      if (!read || number(mass, "value") != read->mass || number(inertia, "ixx") != read->ixx ||
+        number(inertia, "iyy") != read->iyy || number(inertia, "izz") != read->izz)
+      {
+        throw error(std::string("the inertia of link ") + one->Attribute("name") +
+                " is not complete, or not finite");
+      }
+    }
+  }
+
   /// The moving joints from the root to the last one must be the arm's.
   void require_chain() const
   {
@@ -104,7 +147,8 @@ private:
     for (const std::string & name : arm_.joints) {joint(name);}
     std::vector<std::string> moving;
     auto link = model_.getLink(joint(arm_.joints.back()).child_link_name);
-    for (; link->parent_joint; link = link->getParent()) {
+    for (std::size_t count = 0; link->parent_joint; link = link->getParent()) {
+      require_tree(++count);
       const Type & one = *link->parent_joint;
       if (one.type == Type::FIXED) {continue;}
       const bool single = one.type == Type::REVOLUTE || one.type == Type::CONTINUOUS ||
@@ -121,6 +165,20 @@ private:
               "; the parameter joints must name all of them in this order (of an arm on a moving "
               "base take an arm_file)");
     }
+  }
+
+  void require_near(const Three & p, const std::string & what) const
+  {
+    if (!(std::hypot(p.x, p.y, p.z) <= kMaxReachM)) {
+      throw error(what + " is " + written(std::hypot(p.x, p.y, p.z)) +
+              " m from the joint before it; are these millimetres?");
+    }
+  }
+
+  /// A link is met once on any way through a tree.
+  void require_tree(std::size_t links) const
+  {
+    if (links > model_.links_.size()) {throw error("its links form a loop, or have two parents");}
   }
 
   /// Where a joint that the arm carries is held: at zero, or at its limit nearest to it.
@@ -142,19 +200,24 @@ private:
   /// it has the pose `at`. `fixed`: whether only fixed joints are between them.
   void walk(const urdf::Link & link, const Pose & at, std::size_t next, bool fixed)
   {
+    require_tree(++visited_);
     if (next == arm_.n() && fixed) {tools_.emplace_back(link.name, at);}
     if (next > 0 && link.inertial) {
       const auto & [origin, mass, xx, xy, xz, yy, yz, zz] = *link.inertial;
       const Rows inertia = symmetric({xx, xy, xz, yy, yz, zz});
-      if (!is_real(inertia, xx + yy + zz) || !(mass >= 0.0 && std::isfinite(mass))) {
+      const Body at_centre{mass, {}, inertia};
+      if (!is_real(at_centre)) {
         throw error("link " + link.name + " has a mass and an inertia that no real body has");
       }
+      const Pose centre = at * pose(origin);
+      require_near(centre.position, "the centre of mass of link " + link.name);
       Body & body = arm_.chain.links[next - 1].body;
-      body = body + at * pose(origin) * Body{mass, {}, inertia};
+      body = body + centre * at_centre;
     }
     for (const auto & one : link.child_joints) {
       const urdf::Link & child = *model_.getLink(one->child_link_name);
       const Pose origin = at * pose(one->parent_to_joint_origin_transform);
+      if (next > 0) {require_near(origin.position, "joint " + one->name);}
       const bool moves = one->type != Type::FIXED;
       if (next < arm_.n() && one->name == arm_.joints[next]) {
         if (next == 0) {arm_.mount = at.rotation;}
@@ -187,7 +250,7 @@ private:
       arm_.upper[i] = limits.upper;
     }
     arm_.home[i] = std::min(std::max(0.0, arm_.lower[i]), arm_.upper[i]);
-    if (limits.velocity > 0.0) {
+    if (limits.velocity != 0.0) {
       arm_.velocity[i] = limits.velocity;
     } else {
       notes_.push_back("joint " + one.name + " has no velocity limit");
@@ -198,6 +261,7 @@ private:
   Arm arm_;
   std::vector<std::pair<std::string, Pose>> tools_;  // the last link and those fixed to it
   std::vector<std::string> notes_;
+  std::size_t visited_ = 0;  // links
 };
 }  // namespace
 

@@ -439,6 +439,19 @@ FILE = controller_arm_text(ARMS['fr3'])
         (FILE.replace('2.9274653454', '-2.9274653454', 1), 'fr3_joint1 of fr3 moves a link'),
         (FILE.replace('0.029251667870215825', '0.9', 1), 'fr3_joint1 of fr3 moves a link'),
         (FILE.replace('friction: linear', 'friction: grease'), 'friction'),
+        (FILE.replace('friction_width: 0.01', 'friction_width: .inf'), 'friction_width has .inf'),
+        (FILE.replace('friction_reach:\n  - [', 'friction_reach:\n  - [-'), 'friction'),
+        (FILE.replace('friction_covariance:\n  - [', 'friction_covariance:\n  - [-'), 'friction'),
+        (FILE.replace('0.0, 0.0, 0.333,', '0.0, 0.0, 1e300,', 1), 'links has 1e300'),
+        (FILE.replace('payload:\n  - [0.0', 'payload:\n  - [-1.0'), 'payload'),
+        (FILE.replace('rated_load: 3.0', 'rated_load: -3.0'), 'rated load'),
+        (FILE.replace('fr3_joint2', 'fr3_joint1', 1), 'fr3_joint1 of fr3 is there twice'),
+        (
+            FILE.replace('87.0, 1000.0, 0.0]', '87.0, 1000.0, 9.0]', 1),
+            'fr3_joint1 of fr3 has a home',
+        ),
+        (FILE.replace('name: fr3', 'name: fr3 left'), 'name has more than one word'),
+        (FILE.replace('rated_load: 3.0', 'rated_load: ' + 5000 * '9'), 'rated_load has 999'),
     ],
 )
 def test_a_file_that_is_no_arm_is_refused_by_what_is_wrong(library, tmp_path, text, named):
@@ -448,6 +461,12 @@ def test_a_file_that_is_no_arm_is_refused_by_what_is_wrong(library, tmp_path, te
     path.write_text(text)
     with refuses(ValueError, str(path), named, 'arm export --format controller'):
         read(library, path)
+
+
+def test_words_of_a_file_may_be_quoted(library, tmp_path):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(FILE.replace('name: fr3', 'name: "fr3"').replace('fr3_joint2', "'fr3_joint2'"))
+    read(library, path)
 
 
 def test_links_that_are_points_or_rods_or_nothing_are_taken(library, tmp_path):

@@ -130,6 +130,10 @@ def test_an_arm_in_a_urdf_has_the_terms_of_pinocchio(run, name):
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL * max(1.0, M.max()))
 
 
+LOOP = """<joint name="loop" type="fixed"><parent link="fr3_link3"/><child link="fr3_link1"/>
+</joint></robot>"""
+
+
 @pytest.mark.parametrize(
     ('change', 'joints', 'named'),
     [
@@ -140,6 +144,11 @@ def test_an_arm_in_a_urdf_has_the_terms_of_pinocchio(run, name):
         ({'effort="87"': 'effort="0"'}, ARM.joint_names, 'fr3_joint1 of fr3 has no torque limit'),
         ({'<robot': '<robo'}, ARM.joint_names, 'no URDF'),
         ({'izz="': 'izz="1'}, ARM.joint_names, 'no real body'),
+        ({'<mass value="2': '<mass value="nan'}, ARM.joint_names, 'fr3_link0 is not complete'),
+        ({'ixx="0.02': 'iyx="0.02'}, ARM.joint_names, 'fr3_link1 is not complete'),
+        ({'velocity="2.62"': 'velocity="-2.62"'}, ARM.joint_names, 'fr3_joint1 of fr3 has limits'),
+        ({'xyz="0 -0.316': 'xyz="0 -316'}, ARM.joint_names, 'fr3_joint3 is 316 m from'),
+        ({'</robot>': LOOP}, ARM.joint_names, 'form a loop'),
     ],
 )
 def test_a_robot_description_that_does_not_fit_is_refused_by_name(run, change, joints, named):

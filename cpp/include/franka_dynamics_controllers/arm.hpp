@@ -64,6 +64,9 @@ struct Arm
   }
 };
 
+/// The largest number in an arm; products of a few of them are finite.
+constexpr double kMostOfAnArm = 1e6;
+
 /// Whether a real body can have an inertia about its centre of mass: trace(I) / 2 1 - I is positive
 /// semidefinite, of which no principal minor is negative but for rounding of numbers of a `size`.
 constexpr bool is_real(const Rows & I, double size) noexcept
@@ -76,30 +79,47 @@ constexpr bool is_real(const Rows & I, double size) noexcept
          a * f - C * C >= eps * size && d * f - E * E >= eps * size && whole >= eps * size * size;
 }
 
-/// Whether a matrix is a rotation but for rounding.
-inline bool is_rotation(const Rows & R) noexcept
+/// Whether there can be such a body.
+inline bool is_real(const Body & body) noexcept
 {
+  const auto & [mass, moment, inertia] = body;
+  const Three centre = mass > 0.0 ? 1.0 / mass * moment : moment;
+  const Body at_centre = Pose{kIdentity, -1.0 * centre} * body;
+  const double size = inertia[0].x + inertia[1].y + inertia[2].z;
+  return mass >= 0.0 && mass + size <= kMostOfAnArm && is_real(at_centre.inertia, size);
+}
+
+/// Whether a pose has a position, and a matrix that is a rotation but for rounding.
+inline bool is_real(const Pose & pose) noexcept
+{
+  const auto & [R, p] = pose;
   const Rows one = R * transposed(R);
   double off = dot(cross(R[0], R[1]), R[2]) - 1.0;  // determinant
   for (std::size_t i = 0; i < 3; ++i) {
     const Three d = one[i] + -1.0 * kIdentity[i];
     off = std::sqrt(off * off + dot(d, d));
   }
-  return off <= 1e-6;  // NaN is not
+  return off <= 1e-6 && std::hypot(p.x, p.y, p.z) <= kMostOfAnArm;  // NaN is not
 }
 
 /// Why an arm cannot be controlled, in a sentence that names the joint; '' if it can be.
 inline std::string refuse(const Arm & arm)
 {
-  if (arm.joints.empty() || arm.joints.size() > kMaxJoints || arm.joints.size() != arm.n()) {
+  const auto & joints = arm.joints;
+  if (joints.empty() || joints.size() > kMaxJoints || joints.size() != arm.n()) {
     return "name the arm's joints, 1 to 12, from base to tip";
   }
-  if (!is_rotation(arm.flange.rotation) || !is_rotation(arm.mount)) {
-    return "the flange or the mount of " + arm.name + " is turned by no rotation";
+  if (!is_real(arm.flange) || !is_real(Pose{arm.mount, {}})) {
+    return "the flange or the mount of " + arm.name + " is no rotation and position";
   }
+  if (!is_real(arm.payload) || !(arm.rated_load >= 0.0)) {
+    return "no arm has the payload or the rated load of " + arm.name;
+  }
+  double mass = 0.0;
   for (std::size_t i = 0; i < arm.n(); ++i) {
-    const auto & [mass, moment, inertia] = arm.chain.links[i].body;
-    const std::string joint = arm.joints[i] + " of " + arm.name;
+    const Link & link = arm.chain.links[i];
+    const std::string joint = joints[i] + " of " + arm.name;
+    if (std::count(joints.begin(), joints.end(), joints[i]) > 1) {return joint + " is there twice";}
     if (!(arm.effort[i] > 0.0 && std::isfinite(arm.effort[i]))) {
       return joint + " has no torque limit, which a controller must know";
     }
@@ -107,17 +127,16 @@ inline std::string refuse(const Arm & arm)
     if (!(arm.lower[i] <= arm.upper[i] && least > 0.0)) {
       return joint + " has limits that leave it no room";
     }
-    const Three centre = mass > 0.0 ? 1.0 / mass * moment : moment;
-    const Body at_centre = Pose{kIdentity, -1.0 * centre} * arm.chain.links[i].body;
-    const double size = inertia[0].x + inertia[1].y + inertia[2].z;
-    if (!(mass >= 0.0 && std::isfinite(mass)) || !is_real(at_centre.inertia, size)) {
-      return joint + " moves a link that no real body can be";
+    if (!arm.within_range(i, arm.home[i])) {return joint + " has a home beyond its limits";}
+    if (!is_real(link.body) || !(link.rotor_inertia >= 0.0 && link.rotor_inertia <= kMostOfAnArm)) {
+      return joint + " moves a link or a rotor that no real body can be";
     }
-    if (!is_rotation(arm.chain.links[i].placement.rotation)) {
+    if (!is_real(link.placement)) {
       return joint + " has a placement that is no rotation and position";
     }
+    mass += link.body.mass;
   }
-  return "";
+  return mass > 0.0 ? "" : "no link of " + arm.name + " has a mass";
 }
 
 }  // namespace franka_dynamics_controllers

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -36,11 +37,11 @@ public:
     std::string key;
     for (std::string line; std::getline(file, line); ) {
       line.erase(std::min(line.find('#'), line.size()));
-      std::replace_if(
-        line.begin(), line.end(), [](char c) {return c == '[' || c == ']' || c == ',';}, ' ');
+      const auto separates = [](char c) {return std::strchr("[],'\"", c) != nullptr;};
+      std::replace_if(line.begin(), line.end(), separates, ' ');
       std::istringstream words(line);
       for (std::string word; words >> word; ) {
-        if (word.back() != ':') {
+        if (word.back() != ':' || word == ":") {
           if (word != "-") {words_[key].push_back(word);}
         } else if (key = word.substr(0, word.size() - 1); !words_.try_emplace(key).second) {
           throw error("has " + key + " twice");
@@ -56,10 +57,18 @@ public:
     return found.mapped();
   }
 
-  std::vector<double> numbers(const std::string & key, std::size_t count)
+  std::string word(const std::string & key)
+  {
+    const auto found = words(key);
+    if (found.size() > 1) {throw error(key + " has more than one word");}
+    return found[0];
+  }
+
+  /// Numbers, which may be infinite if `unlimited`.
+  std::vector<double> numbers(const std::string & key, std::size_t count, bool unlimited = false)
   {
     std::vector<double> numbers;
-    for (const std::string & word : words(key)) {numbers.push_back(number(key, word));}
+    for (const std::string & word : words(key)) {numbers.push_back(number(key, word, unlimited));}
     if (numbers.size() != count) {
       throw error(key + " has " + std::to_string(numbers.size()) + " numbers instead of " +
               std::to_string(count));
@@ -75,18 +84,21 @@ public:
   std::runtime_error error(const std::string & problem) const
   {
     return std::runtime_error(
-      path_ + ": " + problem + "; write it by franka-dynamics arm export --format controller");
+      path_ + ": " + problem.substr(0, 200) +
+      "; write it by franka-dynamics arm export --format controller");
   }
 
 private:
-  double number(const std::string & key, const std::string & word) const
+  double number(const std::string & key, const std::string & word, bool unlimited) const
   {
-    double number = word[0] == '-' ? -kInfinity : kInfinity;
+    if (unlimited && word == ".inf") {return kInfinity;}
+    if (unlimited && word == "-.inf") {return -kInfinity;}
+    double number = 0.0;
     const char * const end = word.data() + word.size();
     const auto [rest, problem] = std::from_chars(word.data(), end, number);
-    const bool finite = rest == end && problem == std::errc{} && std::isfinite(number);
-    if (finite || word == ".inf" || word == "-.inf") {return number;}
-    throw error(key + " has " + word + ", which is no number");
+    const bool read = rest == end && problem == std::errc{} && std::isfinite(number);
+    if (read && (unlimited || std::abs(number) <= kMostOfAnArm)) {return number;}
+    throw error(key + " has " + word + ", which is no number of an arm");
   }
 
   std::string path_;
@@ -98,19 +110,21 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
 {
   using Kind = FrictionModel::Kind;
   FrictionModel model;
-  const std::string kind = file.words("friction")[0];
+  const std::string kind = file.word("friction");
   if (kind == "none") {return model;}
+  const auto require = [&file](bool holds) {
+      if (!holds) {throw file.error("has a friction that no joint has");}
+    };
   model.kind = kind == "sigmoid" ? Kind::sigmoid : Kind::linear;
   model.width = file.numbers("friction_width", 1)[0];
   const double elements = file.numbers("friction_elements", 1)[0];
-  if ((kind != "sigmoid" && kind != "linear") || !(model.width > 0.0) || !(elements >= 0.0) ||
-    elements > FrictionModel::kMaxElements || elements != std::floor(elements))
-  {
-    throw file.error("has a friction that no joint has");
-  }
+  const double most = kind == "linear" ? static_cast<double>(FrictionModel::kMaxElements) : 0.0;
+  require((kind == "linear" || kind == "sigmoid") && model.width > 0.0);
+  require(elements >= 0.0 && elements <= most && elements == std::floor(elements));
   model.elements = static_cast<std::size_t>(elements);
   if (model.elements > 0) {
     const auto reach = file.numbers("friction_reach", model.elements);
+    require(std::all_of(reach.begin(), reach.end(), [](double one) {return one > 0.0;}));
     std::copy(reach.begin(), reach.end(), model.reach.begin());
   }
   const std::size_t m = FrictionModel::kSliding + model.elements;
@@ -118,6 +132,7 @@ inline FrictionModel friction_from_file(ArmFile & file, std::size_t n)
   const auto covariance = file.numbers("friction_covariance", n * m * m);
   for (std::size_t k = 0; k < covariance.size(); ++k) {
     const std::size_t joint = k / (m * m), row = k / m % m, column = k % m;
+    require(row != column || covariance[k] >= 0.0);
     model.covariance[joint][row][column] = covariance[k];
     model.coefficients[joint][column] = rows[joint * m + column];
   }
@@ -129,7 +144,7 @@ inline Arm arm_from_file(const std::string & path)
 {
   ArmFile file(path);
   Arm arm;
-  arm.name = file.words("name")[0];
+  arm.name = file.word("name");
   arm.joints = file.words("joints");
   const std::size_t n = arm.chain.n = std::min(arm.joints.size(), kMaxJoints);
   const auto pose = [](const double * x) {
@@ -139,19 +154,20 @@ inline Arm arm_from_file(const std::string & path)
   const auto body = [](const double * x) {
       return Body{x[0], {x[1], x[2], x[3]}, symmetric({x[4], x[5], x[6], x[7], x[8], x[9]})};
     };
-  const auto links = file.numbers("links", 24 * n), limits = file.numbers("limits", 7 * n);
+  const auto links = file.numbers("links", 24 * n), limits = file.numbers("limits", 7 * n, true);
   Vector * const places[] = {&arm.lower, &arm.upper, &arm.velocity, &arm.acceleration,
     &arm.effort, &arm.effort_rate, &arm.home};
   for (std::size_t i = 0; i < n; ++i) {
     // Whether the joint is prismatic; its placement; the link's body; rotor inertia.
     const double * const x = &links[24 * i];
-    arm.chain.links[i] = {x[0] != 0.0, pose(x + 1), body(x + 13), x[23]};
+    if (x[0] != 0.0 && x[0] != 1.0) {throw file.error("links has a joint of a third kind");}
+    arm.chain.links[i] = {x[0] == 1.0, pose(x + 1), body(x + 13), x[23]};
     for (std::size_t k = 0; k < 7; ++k) {(*places[k])[i] = limits[7 * i + k];}
   }
   arm.flange = pose(file.numbers("flange", 12).data());
   arm.payload = body(file.numbers("payload", 10).data());
   arm.mount = pose(file.numbers("mount", 12).data()).rotation;
-  arm.rated_load = file.numbers("rated_load", 1)[0];
+  arm.rated_load = file.numbers("rated_load", 1, true)[0];
   arm.friction = friction_from_file(file, n);
   file.finish();
   if (const std::string reason = refuse(arm); !reason.empty()) {throw file.error(reason);}
