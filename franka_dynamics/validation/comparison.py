@@ -150,8 +150,9 @@ class _Differences:
             kinds = [_Pair('kind', '', joint.kind.value, its.kind.value)]
             self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            if not axes_agree(here, there, i, self._room):
-                self._add_axis(i, name)
+            motion = motion_of_rest(here, there, i, self._room, flange=self._has_flange)
+            if not axes_agree(here, there, i, self._room) or self._moves_link(motion, i):
+                self._add_axis(motion, i, name)
             here = self.here
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
         if against:
@@ -167,9 +168,17 @@ class _Differences:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
         self._add('limits', name, [*_of_limits(joint.limits, limits)])
 
-    def _add_axis(self, i: int, name: str) -> None:
-        """Add how an axis is moved, with what is behind it if that is moved alike."""
-        motion = motion_of_rest(self.here, self.there, i, self._room, flange=self._has_flange)
+    def _moves_link(self, motion: Array | None, i: int) -> bool:
+        """Return whether a motion, along or about an axis, is what tells its links apart."""
+        moved = self.here if motion is None else self.here.moved(motion, i)
+        here, brought = (
+            all(map(self._are_close, _of_inertia(one.links[i], self.there.links[i])))
+            for one in (self.here, moved)
+        )
+        return brought and not here
+
+    def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
+        """Add how an axis is moved, with what is behind it if `motion` moves that alike."""
         (d, p), (e, q) = self.here.axis(i), self.there.axis(i)
         if motion is None:
             changed = self.here.with_joint(i, self.there, 'twists')
