@@ -28,14 +28,14 @@ from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control.default_gains import default_gains, low_gains
-from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
+from franka_dynamics.control.reason import Code, Reason
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.control.reference import ReferenceState
-from franka_dynamics.control.speed_watcher import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEED_RATIO
-from franka_dynamics.control.state_check import StateCheck
+from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.control.unseen_arm import UnseenArm
+from franka_dynamics.control.watchers import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEED_RATIO
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.typing import Array
@@ -131,25 +131,24 @@ class Unguarded(Feedforward):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        states: Any = self.states
-        disturbances: Any = self.disturbances
+        parts: tuple[Any, ...] = self.disturbances, self.falls, self.speeds, self.repeated
+        for part in parts:
+            part.check = lambda *_: None
         unseen: Any = self.unseen
         unseen.lose = lambda *_, **__: None
-        disturbances.violation_under = lambda *_: ''
-        states.frozen_joint = lambda *_: None
-        self.watchers = self.watchers[0], ()
 
-    def _waits_for(self) -> str:
-        return '' if self.states.has_enough else 'not yet'
+    def _waits_for(self) -> Reason | None:
+        return None if self.states.has_enough else Code.AWAITED()
 
-    def _contradiction(self, *, held: bool) -> str:
-        return ''
+    def _contradiction(self, state: StateTerms) -> Reason | None:
+        return None
+
+    def _violation(self) -> Reason | None:
+        return None
 
 
 # A part of the guard that is renamed must be renamed here.
-assert {'_waits_for', '_contradiction'} <= set(vars(Feedforward))
-assert 'violation_under' in vars(DisturbanceMonitor)
-assert 'frozen_joint' in vars(StateCheck)
+assert {'_waits_for', '_contradiction', '_violation'} <= set(vars(Feedforward))
 assert 'lose' in vars(UnseenArm)
 
 

@@ -21,16 +21,15 @@ from franka_dynamics.control import (
     control_law,
     external_torque,
     external_wrench,
-    fall_watcher,
     limits,
     receiver,
     reference,
     request,
     settings,
-    speed_watcher,
     state_check,
     terms,
     trajectory,
+    watchers,
 )
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control import feedforward as core
@@ -134,15 +133,15 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
                 'within the last {} s, for {} ms',
                 (
-                    speed_watcher.MAX_SPEED_RATIO,
-                    speed_watcher.MAX_FOLLOWING_SPEED_RATIO,
-                    speed_watcher.FOLLOWING_GRACE_TIME_S,
-                    1e3 * speed_watcher.MAX_OVERSPEED_TIME_S,
+                    watchers.MAX_SPEED_RATIO,
+                    watchers.MAX_FOLLOWING_SPEED_RATIO,
+                    watchers.FOLLOWING_GRACE_TIME_S,
+                    1e3 * watchers.MAX_OVERSPEED_TIME_S,
                 ),
             ),
             (
                 'that is faster than {} rad/s could not',
-                (speed_watcher.MAX_SPEED_NEAR_LIMIT_RAD_S,),
+                (watchers.MAX_SPEED_NEAR_LIMIT_RAD_S,),
             ),
             ('For {} s after it an arm at rest', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
             (
@@ -155,7 +154,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (braking.MAX_SPEED_INCREASE_RATIO,),
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ('moves by {} mrad, the arm', (1e3 * fall_watcher.MIN_FALL_RAD,)),
+            ('moves by {} mrad, the arm', (1e3 * watchers.MIN_FALL_RAD,)),
             ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
         ],
         'docs/reference/receivers.md': [

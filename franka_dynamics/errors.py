@@ -221,6 +221,10 @@ class JointsRefusedError(ReferenceRefusedError):
     code = -2  # INVALID_JOINTS
 
 
+class StartTooFarError(ReferenceRefusedError):
+    """A reference starts too far from where the arm is or is desired."""
+
+
 class LateReferenceError(ReferenceRefusedError):
     """A reference trajectory starts too long before the latest joint state."""
 

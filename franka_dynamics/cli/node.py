@@ -189,7 +189,7 @@ def play(
 
 def send_motion(file: str, lead: float, client: NodeClient) -> object:
     """Send a trajectory to the node, wait until it ends, and return what the node answers."""
-    from ..control.reference import MOVE_THERE_FIRST
+    from ..errors import StartTooFarError
     from ..ros.node_client import NodeClientError
     from ..ros.trajectory_file import read_trajectory_file, shipped_excitation
 
@@ -202,7 +202,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
         print('The arm is brought to rest where it is.', file=sys.stderr)
         raise
     except NodeClientError as error:
-        if MOVE_THERE_FIRST in f'{error}':
+        if error.refused_by == StartTooFarError.__name__:
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
         arm = client.get('robot_type')
         if arm == file or None in map(shipped_excitation, (file, arm)):

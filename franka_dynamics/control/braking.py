@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 
 from .disturbance import MAX_START_DISTURBANCE_RATIO
-from .ending import Cause, Ending
 from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
     MAX_BRAKING_DECELERATION_RAD_S2,
@@ -22,10 +21,10 @@ from .limits import (
     MAX_TORQUE_RATE_NM_S,
     RUNAWAY_DETECTION_TIME_S,
 )
-from .speed_watcher import MAX_SPEED_RATIO
+from .reason import Code, Reason
 from .state_check import MIN_GOOD_STATE_COUNT
 from .terms import MAX_REST_SPEED_RAD_S, StateTerms, TermModel
-from .watcher import Cycle, Watcher
+from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -48,7 +47,7 @@ MIN_BRAKING_TIME_S = 0.02
 MAX_BRAKING_TIME_S = 1.0
 
 
-class BrakingController(Watcher):
+class BrakingController:
     """
     Computes the torque that brakes one arm to rest and holds the arm.
 
@@ -58,8 +57,8 @@ class BrakingController(Watcher):
         The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
-    driven : str
-        Why braking cannot succeed: something drives the arm; empty while braking works.
+    driven : Reason or None
+        Why braking cannot succeed: something drives the arm.
 
     """
 
@@ -81,7 +80,8 @@ class BrakingController(Watcher):
         self.disturbance = self._largest = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._pulls = gains is not None
-        self.at_rest, self.driven = False, ''
+        self.at_rest = False
+        self.driven: Reason | None = None
         self._held_back = np.zeros_like(disturbance)
         self._turned_s: Array | None = None  # when each joint's torque has been turned [s]
         self._stop_pose: Array | None = None
@@ -151,10 +151,6 @@ class BrakingController(Watcher):
             turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
             self._turned_s = np.maximum(MIN_BRAKING_TIME_S, turning)
 
-    def check(self, cycle: Cycle) -> Ending | None:
-        """Return an ending if something drives the arm in spite of braking."""
-        return Cause.BRAKING_FAILED.ending(self.driven) if self.driven and not cycle.runs else None
-
     def _watch(self, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
         self._time += elapsed
@@ -172,4 +168,5 @@ class BrakingController(Watcher):
         gains = not self.at_rest and faster[joint] > self._faster[joint]
         self._gaining = self._gaining + elapsed if gains else 0.0
         if self._gaining >= RUNAWAY_DETECTION_TIME_S:
-            self.driven = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'
+            name, more = self._names[joint], float(faster[joint])
+            self.driven = Code.BRAKING_DRIVES(joint=name, faster=more)

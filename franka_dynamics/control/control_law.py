@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
+from .reason import Code, Reason
 from .settings import Settings
 from .state_check import PERIOD_MARGIN_RATIO
 from .terms import StateTerms, TermModel
@@ -50,6 +51,7 @@ class ControlLaw:
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
         rotors = 0.0 if as_given else settings.profile.rotor_inertia
         mass = self.terms.true.mass_matrix(description.home_position) + rotors * np.eye(n)
+        self._inertia = mass.diagonal()
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
         # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
         # phase lag, rate times delay, exceeds pi / 2.
@@ -62,25 +64,21 @@ class ControlLaw:
         self._zero = np.zeros(n)
         self._effort = description.limit('effort')
 
-    def instability_reason(self, period: float, age: float) -> str:
-        """Return why the closed loop oscillates with states of this period and age [s], or ''."""
+    def instability_reason(self, period: float, age: float) -> Reason | None:
+        """Return why the closed loop oscillates with states of this period and age [s], if so."""
         late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
         if late <= self._max_delay:
-            return ''
+            return None
         joint = int((self._max_kp_delay < late).argmax())
-        delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
         if self._max_kp_delay[joint] < late:
-            return (
-                f'kp of {self.description.joint_names[joint]} is {self.kp[joint]:g}, its kd '
-                f'{self.kd[joint]:g}, and {delay}; use a kd of at least '
-                f'{self.kp[joint] * late:.2g}'
-            )
-        return (
-            f'kd makes velocities decay at {0.5 * np.pi / self._max_kd_delay:.0f} 1/s, and '
-            f'{delay}; use at most {self._max_kd_delay / late:.2g} of this kd, or take joint '
-            'states at a higher rate; a simulated arm bears more if its description has the '
-            "drives' inertia (arm.with_armature())"
-        )
+            name, kp, kd = self.description.joint_names[joint], self.kp[joint], self.kd[joint]
+            needed = PERIOD_MARGIN_RATIO * (kd + kp * (late - self._max_kp_delay[joint]))
+            remedy = f'a kd of at least {needed:.2g}'
+            if needed * late > self._inertia[joint]:  # it would swing by kd
+                remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / late:.2g}'
+            return Code.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, late=1e3 * late, remedy=remedy)
+        rate, share = 0.5 * np.pi / self._max_kd_delay, self._max_kd_delay / late
+        return Code.KD_TOO_LARGE(rate=rate, late=1e3 * late, share=share)
 
     def require_stable(self, period: float, age: float) -> None:
         """

@@ -6,15 +6,11 @@ State machine of the core: states, transitions and status texts.
 TRANSITIONS has all changes but that of `reset`, which makes the core SILENT; an event without a
 row changes nothing. `ending.py` has what ends torques.
 
-One rule holds for all states in which a torque acts: torques of other settings begin only once the
-arm's motion and measured torque agree with them, and a torque that then departs from what the
-model explains, or a joint that is too fast, makes the core brake and hold the arm. Nothing acts on
-an arm that was let go, or that rests under a target which adds gravity. So a loop, to
-which the resting torque goes out also in SILENT, gets none before it was compared where a torque
-is measured, and after a change of settings in silence goes on with that of the last ones until
-then. If an arm falls meanwhile, as under a mounting that nobody declared, a loop brakes and holds
-it. So does a node whose last torque acts and explains how the arm moves while that of other
-settings is refused.
+One rule holds for all states in which a torque acts: a torque that departs from what the model
+explains, or a joint that is too fast, makes the core brake and hold the arm; it lets go only where
+braking cannot arrive (`wiring.py`) or fails. Nothing acts on an arm that was let go, or that rests
+under a target which adds gravity. ACTING_TERMS says by which settings torques go out. An arm that
+falls while its torques are refused, as under a mounting that nobody declared, is braked and held.
 """
 
 from __future__ import annotations
@@ -67,6 +63,36 @@ TRANSITIONS = {
     (State.STOPPING, Event.HOLD): State.BRAKING,
     (State.STOPPING, Event.END): State.SILENT,
 }
+
+
+class Whose(str, Enum):
+    """Whose terms act: by what settings torques go out."""
+
+    ASKED = 'those of the settings asked for'
+    LAST = 'those by which torques went out last'
+    NONE = 'none: the resting torque is zero'
+
+
+# Whose terms act; None: either. The first row counts. The law or the brake takes other settings at
+# once: their torques ramp, or are taken up by what holds the arm. In silence and while torques end
+# the arm has to agree with them first. A torque acts in a loop, and a node's last one.
+ACTING_TERMS = (
+    # the law or the brake acts, another torque acts, the arm was compared, it agrees with ASKED
+    ((True, None, None, None), Whose.ASKED),
+    ((False, False, None, None), Whose.ASKED),
+    ((False, True, None, True), Whose.ASKED),
+    ((False, True, True, False), Whose.LAST),
+    ((False, True, False, False), Whose.NONE),
+)
+
+
+def acting_terms(*conditions: bool) -> Whose:
+    """Return whose terms act by ACTING_TERMS, under its four conditions."""
+    return next(
+        whose
+        for row, whose in ACTING_TERMS
+        if all(wanted in (None, is_so) for wanted, is_so in zip(row, conditions))
+    )
 
 
 class Stop(Enum):

@@ -16,18 +16,23 @@ Without a measured torque `external` is `disturbance`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from . import advice
 from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
-from .state_check import StateLimits, stiction
+from .reason import Code, Reason
+from .repeated_positions import stiction
+from .state_check import StateLimits
 from .terms import StateTerms, TermModel
-from .watcher import Cycle, Watcher
-from .wiring import Wiring
+from .trajectory import ReferencePoint
+from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
+from ..errors import apart
 from ..typing import Array
 
 # Bounds on disturbance torques, by the measured or the commanded torque, as shares of a joint's
@@ -57,48 +62,29 @@ MAX_COUNTED_STEP_S = 0.5 * MAX_DISTURBANCE_TIME_S
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
-# What a disturbance says that is a multiple of g(q) up to the start's bound: whether the target
-# adds gravity, range of the multiple, words. Ranges are wide, because the observer lags behind a
-# falling arm.
-_BY_GRAVITY = (
-    (
-        True,
-        (0.6, 1.4),
-        'nobody adds the gravity torque g(q), which target {} expects of its receiver: its motors '
-        'are dead or braked, or it is of another target',
-    ),
-    (
-        False,
-        (-1.4, -0.6),
-        'the receiver adds the gravity torque g(q) itself, which target {} takes for missing, or '
-        'still applies an earlier torque, or its own feedback or brakes carry the arm, or '
-        'gravity_vector has the wrong sign: end what drives the arm, then compare these',
-    ),
-    (None, (-2.6, -1.4), 'gravity_vector has the wrong sign: gravity points away from it'),
-)
-# Nobody adds g(q), or applies what is sent, if so many joints that bear, or are sent, more than
-# the start's bound each lack most of it: one alone has lost its motor or is braked.
-MIN_LACKING_JOINT_COUNT, MIN_LACKING_RATIO = 2, 0.5
-# Why measured torques differ by a multiple of g(q) from what the motion needs.
-MAX_REST_RATIO = 0.1  # of the difference, that no wrong effort explains; less than loads leave
-_WRONG_EFFORTS = {
-    -1.0: 'efforts without gravity are reported, or brakes hold the arm',
-    -2.0: 'efforts of the other sign are reported, those that the arm exerts on its drives, or '
-    'gravity_vector has the wrong sign',
-}
-_CHECK = 'check payload, hand, gravity_vector and target'
-_NOT_APPLIED = (
-    'the torque is not applied as it is sent (a dead motor or a closed brake, late, in another '
-    'order, or somebody else sends, too)'
-)
-_MIXED_UP = (
-    'the joints get torques that were sent to others, earlier, or reversed: check the order and '
-    'the signs of joints, and delays, between this controller and the drives'
-)
-_IGNORED = 'no torque arrives: its receiver ignores what is sent{}'
 
 
-class DisturbanceMonitor(Watcher):
+class Cycle(NamedTuple):
+    """
+    One joint state, and what answers it: the input of the watchers.
+
+    `terms` are those by which torques go out, `elapsed` is the time since the state before [s].
+    `runs`: the control law answers it; `brakes`: the brake does; `rests`: the resting torque does,
+    and moves the arm if it is wrong. `refused` is why the law's torques may not begin though the
+    arm moves.
+    """
+
+    state: StateTerms
+    terms: TermModel
+    reference: ReferencePoint | None
+    elapsed: float
+    runs: bool = False
+    brakes: bool = False
+    rests: bool = False
+    refused: Reason | None = None
+
+
+class DisturbanceMonitor:
     """
     Computes and watches the disturbance torques of one arm, state by state.
 
@@ -124,7 +110,9 @@ class DisturbanceMonitor(Watcher):
         self.start_bound, self.running_bound = disturbance_bounds(arm)
         self.largest = self._zero.copy()
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
-        self._wiring, self._since_fit_s = Wiring(arm.n), 0.0
+        # Sent and received torque and velocity of a state in each row; the last ones end at _end.
+        self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
+        self._since_fit_s = 0.0  # how long the rows were not looked at [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
         self.forget(terms)
 
@@ -135,7 +123,7 @@ class DisturbanceMonitor(Watcher):
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
         self._needed = self._acting = self._zero  # by the motion, and commanded by now [N m]
-        self._wiring.clear()
+        self._end = 0
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -144,7 +132,7 @@ class DisturbanceMonitor(Watcher):
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
         self._observer.reset_estimate(np.array((self._zero, self._zero, -self._state.gravity)))
         self.commanded = self.external_torque = self._zero
-        self._wiring.clear()
+        self._end = 0
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
     def change_terms(
@@ -214,18 +202,17 @@ class DisturbanceMonitor(Watcher):
         else:  # before the first torque a target that compensates gravity carries the arm itself,
             # also on an inclined base
             believed = self._acting = state.gravity if terms.adds_gravity else added
+        self.measured = effort is not None and bool(effort.any())
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
-        echoed = (
-            terms.adds_gravity
-            and effort is not None
-            and effort.tolist() in [one.tolist() for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:]]
-        )
-        self.measured = effort is not None and bool(effort.any()) and not echoed
+        for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:] if terms.adds_gravity else ():
+            self.measured = self.measured and bool((one != effort).any())
         torque = believed
         if self.measured and effort is not None:
-            self._friction.update(state.stamp, state.q)
-            torque = effort - self._friction.torque(state.dq)
+            torque = effort
+            if self._friction.model is not None:
+                self._friction.update(state.stamp, state.q)
+                torque = effort - self._friction.torque(state.dq)
             self.received = effort - added
         self.commanded, self.external_torque, needed = self._observer.update(
             state.stamp, state.q, state.dq, np.array((believed, torque, self._zero)), state.gravity
@@ -233,7 +220,11 @@ class DisturbanceMonitor(Watcher):
         self._needed = -needed
         if not self.measured:  # the observer filters both alike
             believed, torque = self.commanded - needed, -needed
-        self._wiring.record(believed - added, torque - added, state.dq)
+        if self._end == len(self._rows):
+            self._rows[:KEPT_STATE_COUNT] = self._rows[KEPT_STATE_COUNT:]
+            self._end = KEPT_STATE_COUNT
+        self._rows[self._end] = believed - added, torque - added, state.dq
+        self._end += 1
 
     def _differences(self) -> tuple[Array, Array]:
         """Return the measured torque less what the motion needs, and less the commanded one."""
@@ -244,12 +235,24 @@ class DisturbanceMonitor(Watcher):
         return motion, command
 
     def check(self, cycle: Cycle) -> Ending | None:
-        """Return an ending if a disturbance torque has exceeded its bound for too long."""
-        counted = min(cycle.elapsed, MAX_COUNTED_STEP_S)
-        mixed_up = self._mixed_up(cycle)
-        if mixed_up or not (cycle.runs or cycle.rests):
-            return mixed_up
-        state = cycle.state
+        """
+        Return an ending if torques are mixed up, or one has exceeded its bound for too long.
+
+        Where the joints get what was sent to others, earlier, or reversed, braking's torques would
+        not arrive either. An arm that carries itself is slowed by friction once it is let go, and
+        one that does not falls less fast than it is driven.
+        """
+        self._since_fit_s += cycle.elapsed
+        if (cycle.runs or cycle.brakes) and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
+            self._since_fit_s = 0.0
+            rows = self._rows[max(0, self._end - KEPT_STATE_COUNT) : self._end]
+            bounds = self.running_bound, self.start_bound
+            exceeds = self._end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
+            if exceeds and mixed_up(rows, *bounds, cycle.elapsed, measured=self.measured):
+                return Cause.TORQUE_NOT_APPLIED.ending(Code.MIXED_UP())
+        if not (cycle.runs or cycle.rests):
+            return None
+        state, counted = cycle.state, min(cycle.elapsed, MAX_COUNTED_STEP_S)
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
@@ -257,26 +260,10 @@ class DisturbanceMonitor(Watcher):
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
         self._over_s = self._over_s + counted if over else 0.0
-        if self._over_s < MAX_DISTURBANCE_TIME_S:
-            return None
-        return Cause.DISTURBED.ending(self.violation(self.running_bound, cycle.terms))
-
-    def _mixed_up(self, cycle: Cycle) -> Ending | None:
-        """
-        Return an ending if the joints get what was sent to others, earlier, or reversed.
-
-        Braking's torques would not arrive either. An arm that carries itself is slowed by friction
-        once it is let go, and one that does not falls less fast than it is driven.
-        """
-        self._since_fit_s += cycle.elapsed
-        judged = cycle.runs or cycle.brakes
-        if not judged or self._since_fit_s < RUNAWAY_DETECTION_TIME_S:
-            return None
-        self._since_fit_s = 0.0
-        bounds = self.running_bound, self.start_bound
-        if not self._wiring.is_mixed_up(*bounds, cycle.elapsed, measured=self.measured):
-            return None
-        return Cause.TORQUE_NOT_APPLIED.ending(_MIXED_UP)
+        why = None
+        if self._over_s >= MAX_DISTURBANCE_TIME_S:
+            why = self.violation(self.running_bound, cycle.terms)
+        return None if why is None else Cause.DISTURBED.ending(why)
 
     def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:
         """
@@ -296,20 +283,59 @@ class DisturbanceMonitor(Watcher):
         along = np.where(now > 0.0, late, 0.0)
         return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)
 
-    def violation(self, bound: Array, terms: TermModel) -> str:
-        """Return which disturbance torque exceeds a bound, (n,) [N m], under the terms, or ''."""
-        return self._violation_text(bound, *self._differences(), terms)
-
-    def violation_under(self, terms: TermModel, present: TermModel, state: StateTerms) -> str:
+    def violation(
+        self, bound: Array, terms: TermModel, acting: TermModel | None = None
+    ) -> Reason | None:
         """
-        Return which disturbance torque would exceed `start_bound` under other terms, or ''.
+        Return which disturbance torque exceeds a bound, (n,) [N m], if one does.
 
-        No share of a load is forgiven here.
+        `terms` are those of the latest state; if others are `acting`, it is the disturbance torque
+        that these terms would give, and no share of a load is forgiven.
         """
-        change = self._change(present, terms, state)
-        motion = self.external_torque + change[1]
-        command = motion - (self.commanded + change[0])
-        return self._violation_text(self.start_bound, motion, command, terms)
+        motion, command = self._differences()
+        if acting not in (None, terms):
+            change = self._change(acting, terms, self._state)
+            motion = self.external_torque + change[1]
+            command = motion - (self.commanded + change[0])
+        shares = np.abs((motion, command)) / bound
+        joint = int(shares.max(axis=0).argmax())
+        if shares[:, joint].max() <= 1.0:
+            return None
+        of = motion if shares[0, joint] > 1.0 else command
+        size, most = apart(abs(of[joint]), bound[joint], 2)
+        name, target = self._arm.joint_names[joint], terms.profile.name
+        other = 'what its motion needs'
+        if of is command:
+            other = f'what is commanded and target {target} adds'
+        return Code.DISTURBED(
+            kind='measured' if self.measured else 'commanded',
+            joint=name,
+            torque=('-' if of[joint] < 0.0 else '+') + size,
+            other=other,
+            most=most,
+            causes=self._causes(motion, command, name, terms),
+            load='',
+        )
+
+    def causes(self, terms: TermModel) -> str:
+        """Return the probable causes of the present disturbance torques; '' if they are small."""
+        motion, command = self._differences()
+        shares = np.abs((motion, command)) / self.start_bound
+        name = self._arm.joint_names[int(shares.max(axis=0).argmax())]
+        if shares.max() <= 1.0:
+            return ''
+        return f': {self._causes(motion, command, name, terms)}'
+
+    def _causes(self, motion: Array, command: Array, joint: str, terms: TermModel) -> str:
+        """Return the probable causes of differences, (n,) each; `joint` has the largest."""
+        state, bound = self._state, self.start_bound
+        rest = state.gravity, bound, state.moves, terms.adds_gravity, terms.profile.name, joint
+        if not self.measured:
+            return advice.causes(advice.Excess(advice.ESTIMATE, motion, *rest))
+        # Where efforts are wrong, both differ.
+        of = advice.MOTION if (np.abs(motion) > bound).any() else advice.COMMAND
+        torque = motion if of == advice.MOTION else command
+        return advice.causes(advice.Excess(of, torque, *rest))
 
     def reset_largest(self) -> None:
         """Reset `largest` to zero."""
@@ -324,69 +350,6 @@ class DisturbanceMonitor(Watcher):
         """
         motor_brakes = self.is_idle or self._held_until_commanded
         return self.measured and not (motor_brakes and not terms.adds_gravity)
-
-    def _violation_text(
-        self, bound: Array, motion: Array, command: Array, terms: TermModel, driven: bool = False
-    ) -> str:
-        """
-        Return which of the `_differences` exceeds a bound under some terms, and why; or ''.
-
-        `driven`: the measured torque moves the arm faster, so that it is not ignored.
-        """
-        shares = np.abs((motion, command)) / bound
-        joint = int(shares.max(axis=0).argmax())
-        if shares[:, joint].max() <= 1.0:
-            return ''
-        kind, believed = 'measured' if self.measured else 'commanded', motion - command
-        torque = f'the {kind} torque of {self._arm.joint_names[joint]} departs by'
-        if cause := self.gravity_error(believed, terms):
-            return f'{cause} ({torque} {believed[joint]:+.1f} N m)'
-        where, most = 'from what its motion needs', bound[joint]
-        if shares[0, joint] <= 1.0:
-            motion, where = command, f'from what is commanded and target {terms.profile.name} adds'
-            sent = bound is self.running_bound
-            cause = self._ignored(command) if sent and not driven else ''
-            cause = cause or f'{_NOT_APPLIED}, or check target, payload and gravity_vector'
-        elif self.measured:
-            cause = self._wrong_effort(motion)
-            cause = cause or f'{_CHECK}, or something touches the arm or a closed brake holds it'
-        else:
-            cause = f'{_CHECK}, or something touches the arm, or {_NOT_APPLIED}'
-        return f'{torque} {motion[joint]:+.1f} N m {where} ({most:.1f} are allowed); {cause}'
-
-    def _ignored(self, command: Array) -> str:
-        """Return that no torque arrives if a measured torque less the commanded one says so."""
-        size, sent = np.abs(self.received), np.abs(self.received - command)
-        asked = sent > self.start_bound
-        lacks = size < np.where(asked, (1.0 - MIN_LACKING_RATIO) * sent, self.start_bound)
-        if np.count_nonzero(asked) < MIN_LACKING_JOINT_COUNT or not lacks.all():
-            return ''
-        return _IGNORED.format('' if self._state.moves else ', or brakes hold the arm')
-
-    def _wrong_effort(self, motion: Array) -> str:
-        """Return which wrong efforts explain nearly all of a measured disturbance, or ''."""
-        for times, why in _WRONG_EFFORTS.items():
-            rest = np.abs(motion - times * self._state.gravity).max()
-            if rest <= MAX_REST_RATIO * np.abs(motion).max():
-                return why
-        return ''
-
-    def gravity_error(self, disturbance: Array, terms: TermModel) -> str:
-        """Return why g(q) explains what is believed less what the motion needs, (n,); or ''."""
-        weighted = self._state.gravity / self.start_bound**2
-        size = float(weighted @ self._state.gravity)
-        times = float(weighted @ disturbance) / size if size > 1.0 else 0.0
-        rest, adds = np.abs(disturbance - times * self._state.gravity), terms.adds_gravity
-        if (rest > self.start_bound).any() or (not adds and terms.has_payload):
-            return ''  # a payload's absence looks alike
-        heavy = np.abs(self._state.gravity) > self.start_bound
-        lacks = disturbance[heavy] / self._state.gravity[heavy] > MIN_LACKING_RATIO
-        if times > 0.0 and not (len(lacks) >= MIN_LACKING_JOINT_COUNT and lacks.all()):
-            return ''
-        for of, (least, most), words in _BY_GRAVITY:
-            if of in (adds, None) and least <= times <= most:
-                return words.format(terms.profile.name)
-        return ''
 
 
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:

@@ -10,8 +10,11 @@ gravity, else g(q).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
+
+from .reason import ADVICE, Code, Reason
 
 
 class Then(str, Enum):
@@ -65,10 +68,11 @@ class Cause(Enum):
     RECEIVER_PAUSES = 'a receiver that applies no torque, or is not known', Then.ZERO, Remedy.WAIT
     MODEL_CHANGED = 'a model that is not the arm', Then.RELEASE, Remedy.CONFIGURE
 
-    def ending(self, why: str) -> Ending:
-        """Return an ending by this cause, for a reason."""
+    def ending(self, why: Reason | str) -> Ending:
+        """Return an ending by this cause, for a reason, or the caller's text."""
+        reason = Code.GIVEN(text=why) if isinstance(why, str) else why
         _, then, until = self.value
-        return Ending(why, then, until, why)
+        return Ending(reason, then, until, reason)
 
 
 class Ending(NamedTuple):
@@ -78,15 +82,20 @@ class Ending(NamedTuple):
     `last` is the latest reason, `first` the one that ended torques.
     """
 
-    last: str
+    last: Reason | None
     then: Then
     until: Remedy
-    first: str
+    first: Reason | None
+
+    def text(self, advice: Callable[[Code], str | None] = ADVICE.get) -> str:
+        """Return the first reason and the latest, `Reason.text` each; '' if there are none."""
+        said = (one.text(advice) for one in (self.first, self.last) if one)
+        return '; '.join(dict.fromkeys(said))
 
     @property
     def why(self) -> str:
-        """The first reason and the latest."""
-        return self.last if self.last == self.first else f'{self.first}; {self.last}'
+        """The first reason and the latest, with advice for a loop in Python."""
+        return self.text()
 
     @property
     def latched(self) -> bool:
@@ -112,9 +121,9 @@ class Ending(NamedTuple):
 
 
 # While torques go out.
-NO_ENDING = Ending('', Then.RELEASE, Remedy.NONE, '')
+NO_ENDING = Ending(None, Then.RELEASE, Remedy.NONE, None)
 
 
-def waiting(why: str) -> Ending:
+def waiting(why: Reason | str | None) -> Ending:
     """Return the ending of torques that have not begun yet, for a reason."""
-    return Cause.STATES_LOST.ending(why)
+    return Cause.STATES_LOST.ending(why or Code.AWAITED())

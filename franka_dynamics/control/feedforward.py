@@ -5,17 +5,16 @@ The core: computes a torque for each joint state, and decides whether torques ar
 
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
-1. Can the joint state be used?                  `state_check.py`; `reject_state`
-2. May torques begin, and by which settings?     `_admit`, `_blocker`, `_compare`
-3. Run, or brake.                                `_desired`; `control_law.py`, `braking.py`
+1. Can the joint state be used?                  `state_check.py`, `repeated_positions.py`
+2. May torques begin, and by which settings?     `_admit`, `_use_terms`
+3. Run, or brake.                                `_answer`; `control_law.py`, `braking.py`
 4. Limit the torque and its rate, and send it.   `torque_output.py`; `unseen_arm.py`
 5. What do the joints get that the model does not explain?   `disturbance.py`
-6. Must torques end?                             `watcher.py` and the watchers
+6. Must torques end?                             `_watch`; `disturbance.py`, `watchers.py`
 
 While a law or the brake acts, parts 5 and 6 come after the torque, so as not to delay it; what
-they find changes the next one. Only watchers of the torque itself come before it. All endings go
-through `_end`: `ending.py` has the table of causes, `core_state.py` the states and what changes
-them.
+they find changes the next one. All endings go through `_end`: `ending.py` has the table of causes,
+`core_state.py` the states, what changes them, and by which settings torques go out.
 """
 
 from __future__ import annotations
@@ -33,22 +32,21 @@ from numpy.typing import ArrayLike
 
 from .braking import BrakingController
 from .control_law import ControlLaw, Ramp
-from .core_state import ACTIVE, Event, State, Status, Stop, TRANSITIONS
+from .core_state import acting_terms, ACTIVE, Event, State, Status, Stop, TRANSITIONS, Whose
 from .default_gains import low_gains
-from .disturbance import DisturbanceMonitor
+from .disturbance import Cycle, DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Remedy, Then, waiting
-from .fall_watcher import FallWatcher
 from .limits import MAX_STEP_S
+from .reason import Code, Reason
 from .reference import MAX_START_DISTANCE_RAD, Reference
+from .repeated_positions import RepeatedPositions
 from .settings import Settings
-from .speed_watcher import SpeedWatcher
 from .state_check import MIN_GOOD_STATE_COUNT, Sample, seconds, StateCheck, StateLimits
 from .terms import StateTerms
 from .torque_output import TorqueOutput
-from .torque_watcher import TorqueWatcher
 from .trajectory import ReferencePoint, Trajectory
 from .unseen_arm import UnseenArm
-from .watcher import Cycle, Watcher
+from .watchers import FallWatcher, SpeedWatcher
 from ..arm import ArmDescription
 from ..arm.friction_state import MAX_GAP_S
 from ..arm_io import as_description
@@ -83,16 +81,15 @@ class Feedforward:
     for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
-    them from beginning. `asked` is the control law of the settings that are
-    asked for. `acting` are the terms by which torques go out: those of `asked`, or in silence
-    those of the settings before, until the arm agrees with `asked` (`_compare`). `latest` is the
-    latest
-    joint state with its torque terms, None if one of its values is impossible; `state_problem`
-    says why that state cannot be used, '' if it can. `output` has the last torque and the largest
-    shares of limits. `blocked` is a reason, set from outside, for
-    which no first torque may begin yet. `states` has period and age of the joint states,
-    `disturbances` the measured and the commanded torque beyond what the motion needs. `sends` says
-    whether the latest torque is new; a node publishes it only then.
+    them from beginning. `asked` is the control law of the settings that are asked for. `acting`
+    are the terms by which torques go out, as ACTING_TERMS says. `latest` is the latest joint state
+    with its torque terms, None if one of its values is impossible; `state_problem` says why that
+    state cannot be used, '' if it can. `output` has the last torque and the largest shares of
+    limits.
+    `blocked` is a reason, set from outside, for which no first torque may begin yet. `states` has
+    period and age of the joint states, `disturbances` the measured and the commanded torque beyond
+    what the motion needs. `sends` says whether the latest torque is new; a node publishes it only
+    then.
     """
 
     def __init__(
@@ -117,12 +114,8 @@ class Feedforward:
         self.acting = self.asked.terms
         self.disturbances = found = DisturbanceMonitor(arm, limits, self.acting)
         self.reference, self.brake, self.ramp = Reference(arm), BrakingController(arm), Ramp()
-        self.unseen = UnseenArm()
-        # Each in the order of priority: those of a torque that is not sent yet, and of the arm.
-        self.watchers: tuple[tuple[Watcher, ...], tuple[Watcher, ...]] = (
-            (self.brake, TorqueWatcher()),
-            (FallWatcher(), found, SpeedWatcher(arm, found)),
-        )
+        self.unseen, self.repeated = UnseenArm(), RepeatedPositions(arm)
+        self.falls, self.speeds = FallWatcher(), SpeedWatcher(arm, found)
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
         self.ending = NO_ENDING
@@ -151,17 +144,20 @@ class Feedforward:
             elif not final or self.ending.then is not Then.ZERO:
                 self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
-            for watcher in self.watchers[1]:
-                watcher.reset()
-            self.unseen.reset(compared=not self.output.in_loop)
+            # Whether the arm was compared with what the resting torque says; a node sends none.
+            self.compared = not self.output.in_loop
+            self.unseen.reset()
+            self.falls.reset()
+            self.speeds.reset()
             self.output.clear()
-            self._adopt()
+            self._use_terms(agrees=True)
             self._forget()
             self.asked.terms.friction.reset()
 
     def _forget(self, now: float = -math.inf) -> None:
         """Forget all joint states but the last position; the last torque was sent at `now`."""
         self.states.reset_except_position()
+        self.repeated.clear()
         self.disturbances.forget(self.acting)
         self.output.keep_last(now)
 
@@ -181,19 +177,17 @@ class Feedforward:
             held = self.state is State.HOLDING
             if self._holds_again and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            why = (self._waits_for() or self._contradiction(held=True)) if held else ''
-            if why:
+            why = (self._waits_for() or self._violation()) if held else None
+            if why is not None:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True
             self.states.start()
             self.output.reset_counts()
             self.disturbances.reset_largest()
             if held:
-                self._run(Event.BEGIN)
+                self._begin(Event.BEGIN)
             elif self.state is State.SILENT:
-                self.ending = waiting(
-                    self.states.problem or self.blocked or 'good joint states are awaited'
-                )
+                self.ending = waiting(self.states.problem or self.blocked)
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.cleared()
 
@@ -217,10 +211,11 @@ class Feedforward:
         Change settings from the next step on.
 
         While running, the torque ramps from the old law's to the new; a held arm gets the same.
-        A stopped core keeps the old settings until `start`. Then, and while torques are refused,
-        the old ones go on until no joint departs from what the new ones explain by more than the
-        start's bound; those then act within the torque's rate. Raises SettingsError, and changes
-        nothing, if they cannot be used, or if torques are sent for another target.
+        A stopped core whose torque acts keeps the old settings until `start`. Then, and while
+        torques are refused, the old ones go on until no joint departs from what the new ones
+        explain by more than the start's bound; those then act within the torque's rate. Raises
+        SettingsError, and changes nothing, if they cannot be used, or if torques are sent for
+        another target.
         """
         while True:
             # A law takes a millisecond to make: without the lock.
@@ -233,10 +228,8 @@ class Feedforward:
                 if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.asked = law
-                # A torque acts in a loop, and in silence a node's last one.
-                acts = self.output.in_loop or bool(self.output.sent)
-                if self.state in ACTIVE or not (self.unseen.compared and acts):
-                    self._adopt(loaded=law.settings.payload != before.settings.payload)
+                loaded = law.settings.payload != before.settings.payload
+                self._use_terms(agrees=False, loaded=loaded)
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:
@@ -310,7 +303,7 @@ class Feedforward:
         )
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
-                self.reference.clear(self.why)
+                self.reference.clear(self.ending)
         return motion
 
     def settle(self, reason: str) -> None:
@@ -346,7 +339,7 @@ class Feedforward:
     @property
     def state_problem(self) -> str:
         """Why the latest joint state cannot be used, '' if it can."""
-        return self.states.problem
+        return str(self.states.problem or '')
 
     @property
     def status(self) -> Status:
@@ -373,7 +366,7 @@ class Feedforward:
     @property
     def _holds_again(self) -> bool:
         """Whether the arm is to be held, and its positions are believed."""
-        believed = not (self.states.leapt or self.states.contradicts)
+        believed = not (self.states.leapt or self.states.contradicted)
         return self.ending.then is Then.HOLD and believed
 
     @property
@@ -402,7 +395,6 @@ class Feedforward:
         """
         sample = self.states.sample(q, dq, effort, time, age, now)
         with self._lock:
-            self._warn_while_waiting()
             wrong_order = self.states.stamp_error(sample.stamp)  # part 1
             if wrong_order:
                 return self._answer_out_of_order(sample, wrong_order)
@@ -410,16 +402,20 @@ class Feedforward:
             unusable, reference = self._inspect(sample, now)
             if unusable is not None:
                 return unusable
-            state = self._state_of(sample, reference)
-            acts, sent, refused = self.state in ACTIVE, self._sent_before(), ''
+            latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+            self.latest, late, refused = latest, self.states.age_in_periods, None
+            acts, sent = self.state in ACTIVE, list(self.output.sent)
             if not acts:
-                self._observe(state, sample, sent)  # part 5
-                refused = self._admit(state)  # part 2
-                state = self._state_of(sample, reference)
-            torque = self._answer(state, reference, now)  # parts 3 and 4
+                if self.state is State.SILENT and self.acting.adds_gravity:
+                    sent = []  # the target carries the arm, or motor brakes do
+                self.disturbances.observe(latest, self.acting, sample.effort, sent, late)  # part 5
+                refused = self._admit(latest)  # part 2
+                latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+                self.latest = latest
+            torque = self._answer(latest, reference, now)  # parts 3 and 4
             if acts:
-                self._observe(state, sample, sent)  # part 5
-            self._watch(state, reference, refused)  # part 6
+                self.disturbances.observe(latest, self.acting, sample.effort, sent, late)  # part 5
+            self._watch(latest, reference, refused)  # part 6
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -435,7 +431,7 @@ class Feedforward:
             timeout = self.states.silence_timeout(from_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
             if self.state in ACTIVE and not abs(silence) <= timeout:  # NaN, or a clock set back
-                why = f'no new joint state for {1e3 * abs(silence):.0f} ms'
+                why = Code.SILENCE(silence=1e3 * abs(silence))
                 return self._reject(Cause.STATES_LOST.ending(why), now)
             return self._rest_or_last(now, silence)
 
@@ -454,15 +450,16 @@ class Feedforward:
 
     def _reject(self, problem: Ending, now: float) -> Array:
         """Reject the latest joint state; return the torque."""
-        self.states.reject(problem.why)
+        assert problem.last is not None, 'it has a reason'
+        self.states.reject(problem.last)
         self.counts['unusable states'] += 1
         if self.state in ACTIVE:
             self.counts['stops'] += 1
-            too_often = self.states.record_loss(now)
-            if too_often:
+            if count := self.states.count_losses(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
-                problem = often.ending(too_often + problem.why)
-            self.unseen.lose(now, some=not (self.states.live & self.states.possible).all())
+                problem = often.ending(Code.OFTEN(count=count, why=problem.last))
+            some = self.repeated.stuck.any() or not self.states.possible.all()
+            self.unseen.lose(now, some=bool(some))
             self._end(problem)
         elif self.faulty and problem.latched:
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)
@@ -470,64 +467,66 @@ class Feedforward:
             self._end(problem, acts=False)
         elif self.state is State.SILENT and self.enabled:
             self.ending = problem
+        self._warn_while_waiting()
         return self._rest_or_last(now, math.inf)
 
     def _answer_out_of_order(self, sample: Sample, error: str) -> Array:
         """Return the torque after a state whose stamp is not after that of the state before."""
         if error == 'late':  # it is dropped; the last state counts
             why = self.states.repetition(sample.stamp)
-            if why and self.state is State.SILENT and self.enabled:
+            if why is not None and self.state is State.SILENT and self.enabled:
                 self.ending = waiting(why)
+            self._warn_while_waiting()
             return self.tick(*self.states.tick_times(sample))
         now = sample.stamp if sample.now is None else sample.now
         if now < self.states.arrival:
             self.states.reset_losses()  # how long ago they were is not known any more
-        why = 'the clock of the joint states was set back'
-        torque = self._reject(Cause.STATES_LOST.ending(why), now)
+        torque = self._reject(Cause.STATES_LOST.ending(Code.SET_BACK()), now)
         self._forget(now)  # a further torque of this instant must not differ
         return torque
 
     def _inspect(self, sample: Sample, now: float) -> tuple[Array | None, ReferencePoint | None]:
         """Return the torque after a state that cannot be used, else None, and what is desired."""
-        problem = self.states.impossible(sample.q, sample.dq, sample.effort)
+        states, unseen = self.states, self.unseen
+        problem = states.impossible(sample.q, sample.dq, sample.effort)
         if problem is not None:
-            if self.states.stamp is None and self.output.in_loop:
-                self.states.refuse_degrees(sample.q)  # raises
+            if states.stamp is None and self.output.in_loop:
+                states.refuse_degrees(sample.q)  # raises
             self.latest = None
-            self.unseen.see(sample.q, sample.dq, now, self.states.possible)
+            unseen.see(sample.q, sample.dq, now, states.possible)
             return self._reject(problem, now), None
-        problem = self.states.update(sample, now)
+        problem = states.update(sample, now)
         reference = self.reference.at(sample.stamp)
-        if problem is None:
+        if problem is None and (states.same.any() or self.repeated.stuck.any()):
             problem = self._standing_still(sample, reference, now)
-            if problem is None and self.states.is_repeated:
+            if problem is None and self.repeated.whole_arm:
                 return self._rest_or_last(now, 0.0), None
-        if not self.states.leapt:
-            self.unseen.see(sample.q, self.states.believed_dq, now, self.states.live)
-        self.acting.friction.update(sample.stamp, sample.q)
+        elif self.repeated.still_s.any():
+            self.repeated.clear()
+        if states.contradicted or self.repeated.stuck.any():
+            if not states.leapt:
+                unseen.see(sample.q, states.believed_dq, now, ~self.repeated.stuck)
+        elif not states.leapt:
+            unseen.last = sample.q, sample.dq, now
+        if self.acting.friction.model is not None:
+            self.acting.friction.update(sample.stamp, sample.q)
         if problem is not None:
-            self._state_of(sample, reference)
+            self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
             return self._reject(problem, now), None
-        self.states.accept()
-        if not self.states.contradicts:
-            self.unseen.end_stop()
+        states.good, states.problem = states.good + 1, None
+        unseen.stops = unseen.stops and states.contradicted
         return None, reference
 
     def _standing_still(
         self, sample: Sample, reference: ReferencePoint | None, now: float
     ) -> Ending | None:
         """Return an ending if a position stands still; the arm is then stopped by the model."""
-        states, silent = self.states, self.state is State.SILENT
-        desired = np.zeros_like(sample.q) if reference is None else reference.dq
-        problem = states.frozen_joint(None if silent else self.output.last, desired)
+        torque = None if self.state is State.SILENT else self.output.last
+        desired_dq = None if reference is None else reference.dq
+        problem = self.repeated.check(self.states, torque, desired_dq)
         if problem is not None and self.state in ACTIVE:
-            self.unseen.see(*states.extrapolated_state(), now)
+            self.unseen.last = *self.repeated.extrapolated(sample.q), now
         return problem
-
-    def _state_of(self, sample: Sample, reference: ReferencePoint | None) -> StateTerms:
-        """Return the torque terms of a state, by the terms by which torques go out."""
-        self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
-        return self.latest
 
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""
@@ -537,148 +536,141 @@ class Feedforward:
             _LOG.warning('%s', self.status)
 
     # 2. May torques begin, and by which settings? ----------------------------------------------
-    def _admit(self, state: StateTerms) -> str:
+    def _admit(self, state: StateTerms) -> Reason | None:
         """
         Run once the first torque is allowed, or brake an arm that is to be held.
 
-        Returns why torques of the settings asked for are refused, or ''.
+        Returns why torques of the settings asked for are refused, if the arm contradicts them.
         """
-        refused, silent = self._compare(state), self.state is State.SILENT
-        if self._holds_again and self.states.has_enough:
-            self._begin_torque(state, silent=silent)
-            self._change(Event.HOLD)
-        elif self.enabled:
-            contradicted = self._contradiction(held=False)
-            why = refused or self.blocked or self._waits_for() or contradicted
-            refused = refused or contradicted
-            if not why:
-                begins_at = self._begin_torque(state, silent=silent)
+        self._warn_while_waiting()
+        stays = self.ended and self.compared  # a stopped arm stays where it is
+        refused = None if stays else self._contradiction(state)
+        if refused is None and not stays:
+            self._use_terms(agrees=True)
+            if not self.compared:
+                self.compared = True
                 self.disturbances.begin(state.stamp)
-                self._run(Event.BEGIN, begins_at)
-            elif silent:  # else the reason of the stop stays
+        if self._holds_again and self.states.has_enough:
+            self._begin(Event.HOLD, state)
+        elif self.enabled:
+            why: Reason | str | None = refused or self.blocked or self._waits_for()
+            if not why:
+                self._begin(Event.BEGIN, state)
+            elif self.state is State.SILENT:  # else the reason of the stop stays
                 self.ending = waiting(why)
         return refused
 
-    def _waits_for(self) -> str:
-        """Return what joint states or gains lack for the first torque, or ''; it is no fault."""
+    def _waits_for(self) -> Reason | None:
+        """Return what joint states or gains lack for the first torque, if so; it is no fault."""
         law, states = self.asked, self.states
         return states.start_blocker() or law.instability_reason(states.period, states.median_age)
 
-    def _contradiction(self, *, held: bool) -> str:
-        """
-        Return which torque contradicts the settings asked for, by the start's bounds, or ''.
+    def _violation(self) -> Reason | None:
+        """Return which torque contradicts the settings asked for, by the start's bounds."""
+        found = self.disturbances
+        return found.violation(found.start_bound, self.asked.terms, self.acting)
 
-        `held`: whether the brake holds the arm; then its disturbance torque is known.
+    def _contradiction(self, state: StateTerms) -> Reason | None:
         """
-        terms, found = self.asked.terms, self.disturbances
-        tests = held or found.tests(terms)
-        return found.violation(found.start_bound, terms) if tests else ''
-
-    def _compare(self, state: StateTerms) -> str:
-        """
-        Let torques go out by the settings asked for, or return why the arm contradicts them.
+        Return which torque contradicts the settings asked for before torques begin, if one does.
 
         What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
         the first torque, and later that of a node if it does not move; without measured torque
         nothing can be compared then.
         """
-        terms, first, refused = self.asked.terms, not self.unseen.compared, ''
-        if not first and (self.acting is terms or self.ended):  # a stopped arm stays where it is
-            return ''
-        on_brakes = first or not (self.output.in_loop or state.moves)
-        if not on_brakes or self.disturbances.tests(terms):
-            refused = self.disturbances.violation_under(terms, self.acting, state)
-        if not refused:
-            self._adopt()
-            self.unseen.allow_resting_torque()
-            if first:
-                self.disturbances.begin(state.stamp)
-        return refused
+        on_brakes = not self.compared or not (self.output.in_loop or state.moves)
+        changed = self.acting is not self.asked.terms
+        judged = self.disturbances.tests(self.asked.terms) or (changed and not on_brakes)
+        return self._violation() if judged else None
 
-    def _adopt(self, *, loaded: bool = False) -> None:
-        """Let torques go out by the settings asked for; `loaded`: the payload has changed."""
+    def _use_terms(self, *, agrees: bool, loaded: bool = False) -> None:
+        """
+        Let torques go out by the terms that ACTING_TERMS names.
+
+        `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
+        """
+        acts = self.output.in_loop or bool(self.output.sent)
+        whose = acting_terms(self.state in ACTIVE, acts, self.compared, agrees)
         before, after = self.acting, self.asked.terms
-        if before is not after:
+        if before is not after and (whose is Whose.ASKED or not self.compared):
             more = self.disturbances.change_terms(before, after, self.latest, loaded=loaded)
             self.brake.change_load(more)
             self.acting = after
 
-    def _begin_torque(self, state: StateTerms, *, silent: bool) -> Array | None:
+    def _begin(self, event: Event, state: StateTerms | None = None) -> None:
         """
-        Let the next torque begin at the last one, if it still acts, else at a first one.
+        Begin to run or to brake: at the last torque if one acts, else at a first one.
 
-        That is zero if the target adds gravity, else the measured torque or, without, g(q).
-        Returns where the ramp of the law begins, (n,) [N m]; None: at the last torque. Under a
-        target that adds gravity a first torque goes to the rest of g(q) by its rate alone, because
-        the arm falls without it once its brakes open. `silent`: no torque is sent now.
+        `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
+        A first torque is zero if the target adds gravity, else the measured torque or, without,
+        g(q). Under a target that adds gravity the law's ramp begins at the rest of g(q), to which
+        the torque goes by its rate alone, because the arm falls without it once its brakes open.
         """
-        terms, output, found = self.asked.terms, self.output, self.disturbances
-        adds, gravity = terms.adds_gravity, terms.gravity(state.q)
-        waits = silent and not output.in_loop
-        if waits and not output.still_acts(state, self.states.arrival, adds):
-            output.forget()  # another receiver, or the arm was moved
-            found.begin(state.stamp)
-        if not output.sent:
-            output.begin_at(
-                0.0 * gravity if adds else gravity if found.is_idle else found.received
-            )
-        return terms.gravity_to_command(state.q, gravity) if silent and adds else None
-
-    def _run(self, event: Event, begins_at: Array | None = None) -> None:
-        for watcher in (*self.watchers[0], *self.watchers[1]):
-            watcher.reset()
-        self.ramp.begin(begins_at)
-        self.reference.clear('torques begin')
-        self.ending = NO_ENDING
+        output, found, begins_at = self.output, self.disturbances, None
+        if state is not None:
+            terms, gravity = self.asked.terms, self.asked.terms.gravity(state.q)
+            adds, silent = terms.adds_gravity, self.state is State.SILENT
+            if silent and not output.in_loop:
+                if not output.still_acts(state, self.states.arrival, adds):
+                    output.forget()  # another receiver, or the arm was moved
+                    found.begin(state.stamp)
+            if not output.sent:
+                first = gravity if found.is_idle else found.received
+                output.begin_at(0.0 * gravity if adds else first)
+            if event is Event.BEGIN:
+                found.begin(state.stamp)
+            if silent and adds:
+                begins_at = terms.gravity_to_command(state.q, gravity)
+        if event is Event.BEGIN:
+            self.falls.reset()
+            self.speeds.reset()
+            self.ramp.begin(begins_at)
+            self.reference.clear('torques begin')
+            self.ending, self._waited = NO_ENDING, 0
         self._change(event)
 
     # 3. Run, or brake --------------------------------------------------------------------------
     def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
         """Return the torque for a usable state."""
-        desired = self._desired(state, reference)
-        if self.state in ACTIVE:
-            cycle = self._cycle(state, reference, torque=desired)
-            ending = self._found(self.watchers[0], cycle)
-            if ending is not None:
-                self._end(ending)
-        if self.state is State.BRAKING and self.brake.at_rest:
+        states, brake = self.states, self.brake
+        if self.state is State.RUNNING:
+            if self.asked.pulls and reference is None:
+                self.reference.hold(state.q)
+            desired = self.ramp.torque(self.asked, state, reference, self.output.last)
+        elif self.state in ACTIVE:
+            found = self.disturbances.commanded
+            desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
+            if brake.driven is not None:
+                self._end(Cause.BRAKING_FAILED.ending(brake.driven))
+        elif self.state is State.STOPPING or not self.output.in_loop:
+            return self._rest_or_last(now, 0.0)
+        else:
+            desired = self._resting(now)
+        if not np.isfinite(desired).all():
+            self._end(Cause.TORQUE_NOT_FINITE.ending(Code.NOT_FINITE()))
+        if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.then is Then.HOLD
             self._change(Event.REST_HELD if holds else Event.REST)
-        sends = self.state in ACTIVE or self.output.in_loop
-        if self.state is State.STOPPING or not sends:
+        if self.state is State.STOPPING:
             return self._rest_or_last(now, 0.0)
-        return self._send(desired, self.states.elapsed, now)
-
-    def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
-        """Return the torque that the present state of the core asks for."""
-        states = self.states
-        if self.state not in ACTIVE:
-            return self._resting(states.arrival)
+        torque = self.output.send(desired, states.elapsed, now)
         if self.state is not State.RUNNING:
-            found = self.disturbances.commanded
-            return self.brake.torque(state, self.acting, found, states.elapsed, states.age)
-        if self.asked.pulls and reference is None:
-            self.reference.hold(state.q)
-        return self.ramp.torque(self.asked, state, reference, self.output.last)
-
-    # 4. Limit the torque and its rate ----------------------------------------------------------
-    def _send(self, desired: Array, elapsed: float, now: float) -> Array:
-        """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
-        torque = self.output.send(desired, elapsed, now)
-        self.brake.limit(desired, torque)
+            brake.limit(desired, torque)
         return torque.copy()  # the caller may write into it
 
+    # 4. Limit the torque and its rate ----------------------------------------------------------
     def _rest_or_last(self, now: float, silence: float) -> Array:
         """
         Return the torque where no state is answered: the next one of a stop, or the last.
 
-        A loop in silence goes on with the resting torque of where the arm was seen last.
+        A loop in silence goes on with the resting torque of where the arm probably is.
         """
+        output = self.output
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
-        if self.state is State.SILENT and self.output.in_loop and self.output.sent:
-            return self._send(self._resting(now), now - self.output.sent_at, now)
-        return self.output.keep()
+        if self.state is State.SILENT and output.in_loop and output.sent:
+            return output.send(self._resting(now), now - output.sent_at, now).copy()
+        return output.keep()
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """
@@ -687,72 +679,53 @@ class Feedforward:
         If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
         lasts while the arm moves, as far as states show it.
         """
-        state, arm, terms = self.latest, self.unseen, self.acting
+        state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.then is not Then.ZERO
         goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
-        goal = self.output.clipped(goal)
-        torque = self._send(goal, now - self.output.sent_at, now)
-        unseen = bool(self.states.problem) or silence > MAX_GAP_S
+        goal = output.clipped(goal)
+        torque = output.send(goal, now - output.sent_at, now)
+        unseen = self.states.problem is not None or silence > MAX_GAP_S
         goes_on = state is not None and not (terms.adds_gravity or unseen) and state.moves
         goes_on |= stops and not arm.has_stopped(terms, now)
         if np.array_equal(torque, goal) and not goes_on:
             self._change(Event.END)
-            self.output.record_end(arm.probable(now), now, terms.adds_gravity)
-        return torque
+            seen = None if arm.last is None else arm.probable(now)
+            output.record_end(seen, now, terms.adds_gravity)
+        return torque.copy()
 
     def _resting(self, now: float) -> Array:
-        """Return the resting torque, (n,) [N m]; zero if the receiver is not the target."""
+        """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
         torque = self.unseen.resting_torque(self.acting, now)
-        return 0.0 * torque if self.ending.then is Then.ZERO else torque
-
-    # 5. What do the joints get that the model does not explain? --------------------------------
-    def _sent_before(self) -> list[Array]:
-        """Return the torques that were sent before the present state, (n,) each [N m]."""
-        # In silence a target that adds gravity carries the arm, or motor brakes do.
-        silent = self.state is State.SILENT and self.acting.adds_gravity
-        return [] if silent else list(self.output.sent)
-
-    def _observe(self, state: StateTerms, sample: Sample, sent: list[Array]) -> None:
-        late = self.states.age_in_periods
-        self.disturbances.observe(state, self.acting, sample.effort, sent, late)
+        return torque if self.compared and self.ending.then is not Then.ZERO else 0.0 * torque
 
     # 6. Must torques end? ----------------------------------------------------------------------
-    def _watch(self, state: StateTerms, reference: ReferencePoint | None, refused: str) -> None:
+    def _watch(
+        self, state: StateTerms, reference: ReferencePoint | None, refused: Reason | None
+    ) -> None:
         """Let the watchers look at an arm that the law answers, or that may fall at rest."""
-        active, runs = self.state in ACTIVE, self.state is State.RUNNING
-        # An arm that moves before the first torque of a loop falls by the receiver's own gravity
-        # torque: the loop's zero torque would not stop it.
-        falls = not runs and self.enabled and state.moves
-        rests = self.unseen.rests(self.acting) and self.ending.then is not Then.ZERO
-        sends = self.state is State.STOPPING or self.output.in_loop
-        watched = not active and sends and (rests or falls)
-        watched = watched and self.ending.then is not Then.COAST
-        refused = refused if falls else ''
-        ending = self._found(self.watchers[1], self._cycle(state, reference, watched, refused))
-        self.counts['faults'] += ending is not None
-        if ending is None:
-            return
-        self._end(ending)
-        if not active:
-            self._change(Event.HOLD)
-
-    def _cycle(
-        self,
-        state: StateTerms,
-        reference: ReferencePoint | None,
-        rests: bool = False,
-        refused: str = '',
-        torque: Array | None = None,
-    ) -> Cycle:
         runs, brakes = self.state is State.RUNNING, self.state in (State.BRAKING, State.HOLDING)
-        torque, gap = self.output.last if torque is None else torque, self.states.elapsed
-        by = self.acting, reference, self.asked
-        return Cycle(state, *by, gap, torque, runs, brakes, rests, refused)
-
-    @staticmethod
-    def _found(watchers: tuple[Watcher, ...], cycle: Cycle) -> Ending | None:
-        """Return the ending of the first watcher that finds one; all look."""
-        return next(filter(None, [watcher.check(cycle) for watcher in watchers]), None)
+        rests = falls = False
+        if not (runs or brakes):
+            # An arm that moves before the first torque of a loop falls by the receiver's own
+            # gravity torque: the loop's zero torque would not stop it.
+            falls = self.enabled and state.moves
+            then, sends = self.ending.then, self.state is State.STOPPING or self.output.in_loop
+            rests = self.compared and not self.acting.adds_gravity and then is not Then.ZERO
+            rests = sends and (rests or falls) and then is not Then.COAST
+        refused = refused if falls else None
+        by = self.acting, reference, self.states.elapsed
+        cycle, ending = Cycle(state, *by, runs, brakes, rests, refused), None
+        for found in (  # in the order of priority; all look
+            self.falls.check(cycle),
+            self.disturbances.check(cycle),
+            self.speeds.check(cycle),
+        ):
+            ending = ending or found
+        if ending is not None:
+            self.counts['faults'] += 1
+            self._end(ending)
+            if not (runs or brakes):
+                self._change(Event.HOLD)
 
     def _end(self, later: Ending, *, acts: bool = True) -> None:
         """
@@ -773,12 +746,11 @@ class Feedforward:
         if (before, event) not in TRANSITIONS:
             return
         self.state = TRANSITIONS[before, event]
-        if self.state in ACTIVE or not (self.output.in_loop or self.state is State.STOPPING):
-            self.unseen.allow_resting_torque()
-            self._adopt()
+        self.compared = self.compared or self.state in ACTIVE
+        self._use_terms(agrees=False)
         if before is State.RUNNING:
             self.ends.append(self.ending)
-            self.reference.clear(self.why)
+            self.reference.clear(self.ending)
         if self.state is State.BRAKING:
             self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))
         calm = self.state in (State.RUNNING, State.SILENT)

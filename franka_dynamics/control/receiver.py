@@ -206,7 +206,7 @@ class TorqueReceiver:
         state = terms.at(self._stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
         if brake.driven:
-            self._fail(brake.driven, latched=True)
+            self._fail(str(brake.driven), latched=True)
         elif brake.at_rest:
             self.state = ReceiverState.STOPPED if terms.adds_gravity else ReceiverState.HOLDING
         return torque

@@ -16,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .ending import Ending
 from .limits import MAX_STEP_S
 from .request import checked_request, MAX_LATENESS_S, require_on_time, TrajectoryRequest
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
-from ..errors import apart, LimitExceededError, ReferenceRefusedError
+from ..errors import apart, LimitExceededError, ReferenceRefusedError, StartTooFarError
 from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
@@ -42,8 +43,6 @@ _KEPT, _PLANNED = 30, 8
 # to 100 Hz points are 10 to 100 ms apart.
 _MIN_DOUBTFUL_GAP_S = 10.0
 _REPLACED = 'another reference took its place'
-# How to correct a motion that begins too far away.
-MOVE_THERE_FIRST = 'give the first point a time by which the arm can move there'
 
 _LOG = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class ReferenceEvent(NamedTuple):
     `number` counts references; a stream is one. `goal_id` is the sender's identifier of the
     reference, which lasts from the stamp `begin` to `end` [s] if no other one begins before.
     `goal` is its last position, shape (n,) [rad or m], None for a refused reference. `stamp` is
-    the stamp of the latest joint state [s].
+    the stamp of the latest joint state [s], `reason` why a reference is refused or interrupted.
     """
 
     number: int
@@ -76,7 +75,7 @@ class ReferenceEvent(NamedTuple):
     streamed: bool = False  # as set-points, each of which continues the stream
     state: ReferenceState = ReferenceState.ACCEPTED
     stamp: float = 0.0
-    reason: str = ''
+    reason: Ending | ReferenceRefusedError | str = ''
 
     @property
     def remaining(self) -> float:
@@ -140,7 +139,7 @@ class Reference:
             if not self._followed:
                 self.motion = None if q is None else _resting(q, self._stamp or 0.0)
 
-    def clear(self, reason: str = '') -> None:
+    def clear(self, reason: Ending | str = '') -> None:
         """Interrupt all motions for a reason, and desire no position."""
         with self._lock:
             self._interrupt(reason)
@@ -244,7 +243,7 @@ class Reference:
                     self._interrupt(reason)
                     self.motion = present.followed_by(planned, stamp)
 
-    def refuse(self, reason: str, goal_id: str = '') -> None:
+    def refuse(self, reason: ReferenceRefusedError | str, goal_id: str = '') -> None:
         """Record that a reference was refused, as the event REFUSED."""
         with self._lock:
             one = ReferenceEvent(next(self._numbers), goal_id, 0.0, 0.0, None)
@@ -289,10 +288,10 @@ class Reference:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
             away, most = apart(distance[i], MAX_START_DISTANCE_RAD)
             where = 'is not desired' if measured is None else 'neither is nor is desired'
-            raise ReferenceRefusedError(
+            raise StartTooFarError(
                 f'{what} where the arm {where}: {self._arm.joint_names[i]} is {away} rad '
                 f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} rad{hint}; '
-                f'{MOVE_THERE_FIRST}.'
+                'give the first point a time by which the arm can move there.'
             )
 
     def _plan(
@@ -427,7 +426,7 @@ class Reference:
         one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
         self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
 
-    def _interrupt(self, reason: str) -> None:
+    def _interrupt(self, reason: Ending | str) -> None:
         """Interrupt all motions for a reason."""
         for one in self._followed:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
@@ -449,7 +448,10 @@ class Reference:
                 self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED)
 
     def _add_event(
-        self, one: ReferenceEvent, state: ReferenceState, reason: str = ''
+        self,
+        one: ReferenceEvent,
+        state: ReferenceState,
+        reason: Ending | ReferenceRefusedError | str = '',
     ) -> ReferenceEvent:
         self.counts[state] += 1
         self.events.append(one._replace(state=state, stamp=self._stamp or 0.0, reason=reason))

@@ -30,33 +30,32 @@ class UnseenArm:
 
     Attributes
     ----------
-    compared : bool
-        Whether the resting torque was compared with the arm; until then it is zero.
+    last : tuple or None
+        Position and velocity, (n,) each, of each joint when it was seen last, and when, one time
+        or one for each joint [s].
     stops : bool
         Whether the arm is brought to rest by the model.
 
     """
 
     def __init__(self) -> None:
-        self.reset(compared=False)
+        self.reset()
 
-    def reset(self, *, compared: bool) -> None:
-        """Discard the last state; `compared`: the resting torque needs no comparison."""
-        # Position and velocity of each joint when it was seen last, and when that was [s].
-        self._last: tuple[Array, Array, Array] | None = None
-        self.compared, self.stops = compared, False
+    def reset(self) -> None:
+        """Discard the last state."""
+        self.last: tuple[Array, Array, Array | float] | None = None
+        self.stops, self._begun = False, 0.0
 
-    def allow_resting_torque(self) -> None:
-        """Allow the resting torque, because it was compared with the arm."""
-        self.compared = True
+    def see(self, q: Array, dq: Array, now: float, seen: Array) -> None:
+        """
+        Record the positions and velocities of the joints `seen`, (n,) each, at a time [s].
 
-    def see(self, q: Array, dq: Array, now: float, seen: Array | None = None) -> None:
-        """Record believed positions and velocities at a time [s], those `seen` or all, (n,)."""
-        when = np.full(len(q), now)
-        if seen is not None and self._last is not None:
-            new, old = (q, dq, when), self._last
-            q, dq, when = (np.where(seen, *pair) for pair in zip(new, old))
-        self._last = q, dq, when
+        The others keep theirs; an arm that was never seen as a whole has none.
+        """
+        if self.last is not None:
+            q_last, dq_last, when = self.last
+            both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
+            self.last = *both, np.where(seen, now, when)
 
     def lose(self, now: float, some: bool = False) -> None:
         """
@@ -64,15 +63,11 @@ class UnseenArm:
 
         `some`: joints are lost of an arm whose others are seen, and may move.
         """
-        if self._last is not None and not self.stops:
-            q, dq, _ = self._last
-            self.see(q, dq, now)
+        if self.last is not None and not self.stops:
+            q, dq, _ = self.last
+            self.last = q, dq, now
             self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
             self._begun = now
-
-    def end_stop(self) -> None:
-        """End the stop by the model, because joint states are usable again."""
-        self.stops = False
 
     def probable(self, now: float) -> tuple[Array, Array]:
         """
@@ -80,8 +75,8 @@ class UnseenArm:
 
         The velocity of a joint that is not seen is taken to decay exponentially.
         """
-        assert self._last is not None, 'only an arm that was seen is stopped'
-        q, dq, since = self._last
+        assert self.last is not None, 'only an arm that was seen is stopped'
+        q, dq, since = self.last
         left = np.exp(-np.maximum(0.0, now - since) / UNSEEN_STOP_TIME_CONSTANT_S)
         return q + (1.0 - left) * UNSEEN_STOP_TIME_CONSTANT_S * dq, left * dq
 
@@ -98,19 +93,15 @@ class UnseenArm:
         Where the target adds no gravity, a joint that is not seen may fall, and the others are
         slowed as long as they are seen.
         """
-        if now - self._begun < UNSEEN_STOP_TIME_S or self._last is None:
+        if now - self._begun < UNSEEN_STOP_TIME_S or self.last is None:
             return now - self._begun >= UNSEEN_STOP_TIME_S
-        _, dq, since = self._last
-        seen = now - since < MAX_GAP_S
+        _, dq, since = self.last
+        seen = np.broadcast_to(now - since < MAX_GAP_S, dq.shape)
         falls = seen.any() and not (seen.all() or terms.adds_gravity)
         return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
 
-    def rests(self, terms: TermModel) -> bool:
-        """Whether the resting torque under these terms is g(q)."""
-        return self.compared and not terms.adds_gravity
-
     def resting_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
-        if self._last is None or not self.rests(terms):
+        if self.last is None or terms.adds_gravity:
             return np.zeros(terms.loaded.n)
         return terms.gravity(self.probable(now)[0])

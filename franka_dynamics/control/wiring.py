@@ -36,65 +36,45 @@ MAX_UNEXPLAINED_RATIO, MAX_ESTIMATED_UNEXPLAINED_RATIO = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
 MIN_RECEIVED_RATIO = 0.6
 _ACCELERATION_STATE_COUNT = 5  # over which velocities are differentiated
-_KEPT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
+KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
 
 
-class Wiring:
+def mixed_up(
+    rows: Array, excessive: Array, noticeable: Array, period: float, *, measured: bool
+) -> bool:
     """
-    Records sent and received torques of an arm with n joints, and tells whether they are mixed up.
+    Return whether what was sent explains every excess of the received torques.
 
-    The torques are without the gravity that the target adds, (n,) [N m].
+    `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
+    adds, and velocities, at the last states. There must be an excess above `excessive`, (n,), and
+    all above `noticeable`, (n,), count. `period` is the time between two states [s]; `measured`:
+    received torques are.
     """
-
-    def __init__(self, n: int) -> None:
-        # Sent and received torque and velocity of a state in each row; the last ones end at _end.
-        self._rows, self._end = np.zeros((2 * _KEPT, 3, n)), 0
-
-    def clear(self) -> None:
-        """Discard all states."""
-        self._end = 0
-
-    def record(self, sent: Array, received: Array, dq: Array) -> None:
-        """Record the torques of a state and its velocity, (n,) each."""
-        if self._end == len(self._rows):
-            self._rows[:_KEPT], self._end = self._rows[_KEPT:], _KEPT
-        self._rows[self._end] = sent, received, dq
-        self._end += 1
-
-    def is_mixed_up(
-        self, excessive: Array, noticeable: Array, period: float, *, measured: bool
-    ) -> bool:
-        """
-        Return whether what was sent explains every excess of the received torques.
-
-        There must be one above `excessive`, (n,) [N m], and all above `noticeable`, (n,), count.
-        `period` is the time between two states [s]; `measured`: received torques are.
-        """
-        sent, received, dq = self._rows[max(0, self._end - _KEPT) : self._end].swapaxes(0, 1)
-        excess = np.abs(received - sent)
-        if not len(excess) or (excess[-1] <= excessive).all():
+    sent, received, dq = rows.swapaxes(0, 1)
+    excess = np.abs(received - sent)
+    if (excess[-1] <= excessive).all():
+        return False
+    k = _ACCELERATION_STATE_COUNT
+    ddq = np.zeros_like(dq)
+    ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
+    by_constants, by_sent, telling = [], [], []
+    for i in np.flatnonzero(excess[-1] > noticeable).tolist():
+        count = _lasting(excess[:, i] <= 0.5 * noticeable[i])
+        if count < MIN_FITTED_STATE_COUNT:
             return False
-        k = _ACCELERATION_STATE_COUNT
-        ddq = np.zeros_like(dq)
-        ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
-        by_constants, by_sent, telling = [], [], []
-        for i in np.flatnonzero(excess[-1] > noticeable).tolist():
-            count = _lasting(excess[:, i] <= 0.5 * noticeable[i])
-            if count < MIN_FITTED_STATE_COUNT:
-                return False
-            r, size = received[-count:, i], count * noticeable[i] ** 2
-            constant, left = _unexplained(sent, r, ddq[-count:, i], i)
-            by_constants.append(constant / size)
-            by_sent.append(left / size)
-            telling.append(r @ r > MIN_RECEIVED_RATIO**2 * size)
-        if not any(telling):
-            return False
-        delays = min(map(len, by_sent))
-        at_delays = np.array([left[:delays] for left in by_sent])
-        at_one = at_delays[:, at_delays.sum(axis=0).argmin()]
-        ratio = MAX_UNEXPLAINED_RATIO if measured else MAX_ESTIMATED_UNEXPLAINED_RATIO
-        most = ratio**2 * np.array(by_constants)
-        return bool(all(at_one[of].sum() < most[of].sum() for of in (slice(None), telling)))
+        r, size = received[-count:, i], count * noticeable[i] ** 2
+        constant, left = _unexplained(sent, r, ddq[-count:, i], i)
+        by_constants.append(constant / size)
+        by_sent.append(left / size)
+        telling.append(r @ r > MIN_RECEIVED_RATIO**2 * size)
+    if not any(telling):
+        return False
+    delays = min(map(len, by_sent))
+    at_delays = np.array([left[:delays] for left in by_sent])
+    at_one = at_delays[:, at_delays.sum(axis=0).argmin()]
+    ratio = MAX_UNEXPLAINED_RATIO if measured else MAX_ESTIMATED_UNEXPLAINED_RATIO
+    most = ratio**2 * np.array(by_constants)
+    return bool(all(at_one[of].sum() < most[of].sum() for of in (slice(None), telling)))
 
 
 def _lasting(small: Array) -> int:

@@ -18,7 +18,13 @@ from .messages import publisher_names
 from .present_status import PresentStatus
 from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
-from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REMEDY_KEY
+from .status import (
+    DiagnosticSubject,
+    MODEL_DIFFERENCE_KEY,
+    NodeStatus,
+    REFUSED_BY_KEY,
+    REMEDY_KEY,
+)
 from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
@@ -110,11 +116,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller, now = self._controller, time.monotonic()
         while controller.reference.events:
             event = controller.reference.events.popleft()
-            self._report_reference(event)
+            refused = type(event.reason).__name__
+            event = event._replace(reason=self.status.in_words(event.reason))
+            self._report_reference(event, refused)
             self.on_reference_event(event)
         status = self.status.present()
         waits = status.state is State.SILENT and controller.enabled
-        self._log.report(status, controller, unheard=self._receivers.unheard, waits=waits)
+        words, unheard = self.status.in_words, self._receivers.unheard
+        self._log.report(status, controller, words, unheard=unheard, waits=waits)
         reason = f'{status.state} {status.faulty} {waits}'
         if reason != self._reason.partition(': ')[0]:
             self._reason_at = -math.inf
@@ -132,13 +141,14 @@ class FeedforwardDiagnostics(StatusPublisher):
             rows = self._joint_states(), command, *self._reference, self._wrench()
             self.publish(*rows, *self._model())
 
-    def _report_reference(self, event: ReferenceEvent) -> None:
+    def _report_reference(self, event: ReferenceEvent, refused_by: str) -> None:
         controller = self._controller
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
             'frame_id': event.goal_id,
             'reason': event.reason,
+            REFUSED_BY_KEY: refused_by if event.state is ReferenceState.REFUSED else '',
             'remaining [s]': event.remaining,
             REMEDY_KEY: self.status.present().remedy,
         }
@@ -152,7 +162,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 text += f', {error[joint]:.3g} rad from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining:.3g} s before it'
-        text += f': {self.status.in_words(event.reason)}' if event.reason else ''
+        text += f': {event.reason}' if event.reason else ''
         bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED) or (
             event.state is ReferenceState.FINISHED
             and pairs.get('error to its end [rad]', 0.0) > MAX_START_DISTANCE_RAD
@@ -169,12 +179,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             level, message = 'WARN', 'a node that is not active reads no joint states'
         elif missing := self.status.missing():
             level, message = 'STALE', missing
-        elif controller.state_problem:
+        elif controller.states.problem is not None:
             unusable = controller.enabled and controller.latest is None
-            problem = self.status.in_words(controller.state_problem)
+            problem = self.status.in_words(controller.states.problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
         elif not controller.states.has_enough:
-            level, message = 'WARN', self.status.in_words(controller.why)
+            level, message = 'WARN', self.status.in_words(controller.ending)
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,

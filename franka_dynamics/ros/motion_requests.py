@@ -15,6 +15,7 @@ from .messages import deserialize
 from .qos import PUBLISHER_QOS, REFERENCE_QOS
 from .trajectory_messages import motion_message, parse_reference
 from ..control.feedforward import Feedforward
+from ..control.reason import Code
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import Trajectory
 from ..errors import NotActiveError, ReferenceRefusedError
@@ -68,7 +69,7 @@ class MotionRequests:
                 present = self._diagnostics.status.present()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refused = str(error)
-            controller.reference.refuse(str(error), mark)
+            controller.reference.refuse(error, mark)
             raise error from None
         if arguments['times'] is not None and self.someone_else_follows:
             filled, efforts = controller.asked.with_efforts(planned)
@@ -100,7 +101,7 @@ class MotionRequests:
         try:
             message = deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
         except ReferenceRefusedError as error:
-            self._node.core.reference.refuse(str(error))
+            self._node.core.reference.refuse(error)
             return
         # A joint trajectory needs no frame, so the sender may use frame_id to mark a trajectory
         # and recognise the reports about it.
@@ -113,8 +114,10 @@ class MotionRequests:
 def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
     """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
     latest, reference = controller.latest, controller.reference
+    problem = controller.states.problem
     plans_only = (
-        controller.states.too_rare
+        problem is not None
+        and problem.code in (Code.TOO_RARE, Code.COARSE_STAMPS)
         and reference.motion is None
         and arguments.get('times') is not None
     )

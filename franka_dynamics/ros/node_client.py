@@ -22,7 +22,7 @@ import yaml
 
 from .parameter_tables import no_such_parameter
 from .qos import REFERENCE_QOS
-from .status import DiagnosticSubject, NodeStatus
+from .status import DiagnosticSubject, NodeStatus, REFUSED_BY_KEY
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
@@ -39,9 +39,13 @@ _ENDED = (_FINISHED, 'refused', 'interrupted')
 
 
 class NodeClientError(FrankaDynamicsError):
-    """A node does not answer or fails; a refused parameter is a SettingsError instead."""
+    """
+    A node does not answer or fails; a refused parameter is a SettingsError instead.
 
-    status = 1
+    `refused_by` is the type of the error by which the node refused a motion.
+    """
+
+    status, refused_by = 1, ''
 
 
 class NodeClient(TopicListener):
@@ -184,10 +188,11 @@ class NodeClient(TopicListener):
         refused or interrupted, or the node has gone.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
+        refused_by = ''
         latest: str | None = None  # the state of another client's motion; None: nothing is heard
 
         def take(message: DiagnosticArray) -> None:
-            nonlocal state, reason, latest
+            nonlocal state, reason, refused_by, latest
             for one in map(NodeStatus.from_message, message.status):
                 if one.node != self.name.lstrip('/'):
                     continue
@@ -196,6 +201,7 @@ class NodeClient(TopicListener):
                     continue
                 if values.get('frame_id') == mark:
                     state, reason = values.get('state', ''), values.get('reason', '')
+                    refused_by = values.get(REFUSED_BY_KEY, '')
                 else:
                     latest = values.get('state', '')
 
@@ -233,7 +239,9 @@ class NodeClient(TopicListener):
         finally:
             self.node.destroy_publisher(publisher)
         if state != _FINISHED:
-            raise NodeClientError(f'the motion was {state}: {reason}')
+            error = NodeClientError(f'the motion was {state}: {reason}')
+            error.refused_by = refused_by
+            raise error
         return state
 
     def call_service(self, service_type: Any, service: str, request: Any) -> Any:

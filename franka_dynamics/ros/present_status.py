@@ -9,8 +9,9 @@ from typing import Any
 
 from .messages import publisher_names
 from .receiver_check import ReceiverCheck
+from ..control.ending import Ending
 from ..control.feedforward import Feedforward, Remedy, State, Status
-from ..control.state_check import AGE_ADVICE, RATE_ADVICE
+from ..control.reason import ADVICE, Code, Reason
 
 _STATE_TIMEOUT_S = 1.0  # without joint states after which that is the reason for silence [s]
 MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
@@ -47,18 +48,22 @@ class PresentStatus:
         status = self.controller.status
         remedy = Remedy(status.remedy)
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
-        why = self.in_words(status.why)
+        why = self.in_words(self.controller.ending) or status.why
         if status.state is State.RUNNING:
             why = self._receivers.unheard or why
         elif self._node.active and status.state is State.SILENT and self.controller.enabled:
             why = self.missing() or why
         return status._replace(remedy=words, why=why)
 
-    def in_words(self, why: str) -> str:
-        """Return a reason with advice for a node's user in place of that for a loop in Python."""
-        if RATE_ADVICE in why:
-            return why.replace(RATE_ADVICE, _RATE_ADVICE)
-        return why.replace(AGE_ADVICE, self._advice_on_clocks()) if AGE_ADVICE in why else why
+    def in_words(self, why: Reason | Ending | Exception | str | None) -> str:
+        """Return a reason, with advice for a node's user."""
+        return why.text(self._advice) if isinstance(why, (Reason, Ending)) else str(why or '')
+
+    def _advice(self, code: Code) -> str | None:
+        if code is Code.TOO_RARE:
+            return _RATE_ADVICE
+        old = code in (Code.TOO_OLD, Code.OLD_AT_START)
+        return self._advice_on_clocks() if old else ADVICE.get(code)
 
     def _advice_on_clocks(self) -> str:
         """Return what to do about stamps that are not of this node's time."""

@@ -20,6 +20,7 @@ LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 # Keys of diagnostic values.
 HELD_KEY = 'held'  # whether torques hold the receiver's arm against gravity
 REMEDY_KEY = 'to command again'
+REFUSED_BY_KEY = 'refused by'
 MODEL_DIFFERENCE_KEY = 'largest difference of the two models [N m, relative above 1 N m]'
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
 TORQUE_TERMS = {

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 import re
 import time
 from typing import Any
 
+from ..control.ending import Ending
 from ..control.feedforward import Feedforward, State, Status
 
 MIN_REASON_S = 1.0  # of a reason for silence, until it is logged
@@ -30,7 +32,13 @@ class StatusLog:
         self._said, self._ran, self._since = '', False, time.monotonic()
 
     def report(
-        self, status: Status, controller: Feedforward, *, unheard: str, waits: bool
+        self,
+        status: Status,
+        controller: Feedforward,
+        in_words: Callable[[Ending], str],
+        *,
+        unheard: str,
+        waits: bool,
     ) -> None:
         """Log what is new; `waits` says whether torques are to begin by themselves."""
         now = time.monotonic()
@@ -38,8 +46,8 @@ class StatusLog:
             ending = controller.ends.popleft()
             self._ran = True
             if not ending.latched:  # a fault is logged below
-                self._warn(f'torques ended: {ending.why}', _MIN_PERIOD_S)
-                self._said = ending.why
+                self._said = in_words(ending)
+                self._warn(f'torques ended: {self._said}', _MIN_PERIOD_S)
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._seen, self._since = seen, now

@@ -424,9 +424,7 @@ def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
         take_out(core(MUJOCO))
 
 
-@pytest.mark.parametrize(
-    ('times', 'words'), [(-1.0, 'of the other sign'), (0.02, 'without gravity')]
-)
+@pytest.mark.parametrize(('times', 'words'), [(-1.0, 'other sign'), (0.02, 'without gravity')])
 def test_efforts_of_another_sign_or_without_gravity_are_said_to_be_so(times, words):
     arm = load('fr3')
     controller = Feedforward(arm, 'fci')

@@ -3,6 +3,7 @@
 """What ends torques: the table of causes, how two are joined, and what no stop is for."""
 
 from functools import reduce
+import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Remedy, Then
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
@@ -114,11 +116,11 @@ def test_coarse_stamps_hide_no_reason():
     ],
 )
 def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
-    states = Feedforward(FR3).states
+    loop = Feedforward(FR3)
     for k in range(200):
-        states.update(states.sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k)
+        loop.states.update(loop.states.sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k)
         torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[joint]
-        found = states.frozen_joint(torque, desired * np.eye(7)[joint])
+        found = loop.repeated.check(loop.states, torque, desired * np.eye(7)[joint])
     assert (found is not None) is wrong
 
 
@@ -130,3 +132,15 @@ def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
         monitor.observe(state, terms, None, sent, 0)
     assert monitor.commanded[6] > monitor.start_bound[6]
     assert np.max(monitor.speed_gain(state, terms)) < 1e-6
+
+
+@pytest.mark.parametrize('of', [advice.MOTION, advice.COMMAND, advice.ESTIMATE])
+@pytest.mark.parametrize('times', [-20.0, -2.0, -1.0, 0.0, 1.0, 20.0])
+def test_each_excess_has_causes_and_a_load_is_never_taken_for_missing_gravity_alone(of, times):
+    gravity, bound = np.array([0.0, 20.0, 10.0]), np.full(3, 5.0)
+    for only, moves, adds in itertools.product((slice(1, 3), slice(1, 2)), *2 * [(False, True)]):
+        excess = np.array([0.0, 0.0, 4.0])
+        excess[only] += times * gravity[only]
+        causes = advice.causes(advice.Excess(of, excess, gravity, bound, moves, adds, 'fci', 'a'))
+        assert causes
+        assert 'nobody adds' not in causes or 'declared' in causes or of == advice.COMMAND

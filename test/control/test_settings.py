@@ -9,12 +9,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.disturbance import Cycle
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.speed_watcher import SpeedWatcher
 from franka_dynamics.control.terms import StateTerms, TermModel
 from franka_dynamics.control.trajectory import ReferencePoint
-from franka_dynamics.control.watcher import Cycle
+from franka_dynamics.control.watchers import SpeedWatcher
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 
@@ -200,11 +200,12 @@ def test_a_joint_that_no_reference_moves_may_be_as_fast_as_it_can_be_stopped(
     left, speed, gain, exceeds, moves
 ):
     controller, joint = core(), np.eye(7)[5]
+    controller.disturbances.speed_gain = lambda *_: gain * joint
     limit = SpeedWatcher(FER, controller.disturbances)
     q = HOME + (FER.limit('upper') - HOME - left) * joint
     reference = ReferencePoint(q, speed * joint, STILL) if moves else None
     for k in range(5):
         state = StateTerms(1e-3 * k, q, speed * joint, STILL, STILL, STILL)
-        cycle = Cycle(state, controller.acting, reference, controller.asked, 1e-3, STILL)
-        said = limit.exceeded(cycle, gain * joint)
+        cycle = Cycle(state, controller.acting, reference, 1e-3, runs=True)
+        said = limit.check(cycle)
     assert bool(said) is (exceeds and not moves)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Watches the speeds of the joints."""
+"""Watches the speeds of the joints, and whether an arm falls whose torques are refused."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from .disturbance import DisturbanceMonitor
+from .disturbance import Cycle, DisturbanceMonitor
 from .ending import Cause, Ending
 from .limits import MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S
-from .watcher import Cycle, Watcher
+from .reason import Code
 from ..arm import ArmDescription
 from ..errors import apart
 from ..typing import Array
@@ -31,9 +31,12 @@ MAX_OVERSPEED_TIME_S = 3.0 * MAX_STEP_S
 # torque's rate.
 MAX_SPEED_NEAR_LIMIT_RAD_S = 0.5
 STOPPING_DELAY_S = 0.05
+# An arm that has moved so far while its torques are refused falls [rad or m]: further than elastic
+# gears yield when motors take their load (1.7 mrad of an FR3), which lasts up to 20 ms.
+MIN_FALL_RAD = 3e-3
 
 
-class SpeedWatcher(Watcher):
+class SpeedWatcher:
     """
     Ends torques when a joint is too fast, or will be before its torque can be turned.
 
@@ -55,28 +58,16 @@ class SpeedWatcher(Watcher):
         self._moved_at = -math.inf  # stamp at which the reference moved last [s]
 
     def check(self, cycle: Cycle) -> Ending | None:
-        """Return an ending if a joint is too fast; g(q) twice or not at all may be why."""
+        """Return an ending if a joint is too fast."""
         if not (cycle.runs or cycle.rests):
             return None
-        terms, found = cycle.terms, self._disturbances
-        why = self.exceeded(cycle, found.speed_gain(cycle.state, terms))
-        if not why:
-            return None
-        return Cause.TOO_FAST.ending(found.gravity_error(found.commanded, terms) or why)
-
-    def exceeded(self, cycle: Cycle, gain: Array | float) -> str:
-        """
-        Return which joint is too fast, or ''.
-
-        `gain` is by how much each joint still gets faster before its torque can be turned, (n,).
-        """
         state, reference = cycle.state, cycle.reference
         if reference is not None and np.abs(reference.dq).max() > MIN_REFERENCE_SPEED_RAD_S:
             self._moved_at = state.stamp
-        speed = np.abs(state.dq) + gain
+        speed = np.abs(state.dq) + self._disturbances.speed_gain(state, cycle.terms)
         if speed.max() <= self._always_allowed:
             self._fast_s = 0.0
-            return ''
+            return None
         follows = state.stamp - self._moved_at < FOLLOWING_GRACE_TIME_S
         allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._velocity
         if not follows:
@@ -87,12 +78,37 @@ class SpeedWatcher(Watcher):
             )
         self._fast_s = self._fast_s + cycle.elapsed if (speed > allowed).any() else 0.0
         if self._fast_s < MAX_OVERSPEED_TIME_S:
-            return ''
+            return None
         joint = int((speed / allowed).argmax())
-        found, most = apart(speed[joint], allowed[joint])
-        return (
-            f'{self._names[joint]} moves at {state.dq[joint]:.2f} rad/s and would reach '
-            f'{found}; at most {most} are allowed ('
-            f'{MAX_SPEED_RATIO:g} of its limit, {MAX_FOLLOWING_SPEED_RATIO:g} while a reference '
-            f'moves, {MAX_SPEED_NEAR_LIMIT_RAD_S:g} rad/s before its position limit)'
+        reached, most = apart(speed[joint], allowed[joint])
+        why = Code.TOO_FAST(
+            joint=self._names[joint],
+            velocity=float(state.dq[joint]),
+            reached=reached,
+            most=most,
+            share=MAX_SPEED_RATIO,
+            following=MAX_FOLLOWING_SPEED_RATIO,
+            near=MAX_SPEED_NEAR_LIMIT_RAD_S,
+            causes=self._disturbances.causes(cycle.terms),
         )
+        return Cause.TOO_FAST.ending(why)
+
+
+class FallWatcher:
+    """Ends the resting torque when the arm has fallen under it, because torques are refused."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Reset to an arm that does not fall."""
+        self._from: Array | None = None  # the position when torques were refused first, (n,)
+
+    def check(self, cycle: Cycle) -> Ending | None:
+        """Return an ending if the arm falls."""
+        if cycle.refused is None:
+            self._from = None
+            return None
+        self._from = cycle.state.q if self._from is None else self._from
+        falls = np.abs(cycle.state.q - self._from).max() > MIN_FALL_RAD
+        return Cause.DISTURBED.ending(cycle.refused) if falls else None
