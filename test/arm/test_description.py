@@ -7,12 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import (
-    Convention,
-    JointLimits,
-    LinkInertia,
-    load,
-)
+from franka_dynamics.arm import Convention, JointLimits, LinkInertia, load
 from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states

@@ -81,12 +81,7 @@ ROWS = [
         State.BRAKING,
     ),
     (State.SILENT, Event.HOLD, lambda _: fall(resting_loop()), State.BRAKING),
-    (
-        State.RUNNING,
-        Event.HOLD,
-        lambda s: s.running().core.stop('test', Stop.HOLD),
-        State.BRAKING,
-    ),
+    (State.RUNNING, Event.HOLD, lambda s: s.running().core.stop('test', Stop.HOLD), State.BRAKING),
     (State.RUNNING, Event.RELEASE, lambda s: s.running().core.stop('test'), State.BRAKING),
     (State.RUNNING, Event.LOST, lambda s: jump(s.running()), State.STOPPING),
     (State.BRAKING, Event.REST, lambda s: s.braking(False).give(30), State.STOPPING),

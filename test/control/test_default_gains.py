@@ -12,10 +12,7 @@ from scipy.signal import butter, filtfilt
 import yaml
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
-from franka_dynamics.control.default_gains import (
-    default_gains,
-    low_gains,
-)
+from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.tracking_prediction import predict_tracking
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize

@@ -367,16 +367,6 @@ def test_a_velocity_whose_torque_no_float_can_hold_is_a_fault():
     assert np.abs(torque - applied[-1]).max() <= LARGEST_STEP
 
 
-def test_a_sender_that_dies_between_two_resets_of_the_clock_times_out():
-    receiver = fci_receiver()
-    stamps = [10.0, 5.0, *(1e-3 * k for k in range(round(2e3 * TIMEOUT_S)))]
-    _, answers = played(
-        receiver, len(stamps), lambda k: [(2.0, None)] * (k < 2), stamps.__getitem__
-    )
-    assert answers[:2] == [[None], [None]]
-    assert receiver.timeouts == 1
-
-
 def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_senders_torque():
     # As the direct Gazebo node does.
     receiver = fci_receiver()

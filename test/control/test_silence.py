@@ -167,9 +167,7 @@ def test_the_absence_of_a_declared_load_is_not_taken_for_a_receiver_that_adds_gr
     assert 'payload' in loop.why and 'adds the gravity' not in loop.why
 
 
-@all_pairs(
-    {'silent': [LOOP, {}], 'degrees': [60, 90, 120, 180], 'measures': [True, False]},
-)
+@all_pairs({'silent': [LOOP, {}], 'degrees': [60, 90, 120, 180], 'measures': [True, False]})
 def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, measures):
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))

@@ -17,16 +17,9 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from franka_dynamics.arm import (
-    LinkInertia,
-    load,
-    MaxwellSlipFriction,
-    ViscousCoulombFriction,
-)
-from franka_dynamics.control.braking import BRAKING_TIME_CONSTANT_S
+from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.arm_text import controller_arm_text
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -227,43 +220,6 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
     assert core.played(text.replace(',heard,', ',wrong size,', 1), tmp_path)[0]
 
 
-@pytest.mark.parametrize(
-    ('what', 'joint', 'value', 'ends'),
-    [
-        ('position', 2, np.nan, 'braking'),
-        ('position', 0, np.inf, 'braking'),
-        ('velocity', 4, np.nan, 'braking'),
-        ('position', 3, 0.5, 'fault'),  # joint 4 of no Franka arm gets there
-        ('velocity', 1, -6.0, 'fault'),  # nor is joint 2 of one as fast
-        ('velocity', 1, 1e6, 'fault'),
-        ('position', 0, 0.1, 'following'),
-    ],
-)
-def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(
-    built, what, joint, value, ends
-):
-    arm, core = built
-    controller, home = Receiver(core, Settings(target='mujoco'), 'motion'), np.array(arm.home)
-    q, dq = home.copy(), np.zeros(arm.n)
-    assert controller.cycle(q, np.full(arm.n, 0.1))[1] == 'following'
-    (q if what == 'position' else dq)[joint] = value
-    for _ in range(300):  # the stop by the model included
-        torque, state = controller.cycle(q, dq)
-    usable = ends == 'following'
-    assert state == ('following' if usable else 'fault')
-    assert controller.latched == (ends == 'fault')
-    # The arm is held where the model's stop, with a time constant of 0.1 s, ends after 299 ms.
-    end = home + 0.1 * 0.1 * (1.0 - np.exp(-2.99))
-    held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else end)
-    np.testing.assert_allclose(torque, held, rtol=0.0, atol=1e-9)
-    # After states that were missing it is braked again, but not before MIN_GOOD_STATE_COUNT
-    # others.
-    states = [controller.cycle(home, np.zeros(arm.n))[1] for _ in range(MIN_GOOD_STATE_COUNT)]
-    assert states == ['following' if usable else 'fault'] * (MIN_GOOD_STATE_COUNT - 1) + [ends]
-    controller.restart()
-    assert controller.cycle(home, np.zeros(arm.n))[1] == 'following'
-
-
 def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     settings, arm = Settings(target='mujoco'), OTHERS['turned']
     controller, still, q = (
@@ -277,42 +233,6 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     assert state == 'fault'
     held = TermModel(arm, settings).gravity(q)
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
-
-
-@pytest.mark.parametrize('limited', [False, True])
-def test_the_gains_hold_a_braked_arm_where_braking_began_or_limits_held_back_its_torque(
-    built, limited
-):
-    arm, core = built
-    effort = arm.limit('effort')
-    gains = {'kp': tuple(0.5 * effort), 'kd': tuple(0.02 * effort)}
-    settings = Settings(target='mujoco', **gains)
-    receiver, still = Receiver(core, settings, 'motion'), np.zeros(arm.n)
-    q, moved = np.array(arm.home), np.array(arm.home) + 0.02
-    for given, name in ((q, 'following'), (q * np.nan, 'fault')):
-        assert receiver.cycle(given, still)[1] == name
-    assert [receiver.cycle(q, still)[1] for _ in range(MIN_GOOD_STATE_COUNT)][-1] == 'braking'
-    if limited:
-        receiver.cycle(moved, np.ones(arm.n))
-    else:  # gravity changes on the way
-        for share in np.linspace(0.0, 1.0, 20):
-            receiver.cycle(q + share * (moved - q), still)
-    for speed, name in ((0.0, 'holding'), (0.1, 'holding')):
-        dq = np.full(arm.n, speed)
-        for _ in range(50):
-            torque, state = receiver.cycle(moved, dq)
-        model = NewtonEulerModel(arm)
-        # A critically damped joint, as far as kd does not damp it by itself.
-        away, kd = 0.02 * (not limited), np.array(gains['kd'])
-        missing = 1.0 - np.minimum(
-            1.0, kd * BRAKING_TIME_CONSTANT_S / model.mass_matrix(moved).diagonal()
-        )
-        wanted = -dq / BRAKING_TIME_CONSTANT_S - away / (4.0 * BRAKING_TIME_CONSTANT_S**2)
-        slowed = model.inverse_dynamics(moved, dq, missing * wanted)
-        pulls = away * np.array(gains['kp']) + kd * dq
-        assert state == name
-        # The torque of the light wrist is not limited.
-        np.testing.assert_allclose(torque[:4], (slowed - pulls)[:4], rtol=0.0, atol=ATOL)
 
 
 def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_guided_arm(built):

@@ -13,9 +13,7 @@ from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.summary import require_motion
-from franka_dynamics.identification.torque_model import (
-    PRESLIDING_DISTANCES_RAD as SLIP_REACHES,
-)
+from franka_dynamics.identification.torque_model import PRESLIDING_DISTANCES_RAD as SLIP_REACHES
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.recording import write_recording

@@ -238,12 +238,7 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
     ('suffix', 'content', 'columns', 'names'),
     [
         ('csv', lines(GOOD, f'x{GOOD[3:]}'), NAMED, ('row 2', 'column 1', "'x'")),
-        (
-            'csv',
-            lines(GOOD, '1,2'),
-            NAMED,
-            ('row 2', 'fer_joint2', '--skip-incomplete'),
-        ),
+        ('csv', lines(GOOD, '1,2'), NAMED, ('row 2', 'fer_joint2', '--skip-incomplete')),
         ('csv', TWO.replace(',', ';').replace('.', ','), NAMED, ('decimal comma',)),
         ('csv', lines(), NAMED, ('no rows',)),
         ('csv', 'q,q\n1,2\n', NAMED, ("'q' more than once",)),

@@ -9,11 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.preprocessing import (
-    prepare,
-    SignalOptions,
-    without_idle_effort,
-)
+from franka_dynamics.recordings.preprocessing import prepare, SignalOptions, without_idle_effort
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.recordings.replay import equally_good, evaluate, evaluate_all
 

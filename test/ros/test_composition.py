@@ -14,12 +14,7 @@ from franka_dynamics.ros.receivers import ReceiverKind
 
 from .conftest import COMMAND, FER_GRAVITY
 
-GIVEN = {
-    'robot_type': 'fer',
-    'target': 'mujoco',
-    'period': 2.5,
-    'max_state_age': 0.0,
-}
+GIVEN = {'robot_type': 'fer', 'target': 'mujoco', 'period': 2.5, 'max_state_age': 0.0}
 
 
 @pytest.mark.parametrize('kind', [SingleThreadedExecutor, MultiThreadedExecutor, Executor])

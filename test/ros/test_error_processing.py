@@ -207,11 +207,7 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
 
 @pytest.mark.parametrize(
     ('simulated', 'set_back', 'state'),
-    [
-        (True, 0.0, State.RUNNING),
-        (True, 20.0, State.STOPPING),
-        (False, 0.0, State.STOPPING),
-    ],
+    [(True, 0.0, State.RUNNING), (True, 20.0, State.STOPPING), (False, 0.0, State.STOPPING)],
 )
 def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     simulated, set_back, state, commanding

@@ -276,10 +276,7 @@ def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_
 
     def played(window, playback, go_on):
         served.append(
-            (
-                urlopen(window.address).status,
-                playback.state(1.0).torques[TorqueColumn.GRAVITY],
-            )
+            (urlopen(window.address).status, playback.state(1.0).torques[TorqueColumn.GRAVITY])
         )
 
     monkeypatch.setattr(view, 'play', played)
