@@ -30,7 +30,7 @@ use_isolated_network()
 take_charge()
 RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 # Of a test, or of its fixtures: what hangs, not what is slow, reaches it.
-HANGS_AFTER_S = 300.0
+HANGS_AFTER_S = 420.0
 # Tests of nodes wait for each other's processes, all others compute: files of both kinds take
 # turns, so that no processor is idle, the longest first.
 LONGEST = 'test_tutorial.py'

@@ -41,7 +41,7 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
 
 
 def test_a_slow_clock_and_stamps_that_are_not_set_are_named(probe, arm, start_node):
-    start_node(use_sim_time=True, max_state_age=0.1)
+    start_node(use_sim_time=True, max_state_age=0.1, period=0.05)
     arm.wait_for_listener()
     clock, ticked = probe.create_publisher(Clock, '/clock', 1), [0]
 
