@@ -5,19 +5,15 @@
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 import gc
 import logging
-from statistics import median
 import sys
-import threading
 import time
 import traceback
 from typing import Any
 
-import numpy as np
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
@@ -27,10 +23,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
+from .control_cycle import CHECK_PERIOD_S, ControlCycle, IDLE_PERIOD_S
 from .controller_factory import change_settings, make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
-from .joint_state_messages import JointStateReader, NoArmJointsError
-from .messages import float64_message_head
 from .motion_requests import MotionRequests
 from .node_process import NodeEntities, run_lifecycle, run_node
 from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
@@ -42,13 +37,10 @@ from .term_publishers import TermPublishers
 from .trajectory_action import TrajectoryAction
 from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
-from ..errors import FrankaDynamicsError, JointStateError, shortened, StartRefusedError
+from ..errors import FrankaDynamicsError, shortened, StartRefusedError
 from ..parameter_schema import specs
-from ..typing import Array
 
 NODE_NAME = 'feedforward'
-_IDLE_PERIOD_S = 0.1  # between two calls while the node is not active [s]
-_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
 _REFRESH_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
@@ -56,14 +48,13 @@ _MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
-class FeedforwardNode(CheckedParameters, LifecycleNode):
+class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
     """
     Lifecycle node around a `Feedforward` controller; docs/reference has topics and parameters.
 
     The control thread serves `control_entities`, the subscription to joint states, and calls
-    `run_timed_tasks`; it never logs, because a terminal that does not read its output would stop
-    it. The service thread serves `service_entities`, which is all other callbacks, and calls
-    `run_background_tasks`. An inactive node drops joint states.
+    `run_timed_tasks` of `ControlCycle`. The service thread serves `service_entities`, which is all
+    other callbacks, and calls `run_background_tasks`. An inactive node drops joint states.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -76,20 +67,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.should_stop: Callable[[], bool] = lambda: False
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
-        self.core: Feedforward | None = None  # from configure to cleanup
         self._configured_with: dict[str, Any] = {}
         self._finalized = False
-        # Held during a control cycle; whoever holds it may change `active`.
-        self._cycle = threading.Lock()
-        self.active = self._ending = False
-        self._simulated_time = False
-        self._clock_arrival = 0.0  # the node's time when the latest joint state came [s]
-        # The steady times between its latest steps, as far as joint states show them [s].
-        self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
-        self._last_stamp = np.nan
-        self._got_state = False
-        self._next_look = self._published = 0.0
-        self._sends = False  # whether torques are published
+        self._next_look = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
         self.service_entities = NodeEntities(
@@ -141,7 +121,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def executor(self, executor: Any) -> None:
         if executor is not None and 'whole_executor' not in self.__dict__:
             self._autostarts = self.get_parameter('autostart').value
-            self.create_timer(_CHECK_PERIOD_S, self.run_timed_tasks)
+            self.create_timer(CHECK_PERIOD_S, self.run_timed_tasks)
             self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
         self.__dict__['whole_executor'] = executor
 
@@ -152,12 +132,6 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
                 self.trigger_activate()
         self.run_background_tasks()
-
-    @property
-    def controller(self) -> Feedforward:
-        """The node's `Feedforward` controller; only a configured node has one."""
-        assert self.core is not None, 'only called between configure and cleanup'
-        return self.core
 
     # Lifecycle ---------------------------------------------------------------------------------
 
@@ -183,9 +157,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._terms.set_controller(controller, frame)
         self._diagnostics.set_controller(controller, self._terms, residual)
         # A real arm measures its velocities; some simulators publish none.
-        simulated = parameters['target'] != 'fci'
-        self._reader = JointStateReader(controller.names, derive_velocity=simulated)
-        self._command_head = float64_message_head(controller.description.n)
+        measured = parameters['target'] == 'fci'
+        self.prepare_cycles(controller.names, measures_velocity=measured)
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.core = controller
@@ -293,116 +266,20 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._diagnostics.report()
         self._goals.poll()
 
-    # The control thread ------------------------------------------------------------------------
-
-    def _on_joint_state(self, data: bytes, number: int | None = None) -> None:
-        """
-        Run a control cycle for a serialized joint state; publish its terms, and any command.
-
-        `number` is the message number that the publisher gave the joint state; None if the
-        middleware does not number messages.
-        """
-        began = time.perf_counter()
-        with self._cycle:
-            if self.active:
-                self._answer(data, number, began)
-
-    def _answer(self, data: bytes, number: int | None, began: float) -> None:
-        controller, now, clock, wrong = self.controller, time.monotonic(), self._now(), ''
-        try:
-            reading = self._reader.read(data)
-        except NoArmJointsError as error:
-            # Another node may publish other joints, such as a gripper's, on the same topic. They
-            # are no sign of the arm, whose states may have ceased.
-            if controller.latest is None:
-                self._diagnostics.status.arrival = now
-                controller.reject_state(str(error).removesuffix('.'), now)
-            return
-        except JointStateError as error:
-            wrong = str(error).removesuffix('.')
-        else:
-            if reading.stamp == self._last_stamp == 0.0:  # simulated time may begin at 0
-                wrong = 'header.stamp of the joint states is not set: it is 0'
-            self._last_stamp = reading.stamp
-        if clock != self._clock_arrival:
-            self._clock_steps.append(now - self._clock_stepped)
-            self._clock_arrival, self._clock_stepped = clock, now
-        self._got_state, self._diagnostics.status.arrival = True, now
-        second = self.receivers.check_sequence_number(number)
-        if second and (controller.state in ACTIVE or not controller.faulty):
-            # Of two nodes' states one may be another arm's.
-            controller.reject_state(second, now, faulty=True)
-        elif self.receivers.is_first_of_another:
-            return  # the next number shows whether it is of another arm
-        if wrong:
-            controller.reject_state(wrong, now)
-            return
-        # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
-        # the ages of states are unknown.
-        unknown = self._simulated_time and self._ending
-        torque = controller.step(
-            reading.position,
-            reading.velocity,
-            reading.stamp,
-            effort=reading.effort,
-            age=None if unknown else clock - reading.stamp,
-            now=now,
-        )
-        if controller.sends:
-            self._diagnostics.latency.append(self._published - began)
-        state = controller.latest
-        if state is not None and state.stamp == reading.stamp:
-            self._terms.publish(state, torque if controller.sends else None, reading.stamp_message)
-
-    def _publish(self, torque: Array) -> None:
-        """Publish a torque, (n,) [N m], if there is a receiver; the controller calls it."""
-        if self._sends:
-            self.commands.publish(self._command_head + torque.tobytes())
-            self._diagnostics.sent += 1
-        self._published = time.perf_counter()
-
-    def _now(self) -> float:
-        """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
-        return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
-
-    @property
-    def clock_rate(self) -> float:
-        """How often the node's time goes on [Hz], at most as often as joint states come."""
-        return 1.0 / median(self._clock_steps) if self._clock_steps else np.inf
-
-    def run_timed_tasks(self) -> float:
-        """
-        Publish due torques and detect missing joint states; return the time to the next call [s].
-
-        The control thread calls it after each event and when due. It needs no executor's timer:
-        on a busy machine these were seen not to fire; the cause is unknown.
-        """
-        with self._cycle:
-            if not self.active:
-                return _IDLE_PERIOD_S
-            controller = self.controller
-            if not self._got_state:
-                # Simulated time does not pass in a pause, where a stop must end nevertheless.
-                by_stamps = self._simulated_time and controller.state is not State.STOPPING
-                silence = self._now() - self._clock_arrival if by_stamps else None
-                controller.tick(time.monotonic(), silence)
-            self._got_state = False
-            return Feedforward.TICK_S if controller.state is State.STOPPING else _CHECK_PERIOD_S
-
     # The service thread ------------------------------------------------------------------------
 
     def run_background_tasks(self) -> float:
         """Check the receivers and publish diagnostics; return the time until the next call [s]."""
         if self.core is None:
             self._goals.poll()
-            return _IDLE_PERIOD_S
+            return IDLE_PERIOD_S
         if self.active and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + _REFRESH_PERIOD_S
             self._terms.refresh()
             self._look_at_receivers()
         self._diagnostics.report()
         self._goals.poll()
-        return _REFRESH_PERIOD_S if self.active else _IDLE_PERIOD_S
+        return _REFRESH_PERIOD_S if self.active else IDLE_PERIOD_S
 
     def _look_at_receivers(self) -> None:
         """Let torques begin, or stop the controller if a receiver is not the target's."""
