@@ -35,7 +35,6 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import remove_ros_args
 
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
@@ -235,7 +234,12 @@ def start_error_sentence(error: Exception) -> str:
 
 def usage_error(words: Sequence[str]) -> str:
     """Return how to start a node if its command line has words outside --ros-args, else ''."""
-    program, *others = remove_ros_args(args=list(words)) or ['']
+    program, *given = words or ['']
+    others, of_ros = list[str](), False
+    for word in given:
+        of_ros = word == '--ros-args' or (of_ros and word != '--')
+        if not of_ros and word != '--':
+            others.append(word)
     if not others:
         return ''
     name = os.path.basename(program).removesuffix('.py')

