@@ -18,9 +18,10 @@ from functools import cached_property
 import numpy as np
 
 from .faults import Diagnosis, Fault
+from .faults.fault import CLEAR_EFFECT
 from .faults.gain import Gain
 from .faults.load import Load
-from .faults.load_change import LoadChange
+from .faults.offset import Offset
 from .gram_sums import GramSums
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
@@ -37,33 +38,24 @@ from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
 SIGNIFICANT_T = 2.13
-# Least effect of a fault that is named, and of an offset that is asked about, as a multiple of E.
-# Efforts of the Airbot's joint 4 times 0.5 look like a drift of joint 5 with a smaller one.
-CLEAR_EFFECT = 1.5
-# A fault matters if log-likelihood ratio times effect exceeds _EVIDENCE, it also shows beside the
-# starting set's inertias, and the log evidence (`prior`) rises, or else if it exceeds _STRONG. One
-# of clear effect matters from _WEAK on if the log evidence rises by _LIKELIER (5 is very strong:
-# Kass and Raftery 1995, "Bayes factors", J. Am. Stat. Assoc. 90(430)). Of 68 sound logs (two FER,
-# two of an Airbot, an LBR Med7, a UR10, a Rokae, five of a UR10e, 56 drawn arms) the largest are
-# 0.75 and 1.4, above 0.04 without a rise. Of broken logs that give arms worse than the published
-# set the smallest are 1.16 (FER), and 0.38 with a rise by 15 (a zero of a UR10e's joint 2).
-_WEAK, _EVIDENCE, _STRONG, _LIKELIER = 0.12, 0.5, 2.5, 5.0
+# Log evidence that a fault must add. 5 is very strong (Kass and Raftery 1995, "Bayes factors", J.
+# Am. Stat. Assoc. 90(430)) for independent samples; a model's errors last for a second, five times
+# as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
+# that matter the smallest 25 (benchmarks/broken_logs.py).
+STRONG_EVIDENCE = 20.0
 # Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
 # named fault must show beside them. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint
-# 3, a zero of the Airbot's joint 2 like one of joint 3, and a gain of the Med7's joint 2 like one
-# of joint 4, with ratios below 0.7 or above 1 / 0.7.
+# 3, and a gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
 _HELD, _AGREES = 1e8, 0.7
 _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
-# Faults that look like other masses: all fits have them, and the user is asked (`mass_ambiguity`).
-LIKE_MASSES: tuple[Fault, ...] = (Gain(), Load())
 
 
 class CrossValidation:
     """
     The fits of a cross-validation: without each fold, to all, to all with the arm's weights.
 
-    All fits have the columns of the faults `given`, about which the user is asked: those like
-    masses, later perhaps large offsets. `plain` is the fit with no other.
+    All fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
+    later perhaps others about which the user is asked. `plain` is the fit with no other.
     """
 
     def __init__(
@@ -71,7 +63,6 @@ class CrossValidation:
         sums: GramSums,
         prior: Prior,
         precision: float = DEFAULT_PRIOR_PRECISION,
-        given: tuple[Fault, ...] = LIKE_MASSES,
     ) -> None:
         self.sums, self.prior = sums, prior
         self.per_joint = np.array(TorqueErrorUnit.of(prior.reference).per_joint)
@@ -89,14 +80,14 @@ class CrossValidation:
         identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
         self._whole = whole
-        self.given = given
+        self.given: tuple[Fault, ...] = (Gain(), Load(), *Offset.every(prior.model.n))
         self.asked: list[Diagnosis] = []
         self.plain = FoldFits(self)
 
     @cached_property
     def held(self) -> CrossValidation:
-        """The cross-validation with inertias held at the starting set, without given faults."""
-        return CrossValidation(self.sums, self.prior, _HELD, ())
+        """The cross-validation with inertias held at the starting set."""
+        return CrossValidation(self.sums, self.prior, _HELD)
 
     def give(self, fit: FoldFits) -> None:
         """Add the columns of a fault that is only a question to all fits."""
@@ -104,10 +95,10 @@ class CrossValidation:
         self.asked.append(fit.diagnosis())
         self.plain = FoldFits(self)
 
-    def unexplained(self) -> float:
-        """Return the torque error E on left-out folds, divided by the rms of efforts."""
+    def share(self, error: float) -> float:
+        """Return a torque error E divided by the rms of efforts."""
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
-        return self.plain.error() / float(np.sqrt(efforts @ self.per_joint**2))
+        return error / float(np.sqrt(efforts @ self.per_joint**2))
 
     def log_bayes_factor(self, fault: Fault) -> float:
         """
@@ -129,13 +120,13 @@ class CrossValidation:
 
     def free_places(self, fault: Fault | None = None) -> list[int]:
         """Return the numbers of the columns that fits with one more fault, or none, have free."""
-        names = [name for one in self.given for name in one.asked]
+        names = [name for one in self.given for name in one.names]
         names += fault.names if fault else ()
         return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's
 
     def fits_with(self, faults: list[Fault]) -> list[FoldFits]:
         """Return the fits with one of `faults` each, the largest likelihood first."""
-        each = [FoldFits(self, fault) for fault in faults if fault not in self.given]
+        each = [FoldFits(self, one) for one in faults if one.names and one not in self.given]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
 
 
@@ -161,7 +152,7 @@ class FoldFits:
         self.theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
         residual = self.theta[:-2].copy()
         residual[:, -1] = -1.0
-        squares = np.einsum('ka,kjab,kb->kj', residual, fits.products, residual)
+        squares = (residual[:, None, None] @ fits.products @ residual[:, None, :, None])[..., 0, 0]
         self.squares = np.maximum(squares / fits.samples[:, None], fits.least**2)
 
     @property
@@ -218,58 +209,47 @@ class FoldFits:
 
     def effect(self) -> float:
         """
-        Return how far the identified arm is off if the fault is real, as a multiple of E.
+        Return how many times E of an arm identified with the fault in the fit E is without it.
 
-        That is by the change of the torques of what the arm takes from the recordings (inertias,
-        and the faults about which the user is asked), and by what the fault explains; E is that
-        which remains on the median left-out fold with the fault in the fit.
+        That is on the recordings with the fault undone: what the arm takes from wrong efforts, or
+        would need at the right states. E with the fault in the fit is that of the median left-out
+        fold: a load that comes in the last fold cannot be predicted there.
         """
         fits, change = self.fits, np.zeros(self.theta.shape[1])
-        moved = [*range(len(fits.prior.sqrt_precision)), *fits.free_places()]
-        change[moved] = (fits.plain.theta - self.theta)[-1, moved]
+        if self.fault.is_in_states:
+            own = fits.sums.places(self.fault.names)
+            change[own] = self.theta[-1, own]
+        else:
+            moved = [*range(fits.p), *(k for k in fits.free_places() if k >= fits.p)]
+            change[moved] = fits.plain.theta[-1, moved] - self._undone()[moved]
         taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
-        # The median fold: a load that comes in the last fold cannot be predicted there.
-        after, before = (
-            float(np.median(one.squares @ fits.per_joint**2)) for one in (self, fits.plain)
+        return float(np.sqrt(1.0 + taken / np.median(self.squares @ fits.per_joint**2)))
+
+    def _undone(self) -> Array:
+        """Return the coefficients of the arm's weights, with friction undone, too, (c,)."""
+        theta, model = self.theta[-1].copy(), self.fits.prior.model
+        for joint in self.fault.joints:
+            first = len(model.base) + joint * model.friction.term_count
+            factor = self.fault.friction_factor(self.values)
+            theta[first : first + model.friction.term_count] /= factor or 1.0
+        return theta
+
+    def significant(self) -> bool:
+        """Return whether the fault is possible and predicts left-out folds and masses better."""
+        seen = self.better() or (
+            self.fault.is_in_part and float(np.median(self.log_likelihood_ratios())) > 0.0
         )
-        return float(np.sqrt((taken + max(before - after, 0.0)) / after))
+        return (
+            self.possible() and seen and self.fits.log_bayes_factor(self.fault) > STRONG_EVIDENCE
+        )
 
     def matters(self) -> bool:
-        """Return whether the fault is significant and large enough to doubt the recordings."""
-        ratios = self.log_likelihood_ratios()
-        evidence = float(ratios.mean()) * self.effect()
-        # What changes late shows in few folds.
-        seen = self.better() or (self.fault == LoadChange() and float(np.median(ratios)) > 0.0)
-        if not seen or evidence < _WEAK:
-            return False
-        if evidence > _STRONG or not self.agrees():
-            return evidence > _STRONG
-        # A fault of a size that published masses do not need is less likely than none.
-        rise = self.fits.log_bayes_factor(self.fault)
-        if evidence > _EVIDENCE:
-            return rise > 0.0
-        return self.effect() > CLEAR_EFFECT and rise > _LIKELIER
+        """Return whether the fault is significant and would make the identified arm wrong."""
+        return self.effect() > CLEAR_EFFECT and self.significant()
 
-    def agrees(self, names: tuple[str, ...] = ()) -> bool:
-        """Return whether coefficients (default: all) keep their size beside fixed inertias."""
-        columns = self.fits.sums.places(names or self.fault.names)
+    def agrees(self) -> bool:
+        """Return whether the coefficients keep their size beside fixed inertias."""
+        columns = self.fits.sums.places(self.fault.names)
         fits = self, FoldFits(self.fits.held, self.fault)
         own, held = (one.theta[-2, columns] for one in fits)
         return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES
-
-    def is_question(self) -> bool:
-        """Return whether the fault is only a question for the user."""
-        prior = self.fits.prior
-        own = [k for k in self.fits.sums.places(self.fault.names) if k < self.fits.p]
-        asked = self.fault.is_question(self.values, prior.model.base.gravity[0], prior.std[own])
-        return asked and (
-            self.better() if own else self.matters() and self.agrees(self.fault.asked)
-        )
-
-    def hides(self, best: FoldFits) -> bool:
-        """Return whether the fault is a question, and explains as much as `best`."""
-        if not self.is_question() or best.better(self):
-            return False
-        if self.fault.is_in_torques:
-            return self.better(best)
-        return float(self.log_likelihood_ratios(best).mean()) > 0.0 or not best.agrees()

@@ -102,19 +102,21 @@ class GramSums:
         motion: Motion,
         *,
         period: float | None = None,
+        with_faults: bool = True,
     ) -> GramSums:
         """
-        Return the sums of a recording.
+        Return the sums of a recording, on request without the columns of faults.
 
         `arm` is the starting set. Without a `period` the motion itself is searched for one.
         """
         part = folds(motion, period_of(motion) if period is None else period)
-        samples, friction = Samples.along(model, arm, motion), model.friction_columns(motion)
+        friction = model.friction_columns(motion)
+        samples = Samples.along(model, arm, motion, friction)
         blocks, names = [], model.names
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
             block = samples.part(chosen)
-            columns = _fault_columns(block)
+            columns = _fault_columns(block) if with_faults else {}
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
             rows = model.regressor(block.regressor, friction[chosen])
             rows = np.concatenate([rows, more], axis=-1)

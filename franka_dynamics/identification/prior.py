@@ -95,6 +95,7 @@ _DECADES_APART = 1.0
 # Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
 _UNKNOWN = 10.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
+COARSE_PRECISIONS = _PRECISIONS[::5]
 _ONE_STD_LOG_FALL = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
@@ -241,13 +242,18 @@ def starting_set_precision(
     """
     triangle, effort = equations
     free = np.zeros((len(effort), 0)) if free_columns is None else free_columns
-    table = log_evidence((triangle, effort), prior, free)
+    table = log_evidence((triangle, effort), prior, free, _PRECISIONS)
     return StartingSetPrecision(
         _smallest_likely(table.max(axis=1)), _smallest_likely(table.max(axis=0))
     )
 
 
-def log_evidence(equations: tuple[Array, Array], prior: Prior, free_columns: Array) -> Array:
+def log_evidence(
+    equations: tuple[Array, Array],
+    prior: Prior,
+    free_columns: Array,
+    precisions: Array = COARSE_PRECISIONS,
+) -> Array:
     """
     Return the log evidence of measured torques: rows by precision of masses, columns of inertias.
 
@@ -265,9 +271,9 @@ def log_evidence(equations: tuple[Array, Array], prior: Prior, free_columns: Arr
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
     inside = directions.T @ off
     masses, inertias = (columns @ spread for spread in _spreads(prior))
-    table = _log_likelihoods(inside, masses, inertias)
+    table = _log_likelihoods(inside, masses, inertias, precisions)
     table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
-    decades = np.log10(_PRECISIONS)
+    decades = np.log10(precisions)
     return table - 0.5 * ((decades[None, :] - decades[:, None]) / _DECADES_APART) ** 2
 
 
@@ -278,7 +284,7 @@ def _smallest_likely(profile: Array) -> float:
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
 
 
-def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
+def _log_likelihoods(off: Array, masses: Array, inertias: Array, precisions: Array) -> Array:
     """
     Return a table of log-likelihoods of `off`: rows by precision of masses, columns of inertias.
 
@@ -286,13 +292,13 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
     the base parameters' columns; `masses` and `inertias` (b, k) are the results of `_spreads`,
     mapped to torques.
     """
-    table = np.empty((len(_PRECISIONS), len(_PRECISIONS)))
-    for row, precision in zip(table, _PRECISIONS):
+    table = np.empty((len(precisions), len(precisions)))
+    for row, precision in zip(table, precisions):
         root = np.linalg.cholesky(np.eye(len(off)) + masses @ masses.T / precision)
         part = np.linalg.solve(root, inertias)
         values, axes = np.linalg.eigh(part @ part.T)
         squares = (axes.T @ np.linalg.solve(root, off)) ** 2
-        variances = 1.0 + np.maximum(values, 0.0) / _PRECISIONS[:, None]
+        variances = 1.0 + np.maximum(values, 0.0) / precisions[:, None]
         row[:] = -0.5 * np.sum(np.log(variances) + squares / variances, axis=1)
         row -= np.sum(np.log(np.diag(root)))
     return table

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .faults.contact import residual_per_second
+from .faults import Diagnosis
+from .faults.contact import Contact, touched_seconds
+from .faults.fault import CLEAR_EFFECT
 from .gram_sums import GramSums, period_of
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .solve import estimate, least_noise
+from .restated_fits import restated_sums
+from .solve import estimate, joint_noise, least_noise
 from .sources import Bag, read, Source
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
@@ -30,9 +33,11 @@ from ..recordings.preprocessing import (
     without_rest,
 )
 from ..recordings.recording import Recording
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 _MAX_WARNING_COUNT = 10  # of one bag
+_ROUNDS = 3  # in which touched seconds are looked for
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other.
 MIN_MOTION_S = 10.0
@@ -75,15 +80,16 @@ class Summary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
-    `seconds` are each second's begin [s] and residual (`residual_per_second`), by a fit to this
-    recording alone. `moving` is for how long the arm moves [s]. `failure` is the error of an
-    unusable bag, which has no sums.
+    `restated` are `restated_sums` and their number of samples. `touched` is a contact that would
+    make the identified arm wrong. `moving` is for how long the arm moves [s]. `failure` is the
+    error of an unusable bag, which has no sums.
     """
 
     note: SourceNote
     signal: SignalOptions
     sums: GramSums | None = None
-    seconds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    restated: tuple[Array, int] = (np.zeros(0), 0)
+    touched: Diagnosis | None = None
     moving: float = 0.0
     failure: FrankaDynamicsError | None = None
 
@@ -161,11 +167,33 @@ def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: Source
     sums = GramSums.of(model, arm, moving, period=period_of(motion))
     prior = Prior.centered_at(arm, model, sums.max_torque)
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    seconds = residual_per_second(
-        moving, moving.effort - model.torque(moving, theta), least_noise(sums)
-    )
+    per_joint = np.array(TorqueErrorUnit.of(arm).per_joint)
+    restated = restated_sums(model, moving, joint_noise(sums, theta), per_joint)
+    contact = _contact(moving, model, arm, sums, theta)
+    touched = None if contact is None else replace(contact, where=note.name)
     lasts = note.duration - seconds_at_rest(motion)
-    return Summary(note, motion.options, sums, seconds, lasts)
+    return Summary(note, motion.options, sums, restated, touched, lasts)
+
+
+def _contact(
+    motion: Motion, model: TorqueModel, arm: ArmDescription, sums: GramSums, whole: Array
+) -> Diagnosis | None:
+    """Return the contact without which another arm than `whole` is identified, or None."""
+    prior, theta = Prior.centered_at(arm, model, sums.max_torque), whole
+    for _ in range(_ROUNDS):
+        residual = motion.effort - model.torque(motion, theta)
+        out, worst = touched_seconds(motion, residual, least_noise(sums))
+        if not out.any():
+            return None
+        rest = GramSums.of(model, arm, motion.part(~out), period=np.inf, with_faults=False)
+        theta = estimate(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+    unit = TorqueErrorUnit.of(arm)
+    before, after = (
+        ResidualRms.of_squares(rest.squared_residuals(one), rest.count, unit).E
+        for one in (whole, theta)
+    )
+    found = Diagnosis(Contact.kind, (), (worst,), before, after)
+    return found if before > CLEAR_EFFECT * after else None
 
 
 def require_distinct_recordings(notes: Sequence[SourceNote]) -> None:

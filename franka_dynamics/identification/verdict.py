@@ -4,49 +4,49 @@
 The verdict on recordings: whether they are sound, what is wrong, and what they cannot tell.
 
 The recordings judge themselves. Each of the folds (`gram_sums`) is predicted by a fit without it,
-with the columns of one fault and without. Joints are weighted by their own residuals in a fit to
-all folds, so that no level comes from another arm. Three numbers say how much a fault matters:
+with the columns of one fault and without (`cross_validation`). One measure decides for every kind
+of fault: its effect, how many times E of an arm identified with the fault in the fit E of the arm
+is that is identified without it. A fault above 1.5 that is significant makes recordings unsound:
+it predicts left-out folds better, and makes masses more like the published ones. It is named if it
+is significantly better than any other fault, and has about its size beside the starting set's
+inertias. If none is named, but one matters, the cause is unknown. A significant fault of all
+joints with a smaller effect is only asked about.
 
-- gain: the mean over folds of the sum over joints of ln(residual without / residual with it);
-- t: this mean divided by its standard error over folds;
-- effect: how far a real fault would take the identified arm from the measured torques, in units
-  of the error E on left-out parts that remains with the fault in the fit.
-
-A fault matters if its gain is significant, and gain times effect is large enough. It is named if
-it also has a clear effect, is significantly better than any other fault, and has about its size
-beside the starting set's inertias. If none is named, but one matters, the cause is unknown.
-Otherwise the recordings are sound: what is wrong with them, if anything, changes the identified
-arm little.
+Contacts are judged alike: by the arm that is identified without the seconds that they last.
 
 A common factor of all efforts, or a load, looks like other masses: `mass_ambiguity` gives the
-ranges that published masses leave.
+ranges that torques and published masses allow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
-from .cross_validation import CLEAR_EFFECT, CrossValidation, FoldFits, SIGNIFICANT_T
+from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T, STRONG_EVIDENCE
 from .faults import Diagnosis, faults_of
-from .faults.contact import contact_time
-from .faults.gain import Gain
+from .faults.driven import driven
+from .faults.fault import CLEAR_EFFECT
+from .faults.force import Force
+from .faults.gravity import Gravity
+from .faults.heavy import heavy
 from .faults.offset import Offset
-from .faults.unexplained import ASKED, MOST, Unexplained
+from .faults.scale import another_unit, not_measured
+from .faults.unexplained import unexplained
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .prior import Prior
+from .restated_fits import restated_fits, RestatedFit
 from .summary import SourceNote, sum_up, Summary
-from .torque_model import COULOMB_SYMBOL, MAX_OFFSET_STD_RATIO, SLIP_SYMBOL, TorqueModel
+from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
+from ..typing import Array
 
-# All efforts more than so many times the torques, or as much smaller, are in another unit: the
-# masses of no arm are so far off.
-_MOST_SCALE = 2.0
+# A named fault without columns has as much more log evidence than others.
+_CLEARER = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,49 +75,57 @@ class RecordingVerdict:
         return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
 
-def diagnose(fits: CrossValidation) -> tuple[tuple[Diagnosis, ...], tuple[int, ...], float]:
+def diagnose(
+    fits: CrossValidation, restated: Sequence[RestatedFit]
+) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
     """
     Return the one fault that explains the residuals, or else the joints of several such faults.
 
-    The third value is the share of E on left-out parts that the best fault leaves.
+    Faults that do no harm, and explain more than one that would, are given to all fits. Of
+    `restated`, which have an effect, the first has the largest evidence.
     """
     every = faults_of(fits.prior.model.n)
     while True:
         tried = fits.fits_with(every)
-        faults = [fit for fit in tried if fit.possible()]
-        best, doubtful = faults[0], [fit for fit in faults if fit.matters()]
-        hiding = (fit for fit in tried if fit.hides(best))
-        of_all = (fit for fit in tried if not (doubtful or fit.fault.joints) and fit.is_question())
-        asked = next(chain(hiding, of_all), None)
-        if asked is None:
+        doubtful = [fit for fit in tried if fit.matters()]
+        best = next((fit for fit in tried if fit in doubtful or fit.significant()), None)
+        if best is None or best in doubtful or not doubtful or not best.better(doubtful[0]):
             break
-        fits.give(asked)  # it would hide other faults
-    plain = fits.plain
-    left = best.error() / plain.error()
-    if not doubtful:
-        return _driven(fits), (), left
-    second = next(fit for fit in faults if fit.fault.simpler != best.fault.simpler)
-    clear = best.better(second) and best.effect() > CLEAR_EFFECT
+        fits.give(best)
+    evidence = fits.log_bayes_factor(doubtful[0].fault) if doubtful else STRONG_EVIDENCE
+    if restated and restated[0].gain > evidence:
+        return _named_restated(restated, evidence if doubtful else -np.inf)
+    return _named(fits, tried, doubtful) if doubtful else ((), ())
+
+
+def _named_restated(
+    fits: Sequence[RestatedFit], evidence: float
+) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
+    """Return the first fault, or the joints of the first two; `evidence` is that of others."""
+    best, *others = fits
+    second = others[0] if others else None
+    if best.gain > max(evidence, second.gain if second else -np.inf) + _CLEARER:
+        return (best.diagnosis(second.after if second else np.nan),), ()
+    joints = {*best.fault.joints, *(second.fault.joints if second else ())}
+    return (), tuple(sorted(joints))
+
+
+def _named(
+    fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
+) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
+    """Return the likeliest fault, a force beside a tilt if both may be, or else joints."""
+    best = doubtful[0]
+    rivals = (one for one in tried if one.possible() and one.fault.simpler != best.fault.simpler)
+    second = next(rivals)
     simpler = (fit for fit in doubtful if fit.fault == best.fault.simpler and not best.better(fit))
     named = next(simpler, best)
-    if clear and named in doubtful and named.agrees():
-        return (named.diagnosis(second),), (), left
-    each = np.log(plain.squares / doubtful[0].squares).mean(axis=0)
-    return (), tuple(int(j) for j in np.flatnonzero(each >= 0.5 * each.max())), left
-
-
-def _driven(fits: CrossValidation) -> tuple[Diagnosis, ...]:
-    """Return the joints whose Coulomb friction drives them on each fold, beyond the residual."""
-    model, b = fits.prior.model, len(fits.prior.sqrt_precision)
-    terms = fits.plain.theta[:-2, b : b + model.n * model.friction.term_count]
-    signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
-    kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
-    friction = terms.reshape(-1, model.n, model.friction.term_count)[..., kinds].sum(axis=-1)
-    most = friction.max(axis=0)
-    joints = np.flatnonzero(most < -np.sqrt(fits.plain.squares.mean(axis=0)))
-    if not len(joints):
-        return ()
-    return (Diagnosis('driven', tuple(joints.tolist()), tuple(most[joints].tolist())),)
+    if named.agrees():
+        if best.better(second):
+            return (named.diagnosis(second),), ()
+        if {best.fault.kind, second.fault.kind} == {Force.kind, Gravity.kind}:
+            return (best.diagnosis(second), second.diagnosis(best)), ()
+    each = np.log(fits.plain.squares / best.squares).mean(axis=0)
+    return (), tuple(int(j) for j in np.flatnonzero(each >= 0.5 * each.max()))
 
 
 def judge_motion(
@@ -136,7 +144,11 @@ def judge_motion(
 
 
 def judge_recordings(
-    sums: GramSums, prior: Prior, published: Sequence[Prior], each: Sequence[Summary]
+    sums: GramSums,
+    prior: Prior,
+    published: Sequence[Prior],
+    each: Sequence[Summary],
+    masses: Array | None = None,
 ) -> RecordingVerdict:
     """
     Judge whether recordings can be trusted: name a fault, ask about one, or find them sound.
@@ -144,52 +156,48 @@ def judge_recordings(
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the
     narrowest range of a factor counts, which agrees best with the torques. `each` are the
-    recordings' summaries, `sums` all their sums.
+    recordings' summaries, `sums` all their sums, `masses` (n,) the ratios of an identified arm's
+    masses to those of the starting set.
     """
     fits = CrossValidation(sums, prior)
-    before = Diagnosis(Unexplained.kind, (), (fits.unexplained(),))
-    found, suspected, left = diagnose(fits)
-    after = Diagnosis(Unexplained.kind, (), (fits.unexplained(),))  # beside what is asked about
+    gram, count = (sum(one.restated[k] for one in each) for k in (0, 1))
+    restated = restated_fits(np.asarray(gram), int(count), prior, CLEAR_EFFECT)
+    named, suspected = diagnose(fits, restated)
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    unnamed = after.values[0] <= MOST and all(one.kind == 'driven' for one in found)
-    if unnamed and narrowest is not None and _has_another_unit(narrowest.scale, fits):
-        found, suspected = (Diagnosis(Gain.kind, (), (float(np.mean(narrowest.scale)),)),), ()
-    if not found:
-        touched = [(contact_time(*one.seconds, left), one.note.name) for one in each]
-        found = tuple(
-            Diagnosis('contact', (), (at,), where=name) for at, name in touched if at is not None
-        )
-        suspected = () if found else suspected
-    if not found and after.values[0] > MOST:
-        found, suspected = (after,), ()
-    questions = () if found or suspected else tuple(_questions(fits))
-    if not found and not suspected and before.values[0] > ASKED:
-        questions = (before, *questions)
-    return RecordingVerdict(found, questions, suspected, narrowest)
-
-
-def _has_another_unit(scale: tuple[float, float], fits: CrossValidation) -> bool:
-    """Return whether efforts within these multiples of the torques have another sign or unit."""
-    low, high = scale
-    if high < 0.0:  # a fit of masses and friction below zero leaves no residual
-        return bool(_driven(fits))
-    return -high < low < high < 1.0 / _MOST_SCALE or low > _MOST_SCALE
+    # The first that is found counts.
+    causes: tuple[Callable[[], Sequence[Diagnosis]], ...] = (
+        lambda: unexplained(fits.share(named[0].after)) if named else (),
+        lambda: named,
+        lambda: [one.touched for one in each if one.touched is not None],
+        lambda: unexplained(fits.share(fits.plain.error())),
+        lambda: another_unit(narrowest.scale) if narrowest else (),
+        lambda: not_measured(narrowest.scale) if narrowest and not suspected else (),
+        lambda: (
+            () if suspected else driven(prior.model, fits.plain.theta[:-2], fits.plain.squares)
+        ),
+        lambda: () if suspected else heavy(masses),
+    )
+    found = next((tuple(one) for find in causes if (one := find())), ())
+    if found or suspected:
+        return RecordingVerdict(found, (), () if found else suspected, narrowest)
+    return RecordingVerdict((), tuple(_questions(fits)), (), narrowest)
 
 
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
-    """Yield a base that is not quite level, and offsets that are large and significant."""
+    """Yield faults of all joints that do no harm, and offsets that are large and significant."""
     yield from (one for one in fits.asked if not one.joints)
-    fit = fits.plain
-    count = len(fits.samples)
-    for fault in faults_of(fits.prior.model.n):
+    plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
+    of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
+    yield from (fit.diagnosis() for fit in of_all[:1] if fit.significant())
+    for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)
-            value = float(fit.theta[-2, column])
+            value = float(plain.theta[-2, column])
             # The jackknife's standard error.
-            error = float(np.sqrt((count - 1.0) * fit.theta[:count, column].var()))
-            clear = CLEAR_EFFECT * FoldFits(fits, fault).error()
+            error = float(np.sqrt((count - 1.0) * plain.theta[:count, column].var()))
+            clear = CLEAR_EFFECT * plain.error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, SIGNIFICANT_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))

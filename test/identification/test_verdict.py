@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.contact import contact_time
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
@@ -274,15 +273,6 @@ def test_currents_taken_for_torques_are_another_unit_and_no_question(usual, cons
     assert '--torque-constant' in line
 
 
-def test_much_that_stays_unexplained_is_asked_about(usual):
-    # Each joint's effort has a part of 15 % that no model of an arm has: far more than sound logs.
-    size = 0.15 * np.sqrt(np.mean(usual.effort**2, axis=0))
-    noise = np.random.default_rng(0).standard_normal(usual.effort.shape)
-    found = judged(replace(usual, effort=usual.effort + size * noise))
-    (asked,) = (one for one in found.questions if one.kind == 'unexplained')
-    assert found.sound and asked.values[0] == pytest.approx(0.15, abs=0.02)
-
-
 def test_efforts_that_are_a_little_late_are_asked_about(usual):
     found = judged(late(usual, 0.03))
     (asked,) = found.questions
@@ -409,11 +399,6 @@ def test_a_zero_that_other_masses_hide_is_within_the_range_that_is_stated(usual)
     hidden = {one[:2]: one[2:] for one in judged(turned(usual, 5, 0.2)).mass_ambiguity.hidden}
     low, high = hidden['zero', 5]
     assert low <= 0.2 <= high
-
-
-def test_a_contact_explains_more_than_the_best_other_fault():
-    seconds, sizes = np.arange(20.0), np.where(np.arange(20) < 2, 6.0, 1.0)
-    assert [contact_time(seconds, sizes, left) for left in (1.0, 0.4)] == [0.0, None]
 
 
 def stuck_at_first(seed, rest=300, rate=100.0):

@@ -7,18 +7,32 @@ A kind is a subclass of `Fault`: its columns by name, its value in the user's te
 possible, and its sentence. Nothing else in the package names a kind to find it.
 """
 
+from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
+from .restated import Restated as Restated
 
 for _file in iter_modules(__path__, f'{__name__}.'):
     import_module(_file.name)
 
-KINDS: dict[str, type[Fault]] = {kind.kind: kind for kind in Fault.__subclasses__()}
+
+def _kinds(of: type[Fault]) -> Iterator[type[Fault]]:
+    """Yield the kinds of fault below a class, without classes that have kinds below them."""
+    for kind in of.__subclasses__():
+        yield from _kinds(kind) if kind.__subclasses__() else (kind,)
+
+
+KINDS: dict[str, type[Fault]] = {kind.kind: kind for kind in _kinds(Fault)}
 
 
 def faults_of(n: int) -> list[Fault]:
     """Return every fault of recordings of an arm of n joints."""
     return [fault for kind in KINDS.values() for fault in kind.every(n)]
+
+
+def restated_of(n: int) -> list[Restated]:
+    """Return every fault of recordings of an arm of n joints that has no columns."""
+    return [fault for fault in faults_of(n) if isinstance(fault, Restated)]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gain of a joint's effort changes with time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .fault import Fault, Samples
 from .gain import Gain
@@ -29,7 +29,7 @@ class Drift(Fault):
         return Gain(self.joints)
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the rigid-body torque, and that torque times the time in the recording."""
+        """Return the torque, and that torque times the time in the recording."""
         drifting = at.rigid * (at.late - 0.5)[:, None]
         return [at.of(one, self.joints) for one in (at.rigid, drifting)]
 
@@ -37,3 +37,7 @@ class Drift(Fault):
         """Return the ratios at the beginning and the end."""
         constant, change = (found[name] for name in self.names)
         return [1.0 + constant + half * change for half in (-0.5, 0.5)]
+
+    def friction_factor(self, values: Sequence[float]) -> float:
+        """Return the mean ratio, which friction has as well."""
+        return 0.5 * (values[0] + values[1])

@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A joint's Coulomb friction would drive it: its effort, nearly all friction, is reversed."""
 
-from .fault import Fault
+from collections.abc import Sequence
+
+import numpy as np
+
+from .fault import Diagnosis, Fault
+from ..torque_model import COULOMB_SYMBOL, SLIP_SYMBOL, TorqueModel
+from ...typing import Array
 
 
 class Driven(Fault):
@@ -10,6 +16,25 @@ class Driven(Fault):
 
     kind, of_all = 'driven', False
     text = (
-        'Friction would drive {joints} instead of braking. Its effort has the wrong sign, or is '
-        'not of this joint: check its column.'
+        'Friction would drive {joints} instead of braking. Its effort has the wrong sign, is not '
+        'of this joint, or was compensated for friction: record measured torques.'
     )
+
+
+def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
+    """
+    Return the joints whose Coulomb friction drives them on each fold, beyond the residual.
+
+    `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
+    squared residuals there [N^2 m^2].
+    """
+    b = len(model.base)
+    terms = theta[:, b : b + model.n * model.friction.term_count]
+    signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
+    kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
+    friction = terms.reshape(-1, model.n, model.friction.term_count)[..., kinds].sum(axis=-1)
+    most = friction.max(axis=0)
+    joints = np.flatnonzero(most < -np.sqrt(squares.mean(axis=0)))
+    return [Diagnosis('driven', tuple(joints.tolist()), tuple(most[joints].tolist()))][
+        : len(joints)
+    ]

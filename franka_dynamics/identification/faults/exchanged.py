@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from .fault import Fault, Samples
+from .fault import Fault, is_whole, Samples
 from ...typing import Array
 
 
@@ -29,4 +29,4 @@ class Exchanged(Fault):
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether the efforts are exchanged as a whole."""
-        return values[0] > 0.5
+        return is_whole(values[0])

@@ -12,11 +12,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..torque_model import MASS_AND_FIRST_MOMENT, TorqueModel
+from ..torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ...arm import ArmDescription
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
 from ...typing import Array
+
+# A fault matters whose identified arm has more than so many times the error E of the arm that is
+# identified with the fault undone.
+CLEAR_EFFECT = 1.5
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,10 @@ class Samples:
     """
     Torques of the starting set along a motion, of which faults' regressor columns are made.
 
-    `rigid` (N, n) are the rigid-body torques by `dynamics`, `rate` their change per second, `jerk`
-    that of the accelerations, `late` (N,) the time as a fraction of the recording, and `load`
-    (b, 4) the base parameters of a unit of mass and of first moments at the flange.
+    `rigid` (N, n) are the rigid-body torques by `dynamics`, `total` those and the friction that
+    remains, `rate` the change of the latter per second, `jerk` that of the accelerations, `late`
+    (N,) the time as a fraction of the recording, and `load` (b, 4) the base parameters of a unit
+    of mass and of first moments at the flange.
     """
 
     model: TorqueModel
@@ -54,30 +59,39 @@ class Samples:
     dynamics: NewtonEulerModel
     motion: Motion
     rigid: Array
+    total: Array
     rate: Array
     jerk: Array
     late: Array
     load: Array
 
     @classmethod
-    def along(cls, model: TorqueModel, arm: ArmDescription, motion: Motion) -> Samples:
-        """Return the samples of a motion, computed with the starting set `arm`."""
+    def along(
+        cls, model: TorqueModel, arm: ArmDescription, motion: Motion, friction: Array
+    ) -> Samples:
+        """
+        Return the samples of a motion, computed with the starting set `arm`.
+
+        `friction` (N, n, terms) are the friction columns, fitted to what `arm` leaves.
+        """
         dynamics = NewtonEulerModel(arm, model.base.gravity[0])
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
+        total = rigid + _friction(motion.effort, rigid, friction, model)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
         for number in np.unique(motion.piece):
             piece = motion.piece == number
             if np.count_nonzero(piece) > 1:
-                for change, signal in ((rate, rigid), (jerk, motion.ddq)):
+                for change, signal in ((rate, total), (jerk, motion.ddq)):
                     step = 1.0 / motion.options.rate
                     change[piece] = np.gradient(signal[piece], step, axis=0)
         late = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         load = model.load_matrix[:, MASS_AND_FIRST_MOMENT]
-        return cls(model, arm, dynamics, motion, rigid, rate, jerk, late, load)
+        return cls(model, arm, dynamics, motion, rigid, total, rate, jerk, late, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:
         """Return the chosen samples."""
-        arrays = {name: getattr(self, name)[chosen] for name in ('rigid', 'rate', 'jerk', 'late')}
+        names = 'rigid', 'total', 'rate', 'jerk', 'late'
+        arrays = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, motion=self.motion.part(chosen), **arrays)
 
     @cached_property
@@ -86,9 +100,29 @@ class Samples:
         motion = self.motion
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
+    def torque(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Return rigid-body torques of the starting set at other states, (N, n)."""
+        return self.dynamics.inverse_dynamics(q, dq, ddq)
+
     def of(self, torque: Array, joints: tuple[int, ...]) -> Array:
         """Return torques (N, n) with those of all but some joints zero; all without a joint."""
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
+
+
+def _friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
+    """Return the friction torque, without an offset, beside a multiple of `rigid`, (N, n)."""
+    sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
+    found = np.zeros_like(effort)
+    for joint, own in enumerate(np.moveaxis(columns, 1, 0)):
+        both = np.column_stack([own, rigid[:, joint]])
+        terms, *_ = np.linalg.lstsq(both, effort[:, joint], rcond=None)
+        found[:, joint] = own @ (terms[:-1] * sliding)
+    return found
+
+
+def is_whole(share: float) -> bool:
+    """Return whether a fault that is there as a whole, or not at all, may have this share."""
+    return 0.5 < share < 2.0
 
 
 @dataclass(frozen=True)
@@ -98,8 +132,9 @@ class Fault:
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
     `kind`; whether each joint may have the fault, or all together, or both; whether its value is
-    read off all fitted torques, because inertias explain a part; and a sentence `text`
-    for `str.format` (the words are those of `sentence`).
+    read off all fitted torques, because inertias explain a part; whether it is in a part of the
+    recording alone, or in positions, velocities or times; whether the user is asked about one that
+    does no harm; and a sentence `text` for `str.format` (the words are those of `sentence`).
     """
 
     joints: tuple[int, ...] = ()
@@ -107,6 +142,9 @@ class Fault:
     of_each: ClassVar[bool] = False
     of_all: ClassVar[bool] = True
     is_in_torques: ClassVar[bool] = False
+    is_in_part: ClassVar[bool] = False
+    is_in_states: ClassVar[bool] = False
+    is_asked: ClassVar[bool] = False
     text: ClassVar[str]
 
     @classmethod
@@ -118,11 +156,6 @@ class Fault:
     def names(self) -> tuple[str, ...]:
         """Names of the regressor columns; one that the torque model has is its column."""
         return ('_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)]),)
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Names of the columns that all fits get once the fault is a question for the user."""
-        return self.names
 
     @property
     def simpler(self) -> Fault:
@@ -145,17 +178,13 @@ class Fault:
         """
         return [found[name] for name in self.names]
 
+    def friction_factor(self, values: Sequence[float]) -> float:
+        """Return the ratio of recorded to real friction of the fault's joints."""
+        return 1.0
+
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether a fault can have these values, and make recordings doubtful."""
+        """Return whether a fault can have these values; `gravity` is as declared."""
         return True
-
-    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
-        """
-        Return whether the fault is only a question: harmless once its columns are in the fit.
-
-        `std` are the prior's standard deviations of the columns that the torque model has.
-        """
-        return False
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:

@@ -30,6 +30,10 @@ class Gain(Fault):
         """Return the ratio of the recorded effort to the real one."""
         return [1.0 + found[self.names[0]]]
 
+    def friction_factor(self, values: Sequence[float]) -> float:
+        """Return the ratio, which friction has as well."""
+        return values[0]
+
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
         """Return the ratio, or that the sign is wrong, and the scale that corrects it."""

@@ -11,18 +11,17 @@ from .gain import Gain
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...typing import Array
 
-# A base that is turned by more than _TURNED [rad] is a fault, from _TILTED on it is asked about:
-# that of a sound FER is turned by 0.011, of a sound Med7 by 0.02.
-_TILTED, _TURNED = 0.015, 0.05
+# A base that is turned by less [rad] is level: that of a sound FER is turned by 0.011.
+_LEVEL = 0.015
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
-# that are twice real ones, of 0.11 that of three times.
-_LEFT_OUT = 0.1
+# that are twice real ones.
+_LEFT_OUT = 0.16
 
 
 class Gravity(Fault):
     """Another gravity than declared; its values are the vector in the space frame [m/s^2]."""
 
-    kind, is_in_torques = 'gravity', True
+    kind, is_in_torques, is_asked = 'gravity', True, True
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
@@ -32,11 +31,6 @@ class Gravity(Fault):
     def names(self) -> tuple[str, ...]:
         """Names of the three columns: two turn gravity, one changes its size."""
         return 'gravity_level_1', 'gravity_level_2', 'gravity_size'
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """Names of the columns that turn gravity; its size could be a time scale as well."""
-        return self.names[:2]
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the gravity torques of three vectors, those of `gravity_axes`."""
@@ -55,12 +49,8 @@ class Gravity(Fault):
         return (turned if size < _LEFT_OUT * real else turned * real / size).tolist()
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether values, as of `values`, turn gravity far enough, or leave it out."""
-        return turn(values, gravity) > _TURNED
-
-    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
-        """Return whether the base is not quite level."""
-        return _TILTED < turn(values, gravity) <= _TURNED
+        """Return whether values, as of `values`, turn gravity, or leave it out."""
+        return turn(values, gravity) > _LEVEL
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:

@@ -11,7 +11,7 @@ _STEP_S = 1e-4
 class Lag(Fault):
     """A lag of velocities; its value is the time by which they lag the positions [s]."""
 
-    kind = 'lag'
+    kind, is_in_states = 'lag', True
     text = (
         'Velocities are {ms:.0f} ms {late} against positions, as behind a filter. Record raw '
         'velocities, or import the log with --velocity derived.'

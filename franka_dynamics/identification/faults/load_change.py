@@ -10,7 +10,7 @@ from ...typing import Array
 class LoadChange(Fault):
     """A load that only the second half has; values: mass [kg] and first moment [kg m]."""
 
-    kind = 'load_change'
+    kind, is_in_part = 'load_change', True
     text = (
         'About {size:.1f} kg come to the flange, or leave it, in the recording. Cut it there, and '
         'identify with one of its parts; say what hangs on the flange with --payload or --hand.'

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 
 from .fault import Fault
-from ..torque_model import MAX_OFFSET_STD_RATIO, OFFSET_SYMBOL
+from ..torque_model import OFFSET_SYMBOL
 from ...typing import Array
 
 
@@ -23,9 +23,5 @@ class Offset(Fault):
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return False: an offset makes no recording doubtful."""
+        """Return False: all fits have offsets, and a large one is only asked about."""
         return False
-
-    def is_question(self, values: Sequence[float], gravity: Array, std: Array) -> bool:
-        """Return whether it is beyond what its prior expects."""
-        return bool(abs(values[0]) > MAX_OFFSET_STD_RATIO * std[0])

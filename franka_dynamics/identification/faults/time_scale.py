@@ -10,7 +10,7 @@ from .fault import Fault, Samples
 from .gain import Gain
 from ...typing import Array
 
-_MOST = 5.0
+_MOST = 2.5  # with a larger ratio gravity is missing
 
 
 class TimeScale(Fault):
@@ -21,7 +21,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, is_in_torques = 'time', True
+    kind, is_in_torques, is_in_states = 'time', True, True
     text = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
@@ -38,5 +38,5 @@ class TimeScale(Fault):
         return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether times are off by a factor of 5 at most: otherwise gravity is missing."""
+        """Return whether times are off by at most _MOST: otherwise gravity is missing."""
         return 1.0 / _MOST < values[0] < _MOST

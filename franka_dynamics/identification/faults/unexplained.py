@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model explains too little of the efforts, whatever the fault."""
 
-from .fault import Fault
+from collections.abc import Sequence
+
+from .fault import Diagnosis, Fault
 
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
-ASKED, MOST = 0.11, 0.2
+_MOST = 0.2
 
 
 class Unexplained(Fault):
@@ -19,3 +21,8 @@ class Unexplained(Fault):
         "columns in the order of the arm's joints, is this the arm, are signs and units right "
         '(currents: --torque-constant)?'
     )
+
+
+def unexplained(share: float) -> Sequence[Diagnosis]:
+    """Return the fault if this share of the efforts is too much."""
+    return [Diagnosis(Unexplained.kind, (), (share,))] if share > _MOST else ()

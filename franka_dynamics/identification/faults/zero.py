@@ -18,7 +18,7 @@ class EncoderZero(Fault):
     turn of the last link.
     """
 
-    kind = 'zero'
+    kind, is_in_states = 'zero', True
     text = (
         'The position of {joints} is off by {0:.3f} rad. Calibrate its encoder, or subtract this '
         'from its column.'

@@ -1,0 +1,25 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A constant force acts on the flange all along."""
+
+from .fault import Fault, Samples
+from ...typing import Array
+
+
+class Force(Fault):
+    """A constant force that the surroundings exert on the flange, in the space frame [N]."""
+
+    kind = 'force'
+    text = (
+        'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
+        'a cable, a spring, or a contact. Remove it, and record again.'
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(f'force_{axis}' for axis in 'xyz')
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return minus the Jacobian's rows: the efforts that hold against a unit force."""
+        return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]

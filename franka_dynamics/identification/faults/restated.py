@@ -1,0 +1,32 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that are undone by other positions, velocities and accelerations, all or nothing."""
+
+from __future__ import annotations
+
+from .fault import Fault
+from ...typing import Array
+
+
+class Restated(Fault):
+    """A fault without columns: the model is evaluated at other states, and fitted again."""
+
+    kind = 'restated'
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """No columns."""
+        return ()
+
+    @property
+    def found(self) -> tuple[float, ...]:
+        """The fault's values in user units."""
+        return (1.0,)
+
+    def states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
+        """Return the real states (N, n) of recorded ones."""
+        raise NotImplementedError
+
+    def recorded(self, torques: Array) -> Array:
+        """Return torques at the real states, or columns of them (N, n, ...), as recorded."""
+        return torques

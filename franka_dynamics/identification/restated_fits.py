@@ -1,0 +1,115 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Fits at other states than the recorded ones: axes reversed, zeros off by quarter turns, columns.
+
+Such faults are far from the recording, and other masses may explain them well. What tells them is
+the log evidence (`prior`): the right states need masses like the published ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .faults import Diagnosis, Restated, restated_of
+from .options import DEFAULT_PRIOR_PRECISION
+from .prior import log_evidence, Prior
+from .solve import residual_weights, square_root
+from .torque_model import MASS_AND_FIRST_MOMENT, TorqueModel
+from ..recordings.preprocessing import Motion
+from ..typing import Array
+
+_SAMPLES = 600  # of a recording, spread over it, that stand for all
+
+
+def restated_sums(
+    model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
+) -> tuple[Array, int]:
+    """
+    Return Gram matrices of the model's columns and the torque, and the number of samples.
+
+    The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
+    by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
+    states, the others with each of `restated_of` undone.
+    """
+    chosen = np.zeros(len(motion), dtype=bool)
+    chosen[np.linspace(0, len(motion) - 1, min(len(motion), _SAMPLES)).astype(int)] = True
+    part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
+    weights = np.stack([residual_weights(noise), per_joint**2]) * (len(motion) / len(part))
+    found = []
+    for fault in (None, *restated_of(model.n)):
+        states = part.q, part.dq, part.ddq
+        base = model.base.regressor(*(fault.states(*states) if fault else states))
+        rows = model.regressor(fault.recorded(base) if fault else base, friction)
+        rows = np.concatenate([rows, part.effort[..., None]], axis=-1)
+        each = rows.swapaxes(0, 1)
+        found.append(np.tensordot(weights, each.swapaxes(1, 2) @ each, 1))
+    return np.stack(found, axis=1), len(motion)
+
+
+class RestatedFit(NamedTuple):
+    """
+    A fit with a fault undone: its effect as of `FoldFits`, and E.
+
+    `gain` is the log evidence with the fault undone less that at the recorded states.
+    """
+
+    fault: Restated
+    effect: float
+    gain: float
+    before: float
+    after: float
+
+    def diagnosis(self, second: float) -> Diagnosis:
+        """Return the fault with E without it, with it, and with the next best."""
+        return Diagnosis(
+            self.fault.kind, self.fault.joints, self.fault.found, self.before, self.after, second
+        )
+
+
+def restated_fits(sums: Array, count: int, prior: Prior, least_effect: float) -> list[RestatedFit]:
+    """
+    Return the fits whose effect exceeds `least_effect`, the largest evidence first.
+
+    `sums` are those of `restated_sums`, of `count` samples.
+    """
+    (own, *others), (plain, *rest) = sums
+    theta = _fitted(own, prior)
+    before, known = _error(plain, theta, count), _evidence(own, prior)
+
+    def fits() -> Iterator[RestatedFit]:
+        for fault, weighted, common in zip(restated_of(prior.model.n), others, rest):
+            after = _error(common, _fitted(weighted, prior), count)
+            effect = _error(common, theta, count) / after
+            # One that fits worse than the recorded states by more than their E is none.
+            if effect > least_effect and after < 2.0 * before:
+                gain = _evidence(weighted, prior) - known
+                yield RestatedFit(fault, effect, gain, before, after)
+
+    return sorted(fits(), key=lambda fit: -fit.gain)
+
+
+def _fitted(gram: Array, prior: Prior) -> Array:
+    """Return the parameters (p,) that fit the sums best under the prior."""
+    rows, right = prior.least_squares_rows(DEFAULT_PRIOR_PRECISION)
+    matrix = gram[:-1, :-1] + rows.T @ rows
+    return np.asarray(np.linalg.solve(matrix, gram[:-1, -1] + rows.T @ right))
+
+
+def _error(gram: Array, theta: Array, count: int) -> float:
+    """Return E of parameters."""
+    residual = np.append(-theta, 1.0)
+    return float(np.sqrt(max(residual @ gram @ residual, 0.0) / count))
+
+
+def _evidence(gram: Array, prior: Prior) -> float:
+    """Return the log evidence, with a common factor of the efforts and a load free."""
+    triangle, effort = square_root(gram, [*range(len(prior.std))], prior.std)
+    load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
+    b = len(prior.sqrt_precision)
+    free = triangle[:, :b] @ np.column_stack([prior.center[:b], load])
+    rest = float(gram[-1, -1] - effort @ effort)
+    return float(log_evidence((triangle, effort), prior, free).max()) - 0.5 * rest
