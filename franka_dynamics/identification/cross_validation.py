@@ -63,6 +63,7 @@ class CrossValidation:
         sums: GramSums,
         prior: Prior,
         precision: float = DEFAULT_PRIOR_PRECISION,
+        given: tuple[Fault, ...] | None = None,
     ) -> None:
         self.sums, self.prior = sums, prior
         self.per_joint = np.array(TorqueErrorUnit.of(prior.reference).per_joint)
@@ -80,14 +81,15 @@ class CrossValidation:
         identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
         self._whole = whole
-        self.given: tuple[Fault, ...] = (Gain(), Load(), *Offset.every(prior.model.n))
+        self.given = (Gain(), Load(), *Offset.every(prior.model.n)) if given is None else given
         self.asked: list[Diagnosis] = []
         self.plain = FoldFits(self)
 
     @cached_property
     def held(self) -> CrossValidation:
-        """The cross-validation with inertias held at the starting set."""
-        return CrossValidation(self.sums, self.prior, _HELD)
+        """The cross-validation with inertias held at the starting set, without a common gain."""
+        given = Offset.every(self.prior.model.n)
+        return CrossValidation(self.sums, self.prior, _HELD, tuple(given))
 
     def give(self, fit: FoldFits) -> None:
         """Add the columns of a fault that is only a question to all fits."""

@@ -18,7 +18,7 @@ from .faults import Diagnosis, Restated, restated_of
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
 from .solve import residual_weights, square_root
-from .torque_model import MASS_AND_FIRST_MOMENT, TorqueModel
+from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -63,11 +63,11 @@ class RestatedFit(NamedTuple):
     before: float
     after: float
 
-    def diagnosis(self, second: float) -> Diagnosis:
-        """Return the fault with E without it, with it, and with the next best."""
-        return Diagnosis(
-            self.fault.kind, self.fault.joints, self.fault.found, self.before, self.after, second
-        )
+    def diagnosis(self, other: RestatedFit | None = None) -> Diagnosis:
+        """Return the fault with E without it, with it, and with the `other`."""
+        second = other.after if other else np.nan
+        fault = self.fault
+        return Diagnosis(fault.kind, fault.joints, fault.found, self.before, self.after, second)
 
 
 def restated_fits(sums: Array, count: int, prior: Prior, least_effect: float) -> list[RestatedFit]:
@@ -106,10 +106,12 @@ def _error(gram: Array, theta: Array, count: int) -> float:
 
 
 def _evidence(gram: Array, prior: Prior) -> float:
-    """Return the log evidence, with a common factor of the efforts and a load free."""
+    """Return the log evidence, with a common factor of the efforts, offsets and a load free."""
     triangle, effort = square_root(gram, [*range(len(prior.std))], prior.std)
     load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
     b = len(prior.sqrt_precision)
+    offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = triangle[:, :b] @ np.column_stack([prior.center[:b], load])
+    unknown = np.column_stack([free, triangle[:, offsets]])
     rest = float(gram[-1, -1] - effort @ effort)
-    return float(log_evidence((triangle, effort), prior, free).max()) - 0.5 * rest
+    return float(log_evidence((triangle, effort), prior, unknown).max()) - 0.5 * rest

@@ -92,9 +92,9 @@ def diagnose(
         if best is None or best in doubtful or not doubtful or not best.better(doubtful[0]):
             break
         fits.give(best)
-    evidence = fits.log_bayes_factor(doubtful[0].fault) if doubtful else STRONG_EVIDENCE
-    if restated and restated[0].gain > evidence:
-        return _named_restated(restated, evidence if doubtful else -np.inf)
+    evidence = fits.log_bayes_factor(best.fault) if best else STRONG_EVIDENCE
+    if restated and restated[0].gain > max(evidence, STRONG_EVIDENCE):
+        return _named_restated(restated, evidence if best else -np.inf)
     return _named(fits, tried, doubtful) if doubtful else ((), ())
 
 
@@ -102,10 +102,9 @@ def _named_restated(
     fits: Sequence[RestatedFit], evidence: float
 ) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
     """Return the first fault, or the joints of the first two; `evidence` is that of others."""
-    best, *others = fits
-    second = others[0] if others else None
+    best, second = fits[0], fits[1] if len(fits) > 1 else None
     if best.gain > max(evidence, second.gain if second else -np.inf) + _CLEARER:
-        return (best.diagnosis(second.after if second else np.nan),), ()
+        return (best.diagnosis(second),), ()
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
     return (), tuple(sorted(joints))
 
@@ -173,7 +172,7 @@ def judge_recordings(
         lambda: [one.touched for one in each if one.touched is not None],
         lambda: unexplained(fits.share(fits.plain.error())),
         lambda: another_unit(narrowest.scale) if narrowest else (),
-        lambda: not_measured(narrowest.scale) if narrowest and not suspected else (),
+        lambda: not_measured(narrowest.scale, bool(suspected)) if narrowest else (),
         lambda: (
             () if suspected else driven(prior.model, fits.plain.theta[:-2], fits.plain.squares)
         ),
@@ -182,15 +181,20 @@ def judge_recordings(
     found = next((tuple(one) for find in causes if (one := find())), ())
     if found or suspected:
         return RecordingVerdict(found, (), () if found else suspected, narrowest)
-    return RecordingVerdict((), tuple(_questions(fits)), (), narrowest)
+    return RecordingVerdict((), tuple(_questions(fits, restated)), (), narrowest)
 
 
-def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
-    """Yield faults of all joints that do no harm, and offsets that are large and significant."""
+def _questions(fits: CrossValidation, restated: Sequence[RestatedFit]) -> Iterator[Diagnosis]:
+    """
+    Yield faults of all joints that do no harm, and offsets that are large and significant.
+
+    A fault of `restated` is asked about that is likelier than none, but not surely there.
+    """
     yield from (one for one in fits.asked if not one.joints)
     plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
-    yield from (fit.diagnosis() for fit in of_all[:1] if fit.significant())
+    found = [fit.diagnosis() for fit in of_all if fit.significant()]
+    yield from (found or [one.diagnosis() for one in restated if one.gain > _CLEARER])[:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)

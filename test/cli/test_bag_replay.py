@@ -164,8 +164,7 @@ def test_efforts_in_amperes_are_a_fault_with_and_without_a_hand(hand, simulate, 
     measured = simulate(load('fr3', hand=hand), friction=FER.friction, noise=0.1)
     currents = measured.scaled(1.0 / np.array([13.0, 13.0, 10.0, 10.0, 6.0, 6.0, 6.0]))
     status, said = answered('bag replay --arm fr3 --no-plots', write(currents))
-    assert status == 0 and 'NOT sound' in said and 'Every effort is 0.' in said
-    assert '--torque-constant' in said
+    assert status == 0 and 'NOT sound' in said and '--torque-constant' in said
 
 
 def test_only_the_sets_hands_and_filter_asked_for_are_used(

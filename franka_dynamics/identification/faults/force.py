@@ -2,8 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A constant force acts on the flange all along."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from .fault import Fault, Samples
 from ...typing import Array
+
+_LEAST = 1.0  # [N] The largest of a sound log, a FER's, that its efforts show is 0.7 N.
 
 
 class Force(Fault):
@@ -19,6 +25,10 @@ class Force(Fault):
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(f'force_{axis}' for axis in 'xyz')
+
+    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the force is larger than what a sound log may show."""
+        return float(np.linalg.norm(values)) > _LEAST
 
     def columns(self, at: Samples) -> list[Array]:
         """Return minus the Jacobian's rows: the efforts that hold against a unit force."""

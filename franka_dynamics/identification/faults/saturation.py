@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The effort of a joint falls short of large torques."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .fault import Fault, Samples
@@ -16,6 +18,10 @@ class Saturation(Fault):
         '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
         'sensor or drive saturates. Record slower motions or with less load.'
     )
+
+    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the gain falls; of sound UR10es it rises by 0.07, as friction does."""
+        return values[0] < 0.0
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the torque times its square relative to the largest."""
