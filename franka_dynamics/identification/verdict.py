@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T, STRONG_EVIDENCE
+from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
 from .faults import Diagnosis, faults_of
 from .faults.driven import driven
 from .faults.fault import CLEAR_EFFECT
@@ -45,8 +45,10 @@ from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# A named fault without columns has as much more log evidence than others.
-_CLEARER = 5.0
+# A named fault without columns has as much more log evidence than others. One that has _LIKELY is
+# asked about, one with _SURE makes recordings unsound: of sound logs the largest are 6, and 22 of
+# one with velocities derived from positions.
+_CLEARER, _LIKELY, _SURE = 5.0, 8.0, 25.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,9 @@ def diagnose(
         if best is None or best in doubtful or not doubtful or not best.better(doubtful[0]):
             break
         fits.give(best)
-    evidence = fits.log_bayes_factor(best.fault) if best else STRONG_EVIDENCE
-    if restated and restated[0].gain > max(evidence, STRONG_EVIDENCE):
-        return _named_restated(restated, evidence if best else -np.inf)
+    evidence = fits.log_bayes_factor(best.fault) if best else -np.inf
+    if restated and restated[0].gain > max(evidence, _SURE):
+        return _named_restated(restated, evidence)
     return _named(fits, tried, doubtful) if doubtful else ((), ())
 
 
@@ -194,7 +196,7 @@ def _questions(fits: CrossValidation, restated: Sequence[RestatedFit]) -> Iterat
     plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
     found = [fit.diagnosis() for fit in of_all if fit.significant()]
-    yield from (found or [one.diagnosis() for one in restated if one.gain > _CLEARER])[:1]
+    yield from (found or [one.diagnosis() for one in restated if one.gain > _LIKELY])[:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)
