@@ -28,7 +28,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.traced_model import TracedModel
 from franka_dynamics.codegen.options import Quantity
-from franka_dynamics.codegen.quantities import function_signature
+from franka_dynamics.codegen.quantities import INPUT_ARRAYS, output_shape
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.urdf.writer import urdf_text
 
@@ -81,7 +81,7 @@ def compare(torch: Any, device: str) -> None:
     sampled['tau'] = sampled['ddq']
     wrong = []
     for quantity in Quantity:
-        states = [sampled[name] for name in function_signature(quantity, ARM.n).arrays]
+        states = [sampled[name] for name in INPUT_ARRAYS[quantity]]
         for kind in (np.float64, np.float32):
             given = [one.astype(kind) for one in states]
             tensors = [torch.tensor(one, device=device) for one in given]
@@ -116,7 +116,7 @@ def with_torch(torch: Any, device: str, sizes: list[int], synchronise: Any) -> N
         for count in sizes:
             given = [torch.tensor(x, dtype=kind, device=device) for x in sample_states(ARM, count)]
             for name in TIMED:
-                arrays, _, shape = function_signature(Quantity(name), ARM.n)
+                arrays, shape = INPUT_ARRAYS[name], output_shape(Quantity(name), ARM.n)
                 call = partial(model.evaluate, Quantity(name), *given[: len(arrays)])
                 took = seconds(call, synchronise)
                 moved = count * given[0].element_size() * (ARM.n * len(arrays) + math.prod(shape))

@@ -15,8 +15,8 @@ import pinocchio as pin
 from franka_dynamics.arm import load
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.emit import operation_count
 from franka_dynamics.codegen.equations import customised_equations, Quantity
+from franka_dynamics.codegen.file_text import operation_count
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.identification.base_parameters import base_parameters

@@ -26,7 +26,7 @@ from .kernel import available_threads, Kernel
 from .libraries import is_plain, library_of
 from ..arm import ArmDescription
 from ..codegen.options import Quantity
-from ..codegen.quantities import function_signature
+from ..codegen.quantities import output_shape
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
@@ -122,8 +122,7 @@ class BatchModel(GeneratedModel):
     def shape(self, key: Key) -> tuple[int, ...]:
         """Return the shape of a quantity at one state."""
         n = self.description.n
-        names, _, shape = function_signature(key.quantity, n, key.columns)
-        return (*shape, n * len(names)) if key.derivatives else shape
+        return output_shape(key.quantity, n, key.columns, derivatives=key.derivatives)
 
 
 @functools.lru_cache(maxsize=128)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .object_code import compiled_once
-from ..codegen.emit import python_callable
 from ..codegen.equations import Equations
+from ..codegen.python_code import python_callable
 from ..codegen.vector_ir import vector_ir
 from ..typing import Array
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from .generated_model import GeneratedModel, Key
 from ..arm import ArmDescription
-from ..codegen.emit import python_callable
 from ..codegen.options import Quantity
+from ..codegen.python_code import python_callable
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError

@@ -14,10 +14,12 @@ from rich.progress import track
 from ._command import forbid_with
 from ._console import make_console, print_or_write, say, say_each, show
 from ._options import ArmChoice
+from ..codegen.c_code import c_header
 from ..codegen.cuda import cuda_source
-from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations
+from ..codegen.file_text import identifier, operation_count, require_each_once
 from ..codegen.options import ParameterMode, Quantity
+from ..codegen.python_code import python_module
 from ..cpp_package.package import copy_package
 from ..errors import SettingsError
 from ..report.table import Table

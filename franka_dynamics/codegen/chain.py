@@ -17,14 +17,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .expression import Graph, Number
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE, BodyTree
-from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.tree_frames import frames_along_z, with_axes_along_z
 from ..errors import FrameError, listed, shortened
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
@@ -133,7 +131,7 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 def build_chain(
     description: ArmDescription | BodyTree,
-    gravity: ArrayLike | None,
+    gravity: Values,
     graph: Graph | None = None,
     frame: Frame = FLANGE,
 ) -> GeneratorChain:
@@ -144,9 +142,8 @@ def build_chain(
     ----------
     description : ArmDescription or BodyTree
         The arm, in either DH convention, with revolute and prismatic joints; or a tree.
-    gravity : array_like, shape (3,), or None
-        Gravity in the space frame [m/s^2]. None makes its components symbols of the graph; without
-        a graph None is the default gravity.
+    gravity : ndarray, shape (3,)
+        Gravity in the space frame [m/s^2], numbers or expressions.
     graph : Graph, optional
         Graph in which the inertial parameters become symbols, about the origins of the
         description's own frames. Without a graph they are the description's numbers.
@@ -170,7 +167,7 @@ def build_chain(
         body = transformed_inertia(body, back[:3, :3], back[:3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
         if parent == BASE:
-            gravity_at[i] = _gravity_in(axes, gravity, graph)
+            gravity_at[i] = _gravity_in(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
@@ -265,9 +262,9 @@ def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
     return np.where(np.abs(axes - whole) <= _ROUNDING, whole, axes), theta
 
 
-def _gravity_in(axes: Values, gravity: ArrayLike | None, graph: Graph | None) -> Values:
+def _gravity_in(axes: Values, gravity: Values) -> Values:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
-    if graph and gravity is None:
-        return axes.T @ np.array([graph.parameter(f'g{axis}') for axis in 'xyz'])
-    numbers = axes.T @ gravity_vector(GRAVITY if gravity is None else gravity)
-    return np.where(np.abs(numbers) > _ROUNDING * np.linalg.norm(numbers), numbers, 0.0)
+    found = axes.T @ gravity
+    if found.dtype == object:
+        return found
+    return np.where(np.abs(found) > _ROUNDING * np.linalg.norm(found), found, 0.0)

@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 
-from .emit import c_functions, comment, guarded, heading, identifier, in_precision, summary
+from .c_code import c_functions, comment, guarded, in_precision
 from .equations import Equations
+from .file_text import heading, identifier, summary
 from .options import Quantity
-from .quantities import function_signature, TWIST
+from .quantities import output_shape
 from ..errors import OutputError
 
 # Threads of a block, a state each. 49 doubles of each state fit the 48 KiB of shared memory that a
@@ -72,9 +73,8 @@ def blocks_per_group(equations: Equations) -> int:
 
 def _parts(equations: Equations) -> list[list[tuple[int, ...]]]:
     """Return the places in the output that each block of a group computes, in order."""
-    shape = equations.shape
-    known = function_signature(equations.quantity, equations.n).shape
-    if equations.quantity not in _ROWS_OF_GRADIENTS and len(shape) == len(known):
+    shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
+    if equations.quantity not in _ROWS_OF_GRADIENTS and len(shape) == len(plain):
         return [sorted(place for one in equations.outputs for place in one.places)]
     axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
     parts: list[list[tuple[int, ...]]] = [[] for _ in range(shape[axis])]
@@ -100,10 +100,9 @@ def _kernel(equations: Equations, prefix: str) -> str:
         '  double unknown = 0.0;',
     ]
     for one in arrays:
-        size = TWIST if one == 'wrench' else equations.n
         lines += [
-            f'  double {one}[{size}];',
-            f'  for (int k = 0; k < {size}; ++k) {{',
+            f'  double {one}[{equations.n}];',
+            f'  for (int k = 0; k < {equations.n}; ++k) {{',
             f'    {one}[k] = {one}_rows[(first + own) * {one}_step + k];',
             f'    unknown += {one}[k];',
             '  }',

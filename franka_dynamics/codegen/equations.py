@@ -16,7 +16,14 @@ from .chain import build_chain, link_parameter_names
 from .expression import Graph
 from .options import ParameterMode, Quantity
 from .program import Output, Program, write_program
-from .quantities import function_signature, output_derivatives, outputs_of, Problem
+from .quantities import (
+    INPUT_ARRAYS,
+    output_derivatives,
+    output_shape,
+    OUTPUTS,
+    outputs_of,
+    Problem,
+)
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
@@ -34,8 +41,8 @@ class Equations:
 
     `outputs` are expressions of `graph` in the elements of the input `arrays`; `shape` is the
     output array's. `parameters` names the parameters that are set at run time; if there are any,
-    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose, Jacobian
-    and wrench are those of `frame`.
+    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose and Jacobian
+    are those of `frame`.
     """
 
     description: ArmDescription | BodyTree
@@ -67,7 +74,7 @@ class Equations:
             self.graph,
             self.outputs,
             self.arrays,
-            function_signature(self.quantity, self.n).output,
+            OUTPUTS[self.quantity],
             self.shape,
             self.parameters,
         )
@@ -79,8 +86,6 @@ def customised_equations(
     gravity: ArrayLike = GRAVITY,
     *,
     parameters: ParameterMode | str = ParameterMode.BAKED,
-    wrench: bool = False,
-    classical: bool = False,
     columns: Sequence[int] | None = None,
     derivatives: bool = False,
     frame: Frame = FLANGE,
@@ -102,21 +107,14 @@ def customised_equations(
         BAKED writes the inertial parameters and gravity as numbers into the code. RUN_TIME makes
         the ten parameters of each link, its rotor inertia and gravity the arguments of a function
         that is called once and prepares constants.
-    wrench : bool
-        Whether the surroundings exert a wrench on the flange (on a tree's tool), given as the
-        input array `wrench` (6,): force, then moment about the flange's origin, in the axes of the
-        space frame [N, N m], as `Model` takes it. Only for INVERSE_DYNAMICS.
-    classical : bool
-        Whether the ten parameters of each link are used as they are, instead of base
-        parameters. This takes more operations and is meant for comparisons.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     derivatives : bool
-        Whether to return the derivatives of the quantity by all inputs (but the wrench) instead
-        of the quantity. The output then has one more axis, with the derivatives by q first.
+        Whether to return the derivatives of the quantity by all inputs instead of the quantity.
+        The output then has one more axis, with the derivatives by q first.
     frame : int or str
-        Frame to which pose, Jacobian, bias acceleration, operational-space inertia and wrench
-        belong, as `Model.jacobian` takes it; 'flange' is a tree's tool.
+        Frame to which pose, Jacobian, bias acceleration and operational-space inertia belong, as
+        `Model.jacobian` takes it; 'flange' is a tree's tool.
     reference_frame : str
         Axes and point of a Jacobian, as `Model.jacobian` takes it.
 
@@ -128,8 +126,8 @@ def customised_equations(
     Raises
     ------
     SettingsError
-        If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
-        parameters at run time, or another quantity than inverse dynamics a wrench.
+        If `quantity` or `parameters` is none of the allowed values, or if a regressor is to have
+        parameters at run time.
     FrameError
         If there is no such frame or reference frame.
     BaseParameterError
@@ -145,18 +143,22 @@ def customised_equations(
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
-    _require_possible(quantity, at_run_time, wrench)
+    if quantity is Quantity.REGRESSOR and at_run_time:
+        raise SettingsError(
+            'A regressor has no inertial parameters to set at run time; leave them baked in.'
+        )
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
+    numbers = gravity_vector(gravity)
+    field = np.array([graph.parameter(f'g{axis}') for axis in 'xyz']) if at_run_time else numbers
     tips = (
-        build_chain(description, None if at_run_time else gravity, symbols, one)
+        build_chain(description, field, symbols, one)
         for one in (range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,))
     )
     given = Problem(
         graph,
         tuple(tips),
-        wrench,
-        classical or quantity is Quantity.REGRESSOR,
+        quantity is Quantity.REGRESSOR,
         columns,
         require_reference_frame(reference_frame),
     )
@@ -165,34 +167,17 @@ def customised_equations(
         # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
         # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
-    known = function_signature(quantity, description.n, columns)
-    arrays, shape = (*known.arrays, *(('wrench',) if wrench else ())), known.shape
-    if derivatives:
-        shape = (*shape, description.n * len(known.arrays))
     return Equations(
         description,
-        tuple(gravity_vector(gravity).tolist()),
+        tuple(numbers.tolist()),
         quantity,
         graph,
         tuple(outputs),
-        arrays,
-        shape,
+        INPUT_ARRAYS[quantity],
+        output_shape(quantity, description.n, columns, derivatives=derivatives),
         run_time_parameter_names(description.n) if at_run_time else (),
         frame,
     )
-
-
-def _require_possible(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
-    """Raise SettingsError for what a quantity cannot have."""
-    if quantity is Quantity.REGRESSOR and at_run_time:
-        raise SettingsError(
-            'A regressor has no inertial parameters to set at run time; leave them baked in.'
-        )
-    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
-        raise SettingsError(
-            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
-            'wrench out.'
-        )
 
 
 def run_time_parameter_names(n: int) -> tuple[str, ...]:

@@ -69,6 +69,29 @@ class Program:
     preparation: tuple[str, ...]
     prepared: tuple[str, ...]
 
+    def body(self, opening: str, prepared: str, end: str) -> list[str]:
+        """Return the lines that read inputs and prepared values, then the statements' lines."""
+        read = [
+            f'{array}{i} = {array}[{i - 1}]'
+            for array, elements in self.inputs.items()
+            for i in elements
+        ]
+        read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.prepared)]
+        return [f'{opening}{text}{end}' for text in (*read, *self.statements)]
+
+    def preparation_lines(self, opening: str, end: str) -> list[str]:
+        """Return the lines that read the parameters and compute the prepared values."""
+        words = {*self.prepared, *re.findall(r'\w+', ' '.join(self.preparation))}
+        read = [f'{name} = X[{k}]' for k, name in enumerate(self.parameters) if name in words]
+        return [f'{opening}{text}{end}' for text in (*read, *self.preparation)]
+
+    def result_lines(self, between: str) -> list[str]:
+        """Return assignments such as M[0][1] = M[1][0] = ...; `between` separates indices."""
+        return [
+            ' = '.join((*(f'{self.output}[{between.join(map(str, at))}]' for at in places), value))
+            for places, value in self.results
+        ]
+
 
 def write_program(
     name: str,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import functools
 from typing import Any, NamedTuple
 
@@ -19,11 +19,10 @@ from .options import Quantity
 from .program import Output
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup_parameters, with_origins_nearest_parent
-from ..dynamics.body_tree import BASE
 from ..dynamics.model import ALIGNED, MIN_FREE_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import LINK_PARAMETERS
 
-TWIST = 6  # numbers of a twist or a wrench
+_TWIST = 6  # numbers of a twist
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,12 @@ class Problem:
     What a quantity's elements are made of: a chain, and the inputs as variables of a graph.
 
     `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
-    parameters of the description, which are else regrouped to base parameters. With `wrench` the
-    surroundings exert a wrench on the tip. `columns` are those of a regressor, and
-    `reference_frame` is a Jacobian's.
+    parameters of the description, which are else regrouped to base parameters. `columns` are those
+    of a regressor, and `reference_frame` is a Jacobian's.
     """
 
     graph: Graph
     chains: Sequence[GeneratorChain]
-    wrench: bool = False
     classical: bool = False
     columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED
@@ -60,20 +57,15 @@ class Problem:
         """Positions of the joints."""
         return self.variables('q')
 
-    def variables(self, array: str, size: int = 0) -> tuple[Expression, ...]:
-        """Return the elements of an input array, by default one a joint."""
-        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
+    def variables(self, array: str) -> tuple[Expression, ...]:
+        """Return the elements of an input array, one for each joint."""
+        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(self.chain.n))
 
     def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
         """Return the torques at the rates of these names, dq and ddq; the others are zero."""
         chain, none = self._regrouped, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.variables(one) if one in moving else none for one in ('dq', 'ddq'))
-        inputs = Inputs(self.q, dq, ddq, weightless=weightless)
-        if self.wrench and chain.tip_body != BASE:
-            wrench = np.array(self.variables('wrench', TWIST))
-            force, moment = kinematics.in_tip_frame(self.graph, chain, self.q, wrench)
-            inputs = replace(inputs, force=force, moment=moment)
-        return inverse_dynamics(self.graph, chain, inputs)
+        return inverse_dynamics(self.graph, chain, Inputs(self.q, dq, ddq, weightless))
 
     def mass_elements(self) -> dict[tuple[int, int], Expression]:
         """Return the elements (i, j), i <= j, of the mass matrix."""
@@ -87,6 +79,10 @@ class Problem:
 
 def _torques(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
     return lambda one: one.outputs(one.torques(*moving, weightless=weightless))
+
+
+def _mass_matrix(one: Problem) -> list[Output]:
+    return _symmetric(one.mass_elements())
 
 
 def _symmetric(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
@@ -139,24 +135,42 @@ def _forward_dynamics(one: Problem) -> list[Output]:
 
 def _operational_space_inertia(one: Problem) -> list[Output]:
     graph = one.graph
-    if len(one.chain.path()) < TWIST:
+    if len(one.chain.path()) < _TWIST:
         raise singular_frame_error()
     J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED)
     lower, inverse = factorised(graph, one.mass_elements(), one.chain.names)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [reduced(graph, lower, row) for row in J]
-    places = [(i, j) for i in range(TWIST) for j in range(i, TWIST)]
+    places = [(i, j) for i in range(_TWIST) for j in range(i, _TWIST)]
     mobility = {
         (i, j): graph.sum(y * z * d for y, z, d in zip(Y[i], Y[j], inverse)) for i, j in places
     }
-    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST))
+    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(_TWIST))
     factors = factorised(graph, mobility, least=least)
-    columns = [solved(graph, *factors, unit) for unit in np.eye(TWIST)]
+    columns = [solved(graph, *factors, unit) for unit in np.eye(_TWIST)]
     return _symmetric({(i, j): columns[j][i] for i, j in places})
 
 
-def _poses(one: Problem) -> Values:
-    return np.array([kinematics.tip_pose(one.graph, chain, one.q) for chain in one.chains])
+def _frames(one: Problem) -> list[Output]:
+    poses = [kinematics.tip_pose(one.graph, chain, one.q) for chain in one.chains]
+    return one.outputs(np.array(poses))
+
+
+def _flange_pose(one: Problem) -> list[Output]:
+    return one.outputs(kinematics.tip_pose(one.graph, one.chain, one.q))
+
+
+def _jacobian(one: Problem) -> list[Output]:
+    return one.outputs(kinematics.jacobian(one.graph, one.chain, one.q, one.reference_frame))
+
+
+def _bias_acceleration(one: Problem) -> list[Output]:
+    rates = one.variables('dq')
+    return one.outputs(kinematics.bias_acceleration(one.graph, one.chain, one.q, rates))
+
+
+def _first_moment(one: Problem) -> list[Output]:
+    return one.outputs(kinematics.first_moment(one.graph, one.chain, one.q))
 
 
 class _Definition(NamedTuple):
@@ -177,62 +191,49 @@ _DEFINITIONS = {
     Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torques('dq')),
     Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torques()),
     Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True)),
-    Quantity.MASS_MATRIX: _Definition(
-        'q', 'M', 'n n', lambda one: _symmetric(one.mass_elements())
-    ),
+    Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix),
     Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _derivatives),
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', lambda one: one.outputs(_poses(one)[0])),
-    Quantity.JACOBIAN: _Definition(
-        'q',
-        'J',
-        '6 n',
-        lambda one: one.outputs(
-            kinematics.jacobian(one.graph, one.chain, one.q, one.reference_frame)
-        ),
-    ),
-    Quantity.BIAS_ACCELERATION: _Definition(
-        'q dq',
-        'a',
-        '6',
-        lambda one: one.outputs(
-            kinematics.bias_acceleration(one.graph, one.chain, one.q, one.variables('dq'))
-        ),
-    ),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _flange_pose),
+    Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian),
+    Quantity.BIAS_ACCELERATION: _Definition('q dq', 'a', '6', _bias_acceleration),
     Quantity.OPERATIONAL_SPACE_INERTIA: _Definition('q', 'A', '6 6', _operational_space_inertia),
-    Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', lambda one: one.outputs(_poses(one))),
-    Quantity.FIRST_MOMENT: _Definition(
-        'q',
-        'h',
-        '3',
-        lambda one: one.outputs(kinematics.first_moment(one.graph, one.chain, one.q)),
-    ),
+    Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames),
+    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _first_moment),
 }
-
-
+# In a formula {tip} stands for the name of a frame.
+FORMULAS = {
+    Quantity.INVERSE_DYNAMICS: 'tau = M(q) ddq + C(q, dq) dq + g(q)',
+    Quantity.NONLINEAR_EFFECTS: 'tau = C(q, dq) dq + g(q)',
+    Quantity.GRAVITY: 'tau = g(q)',
+    Quantity.CORIOLIS: 'tau = C(q, dq) dq',
+    Quantity.MASS_MATRIX: 'M = M(q), symmetric, rotor inertias on its diagonal',
+    Quantity.DERIVATIVES: 'D[0] = dtau/dq, D[1] = dtau/d(dq), D[2] = M, of inverse dynamics',
+    Quantity.CORIOLIS_MATRIX: 'C = C(q, dq) of Christoffel symbols: dM/dt = C + C^T',
+    Quantity.FORWARD_DYNAMICS: 'ddq = M(q)^-1 (tau - C(q, dq) dq - g(q)), by L D L^T',
+    Quantity.REGRESSOR: 'H with tau = H X without rotors, X the ten parameters of every link',
+    Quantity.FLANGE_POSE: 'T = pose of {tip} in the space frame',
+    Quantity.JACOBIAN: 'J with (v, omega) = J dq of {tip}',
+    Quantity.BIAS_ACCELERATION: 'a = dJ/dt dq of {tip}, in space axes',
+    Quantity.OPERATIONAL_SPACE_INERTIA: 'A = (J M^-1 J^T)^-1 at {tip}, in space axes',
+    Quantity.FRAMES: "T = poses of the joints' frames and of the flange in the space frame",
+    Quantity.FIRST_MOMENT: 'h = sum of mass times centre of mass of all links, in the space frame',
+}
+# Names of a quantity's input arrays and of its output.
 INPUT_ARRAYS = {one: tuple(row.arrays.split()) for one, row in _DEFINITIONS.items()}
+OUTPUTS = {one: row.output for one, row in _DEFINITIONS.items()}
 
 
-class ArraySignature(NamedTuple):
-    """The names of a quantity's input arrays and of its output array, and the output's shape."""
-
-    arrays: tuple[str, ...]
-    output: str
-    shape: tuple[int, ...]
-
-
-def function_signature(
-    quantity: Quantity, n: int, columns: tuple[int, ...] | None = None
-) -> ArraySignature:
-    """Return the names of a quantity's input arrays and output, and the output's shape."""
-    _, output, shape, _ = _DEFINITIONS[quantity]
+def output_shape(
+    quantity: Quantity, n: int, columns: Sequence[int] | None = None, *, derivatives: bool = False
+) -> tuple[int, ...]:
+    """Return the shape of a quantity, or of its derivatives, for n joints."""
     width = LINK_PARAMETERS * n if columns is None else len(columns)
-    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST}
-    return ArraySignature(
-        INPUT_ARRAYS[quantity], output, tuple(sizes[size] for size in shape.split())
-    )
+    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': _TWIST}
+    shape = tuple(sizes[size] for size in _DEFINITIONS[quantity].shape.split())
+    return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
 
 
 def outputs_of(quantity: Quantity, given: Problem) -> list[Output]:

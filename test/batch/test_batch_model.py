@@ -28,7 +28,7 @@ from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
 from franka_dynamics.batch.traced_model import TracedModel
 from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.options import Quantity
-from franka_dynamics.codegen.quantities import function_signature
+from franka_dynamics.codegen.quantities import INPUT_ARRAYS
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
@@ -342,7 +342,7 @@ SLOPES = [one for one in Quantity if one not in (Quantity.DERIVATIVES, OF_SIX_JO
 def test_slopes_are_central_differences(quantity, engine):
     description = with_rotors(load('rpr'))
     model = BatchModel(description, TILTED)
-    names = function_signature(quantity, description.n).arrays
+    names = INPUT_ARRAYS[quantity]
     states = np.array(sample_states(description, 5, seed=16))[: len(names)]
 
     def moved(change):
@@ -365,7 +365,7 @@ def float32_bounds(name):
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not OF_SIX_JOINTS])
 def test_float32_stays_float32_within_the_pages_bounds(quantity):
     arm = ARMS['fer']
-    arrays = sample_states(arm, 1003)[: len(function_signature(quantity, arm.n).arrays)]
+    arrays = sample_states(arm, 1003)[: len(INPUT_ARRAYS[quantity])]
     given = [array.astype(np.float32) for array in arrays]
     bounds, model = float32_bounds(quantity.value), BatchModel(arm)
     derivatives = (False,) if quantity in SLOW_SLOPES else (False, True)

@@ -9,7 +9,7 @@ from math import cos, sin
 import numpy as np
 
 from franka_dynamics.arm import Convention, load
-from franka_dynamics.codegen.emit import python_function
+from franka_dynamics.codegen.python_code import python_function
 
 from ..arms import make_random_arm
 

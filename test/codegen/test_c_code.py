@@ -15,8 +15,9 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import JointKind, load
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.emit import c_header, python_module
+from franka_dynamics.codegen.c_code import c_header
 from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
+from franka_dynamics.codegen.python_code import python_module
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 

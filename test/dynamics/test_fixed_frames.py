@@ -10,7 +10,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import JointKind
 from franka_dynamics.arm.frames import frame_place, frame_table
-from franka_dynamics.codegen.emit import python_callable
+from franka_dynamics.codegen.python_code import python_callable
 from franka_dynamics.control.external_wrench import WrenchEstimator
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize

@@ -1,0 +1,128 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generated equations as functions of C, in a header."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import re
+
+from .equations import Equations
+from .file_text import heading, identifier, summary
+from .options import PRECISIONS
+from .program import Program
+from ..errors import OutputError
+
+
+def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static inline') -> str:
+    """
+    Return a program as a C99 function; input arrays have n numbers, a wrench six.
+
+    With parameters at run time, the text begins with a struct of prepared values and a function
+    that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
+    and an underscore.
+    """
+    name = f'{prefix}_{program.name}'
+    output = f'double {program.output}' + ''.join(f'[{size}]' for size in program.shape)
+    arguments = [
+        f'const double {array}[{6 if array == "wrench" else n}]' for array in program.inputs
+    ]
+    # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
+    # prismatic joints.
+    body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
+    body += program.body('  const double ', 'parameters->p', ';')
+    body += [f'  {line};' for line in program.result_lines('][')]
+    if not program.parameters:
+        return _c_function(f'{qualifiers} void {name}', [*arguments, output], body)
+    if not program.prepared:
+        body.insert(0, '  (void) parameters;')
+    struct = f'{name}_parameters'
+    prepare = program.preparation_lines('  const double ', ';')
+    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
+    prepare += [] if program.prepared else ['  (void) X;', '  parameters->p[0] = 0.0;']
+    return '\n'.join(
+        [
+            f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
+            _c_function(
+                f'{qualifiers} void {prefix}_prepare_{program.name}',
+                [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
+                prepare,
+            ),
+            _c_function(
+                f'{qualifiers} void {name}',
+                [*arguments, f'const {struct} *parameters', output],
+                body,
+            ),
+        ]
+    )
+
+
+def _c_function(opening: str, arguments: list[str], body: list[str]) -> str:
+    listed = f',\n{" " * len(opening)} '.join(arguments)
+    return '\n'.join([f'{opening}({listed})', '{', *body, '}', ''])
+
+
+# Numbers of generated C that are no indices.
+_REAL_NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
+
+
+def in_precision(functions: str, precision: str) -> str:
+    """
+    Return C functions in double or float precision: arguments, constants, sines and cosines.
+
+    Raises
+    ------
+    OutputError
+        If the precision is neither of the two.
+
+    """
+    if precision not in PRECISIONS:
+        raise OutputError(f'precision is {precision!r}; choose {" or ".join(PRECISIONS)}.')
+    if precision == 'double':
+        return functions
+    functions = re.sub(r'\bdouble\b', 'float', functions)
+    return _REAL_NUMBER.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', functions))
+
+
+def c_header(
+    sets: Sequence[Equations], *, precision: str = 'double', name: str | None = None
+) -> str:
+    """
+    Return a C99 header with one arm's equations as functions; the header includes math.h only.
+
+    With the `precision` float they compute in single precision, for microcontrollers. The names of
+    functions and types begin with `name`, or else the arm's; headers with different names can be
+    included together.
+
+    Returns
+    -------
+    str
+        The text of the header.
+
+    Raises
+    ------
+    OutputError
+        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
+        equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
+
+    """
+    head, prefix = heading(sets), identifier(name or sets[0].arm_name)
+    functions = [
+        f'{comment([summary(each)])}\n'
+        + in_precision(c_functions(each.program, prefix, each.n), precision)
+        for each in sets
+    ]
+    return guarded(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])
+
+
+def comment(lines: Sequence[str]) -> str:
+    """Return lines as a comment of C, which a name that contains */ does not end."""
+    return '\n'.join(['/*', *(f' * {one}'.rstrip().replace('*/', '* /') for one in lines), ' */'])
+
+
+def guarded(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
+    """Return a header of C with a comment as its head, that may be included twice."""
+    guard = name.upper()
+    return '\n'.join(
+        [comment(head), f'#ifndef {guard}', f'#define {guard}', '', *lines, '#endif', '']
+    )

@@ -1,0 +1,72 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generated equations as Python functions: source text, a module, or a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .equations import Equations
+from .file_text import heading, summary
+from .program import Program
+
+
+def python_function(program: Program, docstring: str = '') -> str:
+    """
+    Return a program's Python source, and that of a function that precomputes parameter terms.
+
+    The function of the program takes the program's input arrays, then (for parameters at run time)
+    the prepared array `p`, then the output array, which it fills. If there are parameters, the
+    second function, `prepare_` and the program's name, takes the array X of the parameters in the
+    program's order and fills `p`.
+    """
+    body = program.body('    ', 'p', '')
+    body += [f'    {line}' for line in program.result_lines(', ')]
+    arguments = [*program.inputs, *(['p'] if program.parameters else []), program.output]
+    text = _python_function(program.name, arguments, docstring, body)
+    if not program.parameters:
+        return text
+    prepare = program.preparation_lines('    ', '')
+    prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
+    name, docstring = f'prepare_{program.name}', 'Fill p from the parameters X.'
+    return f'{text}\n\n{_python_function(name, ["X", "p"], docstring, prepare)}'
+
+
+def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
+    """
+    Return a Python function that evaluates the equations with sin, cos and sqrt of a module `xp`.
+
+    The function's inputs are sequences of values of any type that has +, -, * and (forward
+    dynamics) /; the output is any object that supports assignment by index.
+    """
+    names: dict[str, Any] = {name: getattr(xp, name) for name in ('sin', 'cos', 'sqrt')}
+    source = python_function(equations.program)
+    exec(compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'), names)
+    function: Callable[..., None] = names[equations.program.name]
+    return function
+
+
+def _python_function(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
+    lines = [f'def {name}({", ".join(arguments)}):']
+    if docstring:
+        lines.append(f'    """{docstring}"""')
+    return '\n'.join([*lines, *body]) + '\n'
+
+
+def python_module(sets: Sequence[Equations]) -> str:
+    """
+    Return the text of a Python module with a function per quantity, which numba can compile.
+
+    Raises
+    ------
+    OutputError
+        If `sets` is no list of equations, no quantity is listed, or one twice, the precision is
+        neither double nor float, or if the equations differ in arm, inertias, gravity or
+        `ParameterMode` (baked or run-time).
+
+    """
+    comment = [f'# {line}'.rstrip() for line in heading(sets)]
+    functions = [python_function(equations.program, summary(equations)) for equations in sets]
+    lines = [*comment, '', 'from math import cos, sin, sqrt', '', '', '\n\n'.join(functions)]
+    return '\n'.join(lines)
