@@ -16,8 +16,12 @@ from .errors import JointVectorError, shortened
 from .typing import Array
 
 _MAX_SHOWN_CHARACTERS = 200
-# NumPy would take '40' for 40, and 1 + 2j for 1.
-_NO_REAL_NUMBERS = {'S': 'text', 'U': 'text', 'c': 'complex'}
+# NumPy would take '40' for 40, 1 + 2j for 1, None for NaN, a date for its number of days.
+_NO_REAL_NUMBERS = {
+    **dict.fromkeys('SU', 'text'),
+    **dict.fromkeys('Mm', 'dates'),
+    **{'b': 'truth values', 'c': 'complex', 'O': 'no numbers', 'V': 'a table'},
+}
 Shape = tuple[int | EllipsisType | None, ...]
 
 
@@ -105,13 +109,11 @@ def as_array(
         return error(f'{text}{found}.')
 
     try:
-        values = np.asarray(given)
-        kind = _NO_REAL_NUMBERS.get(values.dtype.kind, '')
-        array = np.array(0.0 if kind else values, dtype=float, order='C')
-    except (TypeError, ValueError, OverflowError):
+        array = np.array(_real_numbers(given), dtype=float, order='C')
+    except ValueError:
         raise wrong('') from None
-    if kind:
-        raise wrong(f', which is {kind}')
+    except TypeError as reason:
+        raise wrong(f', which is {reason}') from None
     lengths, shown = shape, array.shape
     if lengths[:1] == (...,):
         lengths = lengths[1:]
@@ -127,6 +129,16 @@ def as_array(
             f'{words} must be finite numbers; got {array[tuple(at)]}{place}, counted from 0.'
         )
     return array
+
+
+def _real_numbers(given: object) -> np.ndarray:
+    """Return values as an array; TypeError that says what they are if they are no real numbers."""
+    values = np.asarray(given)
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError('masked; give .filled(nan)')
+    if values.dtype.kind in _NO_REAL_NUMBERS:
+        raise TypeError(_NO_REAL_NUMBERS[values.dtype.kind])
+    return values
 
 
 def abbreviated(values: object) -> str:
@@ -173,10 +185,7 @@ def joint_values(
 
     """
     try:
-        given, n = np.asarray(values), len(joints)
-        if given.dtype.kind in _NO_REAL_NUMBERS:
-            raise TypeError(f'it is {_NO_REAL_NUMBERS[given.dtype.kind]}')
-        vector = np.asarray(given, dtype=float)
+        vector, n = np.asarray(_real_numbers(values), dtype=float), len(joints)
     except (TypeError, ValueError) as error:
         raise JointVectorError(
             f'{name} cannot be read as numbers ({shortened(str(error))}); give one number per '

@@ -56,7 +56,8 @@ def sample_states(
         If `count` is no whole number, or below zero.
 
     """
-    if not isinstance(count, (int, np.integer)) or count < 0:
+    whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+    if not whole or count < 0:
         raise SettingsError(f'The number of states is {count!r}; give a whole number, 0 or more.')
     description = as_description(description)
     rng = np.random.default_rng(seed)

@@ -90,6 +90,8 @@ def import_urdf(
     convention = as_enum(Convention, convention, 'The convention', DescriptionError)
     document = read_document(urdf, source, xacro)
     gripper: Sequence[str] = ()
+    if isinstance(joint_names, str):
+        raise document.error(f'joints is {joint_names!r}; give a list of names, base to tip.')
     if joint_names:
         for one in joint_names:
             if not one.startswith(prefix):

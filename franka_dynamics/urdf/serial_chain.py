@@ -19,7 +19,8 @@ from .document import GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_urdf
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
-from ..errors import listed
+from ..arrays import as_array
+from ..errors import listed, UrdfError
 from ..spatial import inverse_transform
 from ..typing import Array
 
@@ -236,7 +237,8 @@ def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the positions of the joints that the arm stands on or carries."""
-    for name, position in held.items():
+    for name, given in held.items():
+        position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
         joint = document.joints[name]
         if name in arm:
             raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
@@ -245,7 +247,7 @@ def _held_positions(
                 f'held has {name!r}, which mimics {joint.mimics!r}; hold that joint.'
             )
         limits = joint.limits or JointLimits()
-        if not (limits.lower <= position <= limits.upper and np.isfinite(position)):
+        if not (limits.lower <= position <= limits.upper):
             raise document.error(
                 f'held has {name!r} at {position:g}, which is outside its limits, '
                 f'{limits.lower:g} to {limits.upper:g}.'

@@ -193,7 +193,7 @@ CALLS = {
         (lambda: load('fer', 'gaz'), "'gaz'", 'gaz2019, ledezma'),
         (lambda: load('fer', hand='claw'), "'claw'", 'franka_hand, '),
     ],
-    SettingsError: [(lambda n=n: sample_states('fer', n), f'{n}') for n in (-1, 2.5, None)],
+    SettingsError: [(lambda n=n: sample_states('fer', n), f'{n}') for n in (-1, 2.5, None, True)],
     DescriptionError: [
         (lambda: load('/no.yaml'), '/no.yaml does not exist'),
         (lambda: mapping('/'), '/ cannot be read'),

@@ -122,7 +122,15 @@ FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
         ),
         *(
             (given, np.zeros(7), ['q', kind, 'fer_joint1, fer_'])
-            for given, kind in ((np.zeros(7) + 1e-30j, 'complex'), (['0.1'] * 7, 'text'))
+            for given, kind in (
+                (np.zeros(7) + 1e-30j, 'complex'),
+                (['0.1'] * 7, 'text'),
+                ([None] * 7, 'no numbers'),
+                ([True] * 7, 'truth values'),
+                ([10**400] * 7, 'no numbers'),
+                (np.zeros(7, 'datetime64[s]'), 'dates'),
+                (np.ma.masked_less(np.zeros(7), 1.0), 'masked'),
+            )
         ),
         *((None, dq, ['q ']) for dq in (None, np.zeros(7))),
         (np.zeros(7), None, ['dq ']),
