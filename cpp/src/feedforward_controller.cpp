@@ -96,7 +96,8 @@ FeedforwardController::CallbackReturn FeedforwardController::on_init()
 
 FeedforwardController::CallbackReturn FeedforwardController::fail(const std::string & reason) const
 {
-  RCLCPP_ERROR(get_node()->get_logger(), "%s.", reason.c_str());
+  RCLCPP_ERROR(
+    get_node()->get_logger(), "%s%s", reason.c_str(), ends_with(reason, "?") ? "" : ".");
   return CallbackReturn::FAILURE;
 }
 
@@ -113,12 +114,14 @@ Arm FeedforwardController::read_arm() const
   }
   Arm arm = arm_from_file(parameters_.arm_file);
   if (named.empty()) {return arm;}
-  if (named.size() != arm.n() ||
-    !std::equal(named.begin(), named.end(), arm.joints.begin(), ends_with))
-  {
-    throw std::runtime_error("joints names " + std::to_string(named.size()) + ", the first " +
-            named[0] + ", and " + parameters_.arm_file + " has " + std::to_string(arm.n()) +
-            " joints, the first " + arm.joints[0]);
+  const auto [one, other] = std::mismatch(
+    named.begin(), named.end(), arm.joints.begin(), arm.joints.end(), ends_with);
+  if (one != named.end() || other != arm.joints.end()) {
+    throw std::runtime_error("joints names " + std::to_string(named.size()) + " and " +
+            parameters_.arm_file + " has " + std::to_string(arm.n()) +
+            " joints, which differ in number " + std::to_string(one - named.begin() + 1) + ": " +
+            (one == named.end() ? "none" : *one) + " and " +
+            (other == arm.joints.end() ? "none" : *other));
   }
   arm.joints = named;
   return arm;

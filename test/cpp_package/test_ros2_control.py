@@ -252,8 +252,9 @@ def test_motions_of_a_trajectory_controller_are_followed_with_the_gains(run):
 @pytest.mark.parametrize(
     ('joints', 'named'),
     [
-        (list(ARM.joint_names[:6]), 'joints names 6, the first fr3_joint1, and'),
-        ([f'{name}_' for name in ARM.joint_names], '7 joints, the first fr3_joint1'),
+        (list(ARM.joint_names[:6]), 'differ in number 7: none and fr3_joint7'),
+        ([f'{name}_' for name in ARM.joint_names], 'number 1: fr3_joint1_ and fr3_joint1'),
+        ([ARM.joint_names[0]] * 7, 'number 2: fr3_joint1 and fr3_joint2'),
     ],
 )
 def test_joints_that_are_not_those_of_the_file_are_refused_at_configure(run, joints, named):
