@@ -24,6 +24,7 @@ from . import advice
 from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
+from .load_estimate import LoadEstimate
 from .reason import Code, Reason
 from .repeated_positions import stiction
 from .state_check import StateLimits
@@ -108,7 +109,7 @@ class DisturbanceMonitor:
         self._held_until_commanded = limits.held_until_commanded
         self._stiction, self._zero = stiction(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
-        self.largest = self._zero.copy()
+        self.largest, self.load = self._zero.copy(), LoadEstimate(arm)
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
         # Sent and received torque and velocity of a state in each row; the last ones end at _end.
         self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
@@ -120,6 +121,7 @@ class DisturbanceMonitor:
         """Discard states, torques and a change of payload; use the model `terms` from now on."""
         self._observer = MomentumObserver(terms.true)
         self._friction = self._friction_model(terms)
+        self.load.reset()
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
         self._needed = self._acting = self._zero  # by the motion, and commanded by now [N m]
@@ -148,6 +150,8 @@ class DisturbanceMonitor:
         self.external_torque = self.external_torque + change[1]
         self._observer.change_model(after.true, change)
         self._friction = self._friction_model(after)
+        if loaded:
+            self.load.reset()
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
             self._pick_up = state.stamp, earlier - change[2]
@@ -218,6 +222,9 @@ class DisturbanceMonitor:
             state.stamp, state.q, state.dq, np.array((believed, torque, self._zero)), state.gravity
         )
         self._needed = -needed
+        if sent or self.measured:
+            at = state.stamp, state.q, state.dq
+            self.load.observe(*at, self.external_torque, terms.true)
         if not self.measured:  # the observer filters both alike
             believed, torque = self.commanded - needed, -needed
         if self._end == len(self._rows):
@@ -314,7 +321,6 @@ class DisturbanceMonitor:
             other=other,
             most=most,
             causes=self._causes(motion, command, name, terms),
-            load='',
         )
 
     def causes(self, terms: TermModel) -> str:
@@ -328,6 +334,13 @@ class DisturbanceMonitor:
 
     def _causes(self, motion: Array, command: Array, joint: str, terms: TermModel) -> str:
         """Return the probable causes of differences, (n,) each; `joint` has the largest."""
+        load = self.load.text()
+        if load and (np.abs(motion - self.load.torque()) <= self.start_bound).all():
+            return load
+        likely = self._likely(motion, command, joint, terms)
+        return f'{load}, or {likely}' if load else likely
+
+    def _likely(self, motion: Array, command: Array, joint: str, terms: TermModel) -> str:
         state, bound = self._state, self.start_bound
         rest = state.gravity, bound, state.moves, terms.adds_gravity, terms.profile.name, joint
         if not self.measured:

@@ -345,7 +345,8 @@ class Feedforward:
     def status(self) -> Status:
         """State, reason and remedy."""
         with self._lock:
-            why = self.why or 'torques are sent'
+            load = self.disturbances.load.text()
+            why = self.why or 'torques are sent' + (load and f'; {load}')
             return Status(self.state, why, self.ending.until, self.faulty)
 
     @property

@@ -82,7 +82,7 @@ class Code(str, Enum):
     # The arm
     DISTURBED = (
         'the {kind} torque of {joint} departs by {torque} N m from {other} ({most} are '
-        'allowed): {causes}{load}'
+        'allowed): {causes}'
     )
     MIXED_UP = (
         'the joints get torques that were sent to others, earlier, or reversed: check the order '
