@@ -8,8 +8,8 @@ from .arm_file import load as load
 from .denavit_hartenberg import Convention as Convention
 from .denavit_hartenberg import DHRow as DHRow
 from .description import ArmDescription as ArmDescription
-from .description import Joint as Joint
-from .description import JointLimits as JointLimits
+from .fields import Joint as Joint
+from .fields import JointLimits as JointLimits
 from .friction import FrictionModel as FrictionModel
 from .friction import MaxwellSlipFriction as MaxwellSlipFriction
 from .friction import SigmoidFriction as SigmoidFriction

@@ -13,7 +13,8 @@ import numpy as np
 
 from .bodies import Body, InertiaReferencePoint, Pose
 from .consistency import repaired
-from .description import ArmDescription, ArmFields
+from .description import ArmDescription
+from .fields import ArmFields
 from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
 from .typed_file import FieldError, Positive, prepend_keys, read_typed

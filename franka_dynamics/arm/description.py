@@ -5,116 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, KW_ONLY, replace
-import math
-from typing import Any
+from dataclasses import dataclass, field, KW_ONLY, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bodies import FixedFrame
-from .denavit_hartenberg import Convention, DHRow
-from .friction import Friction
+from .denavit_hartenberg import Convention
+from .fields import ArmFields
 from .inertia import LinkInertia
 from .link_names import link_names
-from .typed_file import Bound, NotNegative, NotNegatives, Positive
 from .urdf_provenance import UrdfProvenance
-from ..arrays import ComparedByValue, freeze, joint_values
+from ..arrays import freeze, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
-
-# A link heavier than _POINT_MASS_KG and denser than osmium, the densest metal, counts as
-# impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
-# payload.
-_POINT_MASS_KG = 1000.0
-_MAX_DENSITY = 22_600.0  # [kg/m^3]
-
-
-@dataclass(frozen=True)
-class JointLimits:
-    """
-    Limits of one joint; an unknown limit is infinite.
-
-    `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
-    `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] are limits of absolute values. For a
-    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset`
-    [rad/s] and `velocity_deceleration` [rad/s^2] make the velocity limit of an FR3 depend on the
-    joint position (`ArmDescription.velocity_bounds`). Inconsistent limits raise a
-    DescriptionError.
-    """
-
-    lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
-    upper: Bound = field(default=math.inf, metadata={'key': 'position'})
-    velocity: float = math.inf
-    acceleration: float = math.inf
-    jerk: float = math.inf
-    effort: float = math.inf
-    effort_rate: float = math.inf
-    velocity_offset: float | None = None
-    velocity_deceleration: float | None = None
-
-    def __post_init__(self) -> None:
-        """Raise DescriptionError for inconsistent limits."""
-        if not self.lower <= self.upper:
-            raise DescriptionError(
-                f'The lower position limit {self.lower} of a joint is not '
-                f'below its upper limit {self.upper}.'
-            )
-        for name in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
-            if not getattr(self, name) >= 0.0:
-                raise DescriptionError(
-                    f'The {name} limit of a joint is {getattr(self, name)}; it cannot be negative.'
-                )
-        if (self.velocity_offset is None) != (self.velocity_deceleration is None):
-            raise DescriptionError(
-                'velocity_offset and velocity_deceleration of a joint belong '
-                'together; give both or neither.'
-            )
-
-
-@dataclass(frozen=True)
-class Joint:
-    """
-    A revolute or prismatic joint: name, DH row, limits, rotor inertia and name of its link.
-
-    The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
-    to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
-    joint]. `link` is the name of the link that it moves; if empty, it follows from the joints'.
-    """
-
-    name: str
-    kind: JointKind
-    row: DHRow = field(metadata={'key': 'dh'})
-    limits: JointLimits = field(default_factory=JointLimits)
-    rotor_inertia: NotNegative = 0.0
-    link: str = ''
-
-    def __post_init__(self) -> None:
-        """Convert a kind given as a string; raise DescriptionError for an unknown one."""
-        kind = as_enum(JointKind, self.kind, f'The kind of joint {self.name}', DescriptionError)
-        object.__setattr__(self, 'kind', kind)
-
-
-@dataclass(frozen=True, eq=False)
-class ArmFields(ComparedByValue):
-    """Fields that arm files and descriptions share; `ArmDescription` documents them."""
-
-    name: str
-    convention: Convention
-    joints: tuple[Joint, ...]
-    _: KW_ONLY
-    flange: DHRow = field(default_factory=DHRow)
-    home: Array | None = None
-    rated_load: Positive | None = None
-    friction: Friction | None = None
-    simulated_friction: Friction | None = None
-    simulated_armature: NotNegatives | None = None
-    fixed_frames: tuple[FixedFrame, ...] = field(default=(), metadata={'key': 'frames'})
-
-    def shared_fields(self) -> dict[str, Any]:
-        """Return the values of the fields of `ArmFields` by their names."""
-        return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -441,31 +345,13 @@ class ArmDescription(ArmFields):
 
     def inconsistencies(self) -> tuple[str, ...]:
         """Return one sentence for each link whose mass or inertia no real body can have."""
-        sentences = []
         word = self.urdf.words.link if self.urdf else 'link'
         names = [
             f'{word} {joint.link!r}' if joint.link else f'the link behind {joint.name}'
             for joint in self.joints
         ]
-        for name, link in zip(names, self.links):
-            if link.is_physical():
-                if link.mass > _POINT_MASS_KG and link.equivalent_ball_density() > _MAX_DENSITY:
-                    sentences.append(
-                        f'{name} is denser than any metal, as if its mass were in grams: '
-                        f'{link.mass:g} kg with {link.equivalent_ball_density():.3g} kg/m^3'
-                    )
-                continue
-            sentence = (
-                f'{name} is not physical: its pseudo-inertia has an eigenvalue of '
-                f'{link.consistency_margin():.3g}'
-            )
-            if (missing := -link.triangle_margin()) > 0.0:
-                sentence += (
-                    ' and its principal moments miss the triangle inequality by '
-                    f'{missing:.3g} kg m^2'
-                )
-            sentences.append(sentence)
-        return tuple(sentences)
+        reasons = zip(names, (link.inconsistency() for link in self.links))
+        return tuple(f'{name} is {reason}' for name, reason in reasons if reason)
 
     def require_physical(self, purpose: str) -> None:
         """

@@ -24,6 +24,11 @@ PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_EPS = 1e-12
+# A link heavier than _POINT_MASS_KG and denser than osmium, the densest metal, counts as
+# impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
+# payload.
+_POINT_MASS_KG = 1000.0
+_MAX_DENSITY = 22_600.0  # [kg/m^3]
 
 
 def tensor_from_six(six: ArrayLike) -> Array:
@@ -222,3 +227,23 @@ class LinkInertia:
         """Return whether a body of nowhere negative density can have the link's ten parameters."""
         scale = float(np.abs(self.pseudo_inertia()).max())
         return self.consistency_margin() >= -_EIGENVALUE_EPS * scale
+
+    def inconsistency(self) -> str:
+        """Return what is impossible about the link, to be read behind 'is'; '' if nothing is."""
+        if self.is_physical():
+            density = self.equivalent_ball_density() if self.mass > _POINT_MASS_KG else 0.0
+            if density <= _MAX_DENSITY:
+                return ''
+            return (
+                f'denser than any metal, as if its mass were in grams: {self.mass:g} kg with '
+                f'{density:.3g} kg/m^3'
+            )
+        reason = (
+            'not physical: its pseudo-inertia has an eigenvalue of '
+            f'{self.consistency_margin():.3g}'
+        )
+        if (missing := -self.triangle_margin()) > 0.0:
+            reason += (
+                f' and its principal moments miss the triangle inequality by {missing:.3g} kg m^2'
+            )
+        return reason

@@ -23,8 +23,9 @@ from .flange import find_flange
 from .serial_chain import SerialChain
 from ..arm.bodies import FixedFrame
 from ..arm.denavit_hartenberg import Convention, DHRow
-from ..arm.description import ArmDescription, Joint, JointLimits
+from ..arm.description import ArmDescription
 from ..arm.dh_conversion import modified_rows, standard_rows
+from ..arm.fields import Joint, JointLimits
 from ..arm.urdf_provenance import UrdfProvenance
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped
 from ..typing import Array

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arm.description import JointLimits
+from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
 from ..arm.urdf_provenance import MJCF, URDF, Words
 from ..errors import UrdfError

@@ -19,7 +19,7 @@ import numpy as np
 from .document import BETWEEN_JOINTS, GEOMS, Notes, UrdfDocument, UrdfInertial, UrdfJoint
 from .mjcf_notes import left_out
 from .written_links import FreeNames
-from ..arm.description import JointLimits
+from ..arm.fields import JointLimits
 from ..errors import listed, require_extra, UrdfError
 from ..spatial import exp6, joint_twist, JointKind
 from ..typing import Array

@@ -20,7 +20,8 @@ import numpy as np
 
 from .writer import add, bounded, Element, finite_limits, simulated_friction
 from .written_links import FreeNames, written_links, WrittenLink
-from ..arm.description import ArmDescription, Joint
+from ..arm.description import ArmDescription
+from ..arm.fields import Joint
 from ..arm.friction import LinearFriction
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import MOVING_TYPES, UrdfDocument
-from ..arm.description import JointLimits
+from ..arm.fields import JointLimits
 from ..errors import UrdfError
 from ..spatial import JointKind
 

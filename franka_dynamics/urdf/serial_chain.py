@@ -17,7 +17,7 @@ import numpy as np
 
 from .document import GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_urdf
-from ..arm.description import JointLimits
+from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
 from ..arrays import as_array
 from ..errors import listed, UrdfError

@@ -21,7 +21,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from .document import MOVING_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
-from ..arm.description import JointLimits
+from ..arm.fields import JointLimits
 from ..arm.inertia import tensor_from_six, TENSOR_ORDER
 from ..errors import DescriptionError, listed, UrdfError
 from ..names import parse_float

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from .written_links import FreeNames, written_links
-from ..arm.description import ArmDescription, Joint
+from ..arm.description import ArmDescription
+from ..arm.fields import Joint
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind

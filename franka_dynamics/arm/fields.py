@@ -1,0 +1,104 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joints with their limits, and the fields that arm files and descriptions share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, KW_ONLY
+import math
+from typing import Any
+
+from .bodies import FixedFrame
+from .denavit_hartenberg import Convention, DHRow
+from .friction import Friction
+from .typed_file import Bound, NotNegative, NotNegatives, Positive
+from ..arrays import ComparedByValue
+from ..errors import as_enum, DescriptionError
+from ..spatial import JointKind
+from ..typing import Array
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """
+    Limits of one joint; an unknown limit is infinite.
+
+    `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
+    `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] are limits of absolute values. For a
+    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset`
+    [rad/s] and `velocity_deceleration` [rad/s^2] make the velocity limit of an FR3 depend on the
+    joint position (`ArmDescription.velocity_bounds`). Inconsistent limits raise a
+    DescriptionError.
+    """
+
+    lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
+    upper: Bound = field(default=math.inf, metadata={'key': 'position'})
+    velocity: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
+    effort: float = math.inf
+    effort_rate: float = math.inf
+    velocity_offset: float | None = None
+    velocity_deceleration: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise DescriptionError for inconsistent limits."""
+        if not self.lower <= self.upper:
+            raise DescriptionError(
+                f'The lower position limit {self.lower} of a joint is not '
+                f'below its upper limit {self.upper}.'
+            )
+        for name in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
+            if not getattr(self, name) >= 0.0:
+                raise DescriptionError(
+                    f'The {name} limit of a joint is {getattr(self, name)}; it cannot be negative.'
+                )
+        if (self.velocity_offset is None) != (self.velocity_deceleration is None):
+            raise DescriptionError(
+                'velocity_offset and velocity_deceleration of a joint belong '
+                'together; give both or neither.'
+            )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """
+    A revolute or prismatic joint: name, DH row, limits, rotor inertia and name of its link.
+
+    The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
+    to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
+    joint]. `link` is the name of the link that it moves; if empty, it follows from the joints'.
+    """
+
+    name: str
+    kind: JointKind
+    row: DHRow = field(metadata={'key': 'dh'})
+    limits: JointLimits = field(default_factory=JointLimits)
+    rotor_inertia: NotNegative = 0.0
+    link: str = ''
+
+    def __post_init__(self) -> None:
+        """Convert a kind given as a string; raise DescriptionError for an unknown one."""
+        kind = as_enum(JointKind, self.kind, f'The kind of joint {self.name}', DescriptionError)
+        object.__setattr__(self, 'kind', kind)
+
+
+@dataclass(frozen=True, eq=False)
+class ArmFields(ComparedByValue):
+    """Fields that arm files and descriptions share; `ArmDescription` documents them."""
+
+    name: str
+    convention: Convention
+    joints: tuple[Joint, ...]
+    _: KW_ONLY
+    flange: DHRow = field(default_factory=DHRow)
+    home: Array | None = None
+    rated_load: Positive | None = None
+    friction: Friction | None = None
+    simulated_friction: Friction | None = None
+    simulated_armature: NotNegatives | None = None
+    fixed_frames: tuple[FixedFrame, ...] = field(default=(), metadata={'key': 'frames'})
+
+    def shared_fields(self) -> dict[str, Any]:
+        """Return the values of the fields of `ArmFields` by their names."""
+        return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
