@@ -43,7 +43,7 @@ SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'examples', 
 APART = {
     'ros': (
         'cpp_package/test_ros2_control.py',
-        'launch_files/test_ros2_commands.py',
+        'launch_files',
         'ros/test_cpp_example.py',
         'ros/test_launch.py',
         'ros/test_controller_managers.py',

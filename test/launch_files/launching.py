@@ -10,7 +10,6 @@ import pytest
 
 from franka_dynamics.resources import share_directory
 
-from . import stand_in
 from ..ros2_control_prefix import PREFIXES
 
 PACKAGES = {
@@ -107,23 +106,13 @@ def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     # Of xacro, which launch calls by its name, and which may stand beside Python.
     path = os.pathsep.join([os.environ['PATH'], os.path.dirname(sys.executable)])
     monkeypatch.setenv('PATH', path)
-    if stand_in.ABSENT:
-        for name, module in stand_in.MODULES.items():
-            monkeypatch.setitem(sys.modules, name, module)
-        found = stand_in.processes(file, given, returncode)
-    else:
-        found = of_launch(file, monkeypatch, given, returncode)
-    return [Started(os.path.basename(command[0]), command, on_exit) for command, on_exit in found]
-
-
-def of_launch(file, monkeypatch, given, returncode):
-    """Return command and on_exit of what ROS's own launch would start."""
     from launch import LaunchContext
     from launch.actions import ExecuteLocal, IncludeLaunchDescription, RegisterEventHandler
     from launch.events.process import ProcessExited
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-    context, found, handlers, ended = LaunchContext(), [], [], []
+    context, handlers, ended = LaunchContext(), [], []
+    found = []  # command and on_exit
 
     def execute(process, context):
         process.prepare(context)
@@ -148,7 +137,7 @@ def of_launch(file, monkeypatch, given, returncode):
             if handler.matches(event):
                 for entity in handler.handle(event, context) or []:
                     visit(entity)
-    return found
+    return [Started(os.path.basename(command[0]), command, on_exit) for command, on_exit in found]
 
 
 def has(process, **expected):
