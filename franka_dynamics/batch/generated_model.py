@@ -10,6 +10,7 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
@@ -103,6 +104,8 @@ class GeneratedModel(ABC):
         """Return arguments as arrays of real numbers; the error for another names it."""
         found = {}
         for name, values in named.items():
+            if isinstance(values, np.ma.MaskedArray):
+                raise JointVectorError(f'{name} is a masked array; give its .filled(nan).')
             try:
                 found[name] = read(values)
             except (TypeError, ValueError, RuntimeError, BufferError) as error:

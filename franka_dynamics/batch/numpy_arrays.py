@@ -17,9 +17,7 @@ PLAIN: tuple[Any, Any] = np.ndarray, (_DOUBLE, _SINGLE)
 
 
 def read(values: Any) -> np.ndarray:
-    """Return an argument as an array, also by DLPack alone; TypeError for a masked one."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError('it is a masked array, whose mask would be lost; give .filled(nan).')
+    """Return an argument as an array, also by DLPack alone."""
     if hasattr(values, '__dlpack__') and not hasattr(values, '__array__'):
         return np.from_dlpack(values)
     return np.asarray(values)

@@ -16,7 +16,7 @@ from ..errors import OutputError
 
 def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static inline') -> str:
     """
-    Return a program as a C99 function; input arrays have n numbers, a wrench six.
+    Return a program as a C99 function, whose input arrays have n numbers.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
@@ -24,9 +24,7 @@ def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static
     """
     name = f'{prefix}_{program.name}'
     output = f'double {program.output}' + ''.join(f'[{size}]' for size in program.shape)
-    arguments = [
-        f'const double {array}[{6 if array == "wrench" else n}]' for array in program.inputs
-    ]
+    arguments = [f'const double {array}[{n}]' for array in program.inputs]
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
@@ -85,7 +83,7 @@ def in_precision(functions: str, precision: str) -> str:
 
 
 def c_header(
-    sets: Sequence[Equations], *, precision: str = 'double', name: str | None = None
+    listed: Sequence[Equations], *, precision: str = 'double', name: str | None = None
 ) -> str:
     """
     Return a C99 header with one arm's equations as functions; the header includes math.h only.
@@ -102,15 +100,15 @@ def c_header(
     Raises
     ------
     OutputError
-        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
+        If `listed` is no list of equations, no quantity is listed, or one twice, or if the
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    head, prefix = heading(sets), identifier(name or sets[0].arm_name)
+    head, prefix = heading(listed), identifier(name or listed[0].arm_name)
     functions = [
         f'{comment([summary(each)])}\n'
         + in_precision(c_functions(each.program, prefix, each.n), precision)
-        for each in sets
+        for each in listed
     ]
     return guarded(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])
 

@@ -28,7 +28,7 @@ is not finite gives NaN in its own results alone."""
 
 
 def cuda_source(
-    sets: Sequence[Equations], *, precision: str = 'double', name: str | None = None
+    listed: Sequence[Equations], *, precision: str = 'double', name: str | None = None
 ) -> str:
     """
     Return CUDA C++ of one arm's equations: a device function and a kernel for each quantity.
@@ -44,9 +44,9 @@ def cuda_source(
         As `c_header`, and if parameters are set at run time.
 
     """
-    head, prefix = heading(sets), identifier(name or sets[0].arm_name)
+    head, prefix = heading(listed), identifier(name or listed[0].arm_name)
     text = []
-    for each in sets:
+    for each in listed:
         if each.parameters:
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
         qualifiers = 'static __device__ __forceinline__'
@@ -90,8 +90,7 @@ def _kernel(equations: Equations, prefix: str) -> str:
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
     lines = [
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) '
-        f'{prefix}_{equations.program.name}_states(',
+        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(equations, prefix)}(',
         '  ' + ',\n  '.join(arguments) + ')',
         '{',
         f'  const long long first = (long long) {group} * {BLOCK};',

@@ -45,24 +45,24 @@ moment at a joint; the digit is the link, the last letter the axis, in the link'
 last link, before its joint turns). m_x holds -x."""
 
 
-def heading(sets: Sequence[Equations]) -> list[str]:
+def heading(listed: Sequence[Equations]) -> list[str]:
     """
     Return the comment at the top of a generated file: arm, parameters, meaning of the names.
 
     Raises
     ------
     OutputError
-        If `sets` is no list of equations, no quantity is listed, or one twice, or if the
+        If `listed` is no list of equations, no quantity is listed, or one twice, or if the
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    if not isinstance(sets, Sequence) or not all(isinstance(x, Equations) for x in sets):
+    if not isinstance(listed, Sequence) or not all(isinstance(x, Equations) for x in listed):
         raise OutputError(
             'A file takes a list of equations, such as [customised_equations(arm, "gravity")]; '
-            f'got {type(sets).__name__}.'
+            f'got {type(listed).__name__}.'
         )
-    require_each_once([each.quantity.value for each in sets])
-    equations = _alike(sets)
+    require_each_once([each.quantity.value for each in listed])
+    equations = _alike(listed)
     return [
         *_lines(
             f'Customised equations of motion of {equations.arm_name}, in SI units. '
@@ -73,16 +73,16 @@ def heading(sets: Sequence[Equations]) -> list[str]:
     ]
 
 
-def _alike(sets: Sequence[Equations]) -> Equations:
+def _alike(listed: Sequence[Equations]) -> Equations:
     """Return the first of some equations; OutputError if they are not of one arm and kind."""
-    modes = ('run_time' if one.parameters else 'baked' for one in sets)
-    owners = (f'those of {one.quantity.value}' for one in sets)
+    modes = ('run_time' if one.parameters else 'baked' for one in listed)
+    owners = (f'those of {one.quantity.value}' for one in listed)
     # What must be the same in all, with its values and their names in the error message.
     for what, found in (
-        ('arm', {one.arm_name: one.arm_name for one in sets}),
+        ('arm', {one.arm_name: one.arm_name for one in listed}),
         ('kind of parameters', {mode: mode for mode in modes}),
-        ('set of inertias', dict(zip((one.description for one in sets), owners))),
-        ('gravity', {one.gravity: one.gravity for one in sets}),
+        ('set of inertias', dict(zip((one.description for one in listed), owners))),
+        ('gravity', {one.gravity: one.gravity for one in listed}),
     ):
         if len(found) > 1:
             first, second, *_ = found.values()
@@ -90,7 +90,7 @@ def _alike(sets: Sequence[Equations]) -> Equations:
                 f'The equations have more than one {what}: {first} and {second}; write a file '
                 'for each.'
             )
-    return sets[0]
+    return listed[0]
 
 
 def _known(equations: Equations) -> str:

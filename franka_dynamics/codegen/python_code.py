@@ -54,19 +54,18 @@ def _python_function(name: str, arguments: list[str], docstring: str, body: list
     return '\n'.join([*lines, *body]) + '\n'
 
 
-def python_module(sets: Sequence[Equations]) -> str:
+def python_module(listed: Sequence[Equations]) -> str:
     """
     Return the text of a Python module with a function per quantity, which numba can compile.
 
     Raises
     ------
     OutputError
-        If `sets` is no list of equations, no quantity is listed, or one twice, the precision is
-        neither double nor float, or if the equations differ in arm, inertias, gravity or
-        `ParameterMode` (baked or run-time).
+        If `listed` is no list of equations, no quantity is listed, or one twice, or if the
+        equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    comment = [f'# {line}'.rstrip() for line in heading(sets)]
-    functions = [python_function(equations.program, summary(equations)) for equations in sets]
+    comment = [f'# {line}'.rstrip() for line in heading(listed)]
+    functions = [python_function(equations.program, summary(equations)) for equations in listed]
     lines = [*comment, '', 'from math import cos, sin, sqrt', '', '', '\n\n'.join(functions)]
     return '\n'.join(lines)

@@ -183,3 +183,5 @@ def test_jax_arrays_of_no_real_numbers_are_refused(kind):
     library = Jax()
     with refuses(JointVectorError, 'q ', kind):
         library.model.gravity(library.tensor(np.zeros((3, 7), kind)))
+    with refuses(JointVectorError, 'dq ', 'mask'):
+        library.model.coriolis(library.tensor(np.zeros(7)), np.ma.zeros(7))

@@ -12,19 +12,16 @@ from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.c_code import c_header
 from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
 from franka_dynamics.codegen.python_code import python_module
-from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters
 from ..agreement import assert_close, refuses
 from ..arms import random_arm
-from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.
 RTOL = 1e-11
@@ -137,23 +134,3 @@ def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
     mixed = [customised_equations('rpr', 'gravity'), customised_equations(arm, **options)]
     with refuses(OutputError, *names):
         write(mixed)
-
-
-def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
-    # Three bodies, two of them on the first: larger trees' code only takes longer to compile.
-    tree = random_tree_of_rows(105, special=0.9)
-    assert tree.parents == (-1, 0, 0)
-    batch = BatchModel(tree)
-    # Not a whole number of blocks of lanes.
-    q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 7, 11, tree.n))
-    moving = dynamics_derivatives(tree, q, dq, ddq)
-    assert_close(batch.inverse_dynamics(q, dq, ddq), moving.motion.tau)
-    assert_close(batch.mass_matrix(q), moving.tau.by_ddq)
-    assert_close(batch.gravity(q[0]), tree_motion(tree, q[0], 0 * q[0], 0 * q[0]).tau)
-    ddq_back = batch.forward_dynamics(q, dq, moving.motion.tau)
-    assert_close(ddq_back, ddq)  # through M's inverse, whose condition is at most 6
-    slopes = batch.inverse_dynamics_derivatives(q, dq, ddq)
-    for own, other in zip(slopes, (moving.tau.by_q, moving.tau.by_dq, moving.tau.by_ddq)):
-        assert_close(own, other)
-    assert_close(batch.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
-    assert_close(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)
