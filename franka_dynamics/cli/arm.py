@@ -91,7 +91,7 @@ def compare(**options: Any) -> int:
 @shared.joints_option
 @shared.hold_option
 @takes_xacro_arguments
-@option('--tip', 'link of the flange (default: link8, flange, tool0 or the last link)')
+@option('--tip', 'link of the flange (default: tool0 or another usual name, or the last)')
 @shared.arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
 def import_(**options: Any) -> int:

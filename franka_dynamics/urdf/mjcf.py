@@ -59,6 +59,8 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of attributes that MuJoCo will not have for long
             spec, model = _compiled(mujoco, text, source, path)
+    except UrdfError:  # a ValueError, too
+        raise
     except (ValueError, OSError) as error:
         reason = ' '.join(str(error).split())
         raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
@@ -107,6 +109,7 @@ def _replace_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> li
         if mesh.file and not (path and (folder / mesh.file).is_file()):
             missing.append(mesh.file)
             mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE).ravel()
+            mesh.scale = (1.0, 1.0, 1.0)
     fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
         if hasattr(one, 'material'):

@@ -137,7 +137,7 @@ def find_implausible_values(
             found += _of_link(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
-    found += (*_heavy(bodies), *_weak_joints(document, model), *_placeholders(bodies))
+    found += (*_heavy(bodies), *_weak_joints(document, model), *_placeholders(model, bodies))
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
@@ -190,7 +190,7 @@ def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
             yield body.doubt(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
 
 
-def _placeholders(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
+def _placeholders(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
     """Yield links with the identity as tensor, and several with one that they can hardly share."""
     alike = dict[bytes, list[_Body]]()
     for body in bodies:
@@ -200,9 +200,12 @@ def _placeholders(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
             for body in (first, *others):
                 yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
-            # Links of one mass may be of one kind, but hardly a ball or a cube.
+            # Links of one mass may be of one kind, as two fingers, but hardly, one behind another,
+            # balls or cubes.
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
-            if not ball and all(one.mass == first.mass for one in others):
+            path = {k for one in others for k in model.supports[one.joint] if k != one.joint}
+            chain = any(one.joint in path for one in (first, *others))
+            if not (ball and chain) and all(one.mass == first.mass for one in others):
                 continue
             names = tuple(one.name for one in (first, *others))
             masses = listed([f'{one.mass:g}' for one in (first, *others)])

@@ -296,8 +296,9 @@ def test_masses_and_tensors_are_those_of_mujocos_compiler(words, izz, said):
 def test_a_mesh_may_be_missing_unless_an_inertia_is_computed_from_it():
     text = ARM.format(joints=PLAIN)
     inertial = re.search('<inertial pos="0.1 .*/>', text)[0]
-    with refuses(UrdfError, 'upper', 'missing.stl'):
-        fd.load(text.replace(inertial, ''))
+    for mesh in ('missing.stl"', 'missing.stl" scale="0.001 0.001 0.001"'):
+        with refuses(UrdfError, 'upper are computed', 'missing.stl'):
+            fd.load(text.replace(inertial, '').replace('missing.stl"', mesh))
     # A mesh of the base counts in the total mass.
     mesh = '<geom type="mesh" mesh="missing"/>'
     text = text.replace(mesh, '').replace('<body name="base">', f'<body name="base">{mesh}')
