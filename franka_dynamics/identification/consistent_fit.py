@@ -18,6 +18,7 @@ from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
+from .faults.heavy import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
@@ -27,9 +28,6 @@ from ..semidefinite import below_logarithm, Cone, definite, minimiser, nonnegati
 from ..typing import Array
 
 _MASS = LINK_PARAMETERS - 1
-# Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
-# stay within it; without it the solver fails on torques that no arm has.
-MAX_MASS_RATIO = 3.0
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_REGULARIZATION = 1e-2

@@ -36,9 +36,10 @@ from .results import Identification, Improvement, Recordings
 from .solve import estimate, rms_residuals
 from .sources import as_sources, Given, labels_of, Source
 from .summary import require_distinct_recordings, require_motion, summarise, Summary
-from .verdict import judge_recordings
+from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import as_description
+from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
@@ -126,6 +127,18 @@ def identify(
     errors = test_on_left_out(problem, parts, whole, fits * (len(parts.fitted) // len(fits)))
     prior, *sets = priors
     result = with_covariance(problem, prior, parts.every, whole)
+    masses = whole.consistent[0][LINK_PARAMETERS - 1 : LINK_PARAMETERS * start.n : LINK_PARAMETERS]
+    ratios = masses / links.masses
+
+    def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
+        model = problem.model.under(gravity, problem.start)
+        again = partial(summarise, (model, problem.start, problem.options))
+        each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
+        sums = Parts.of([one.sums for one in each], 0).every
+        return judge_recordings(
+            sums, Prior.centered_at(problem.start, model, sums.max_torque), (), each
+        )
+
     return Identification(
         problem.start,
         problem.options,
@@ -133,7 +146,10 @@ def identify(
         result,
         errors,
         Improvement.of(errors[1], errors[2:]),
-        judge_recordings(parts.every, prior, sets if published else (), used),
+        with_gravity_refitted(
+            judge_recordings(parts.every, prior, sets if published else (), used, ratios),
+            judged_under,
+        ),
         Recordings(
             tuple(one.note for one in used),
             tuple(_error(one, result.theta, problem.unit).E for one in parts.each),

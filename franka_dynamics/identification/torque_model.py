@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -167,6 +167,11 @@ class TorqueModel:
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, reaches=reaches),
         )
+
+    def under(self, gravity: ArrayLike, arm: ArmDescription) -> TorqueModel:
+        """Return the model of the same arm under another gravity (3,) [m/s^2]."""
+        base = base_parameters(arm, gravity, rotor_inertia=self.base.rotor_inertia)
+        return replace(self, base=base)
 
     @property
     def n(self) -> int:

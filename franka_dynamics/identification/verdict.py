@@ -21,7 +21,7 @@ ranges that torques and published masses allow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,11 +30,11 @@ from .faults import Diagnosis, faults_of
 from .faults.driven import driven
 from .faults.fault import CLEAR_EFFECT
 from .faults.force import Force
-from .faults.gravity import Gravity
+from .faults.gravity import Gravity, is_left_out
 from .faults.heavy import heavy
 from .faults.offset import Offset
 from .faults.scale import another_unit, not_measured
-from .faults.unexplained import unexplained
+from .faults.unexplained import Unexplained, unexplained
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .prior import Prior
@@ -49,6 +49,7 @@ from ..typing import Array
 # asked about, one with _SURE makes recordings unsound: of sound logs the largest are 6, and 22 of
 # one with velocities derived from positions.
 _CLEARER, _LIKELY, _SURE = 5.0, 8.0, 25.0
+_MAX_TURNS = 3  # of gravity, each refitted at the direction that was found
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +138,34 @@ def judge_motion(
     name: str,
 ) -> RecordingVerdict:
     """Return the verdict on one prepared motion, called `name`."""
-    one = sum_up(motion, model, start, SourceNote(name, '', 0, 0.0, 0))
-    assert one.sums is not None
-    sets = (Prior.centered_at(each, model, one.sums.max_torque) for each in (start, *published))
-    prior, *others = sets
-    return judge_recordings(one.sums, prior, others, [one])
+
+    def by(model: TorqueModel) -> RecordingVerdict:
+        one = sum_up(motion, model, start, SourceNote(name, '', 0, 0.0, 0))
+        assert one.sums is not None
+        sets = (
+            Prior.centered_at(each, model, one.sums.max_torque) for each in (start, *published)
+        )
+        prior, *others = sets
+        return judge_recordings(one.sums, prior, others, [one])
+
+    return with_gravity_refitted(by(model), lambda down: by(model.under(down, start)))
+
+
+def with_gravity_refitted(
+    found: RecordingVerdict, judge: Callable[[Sequence[float]], RecordingVerdict]
+) -> RecordingVerdict:
+    """Return a verdict whose cause, if gravity points elsewhere, is judged again by what it is."""
+    for _ in range(_MAX_TURNS):
+        turned = [one for one in found.causes if one.kind == Gravity.kind]
+        if len(turned) != len(found.causes) or not turned or is_left_out(turned[0].values):
+            break
+        again = judge(turned[0].values)
+        if again.causes and again.causes[0].kind == Unexplained.kind:
+            return again
+        if not again.causes or again.causes[0].kind != Gravity.kind:
+            break
+        found = replace(found, causes=(replace(turned[0], values=again.causes[0].values),))
+    return found
 
 
 def judge_recordings(
@@ -167,9 +191,10 @@ def judge_recordings(
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    # The first that is found counts.
+    # The first that is found counts. What gravity leaves is judged where it points.
+    tilted = any(one.kind == Gravity.kind for one in named)
     causes: tuple[Callable[[], Sequence[Diagnosis]], ...] = (
-        lambda: unexplained(fits.share(named[0].after)) if named else (),
+        lambda: unexplained(fits.share(named[0].after)) if named and not tilted else (),
         lambda: named,
         lambda: [one.touched for one in each if one.touched is not None],
         lambda: unexplained(fits.share(fits.plain.error())),

@@ -56,7 +56,8 @@ def _scale_or_load(verdict: RecordingVerdict) -> list[str]:
         load = f'{max(least, 0.0):.2f} to {most:.2f} kg are on the flange'
         if most <= 0.0:
             load = f'a hand or load was declared that is {-most:.2f} to {-least:.2f} kg too heavy'
-        both = f', or both: likeliest {scale:.2f} times and {mass:.2f} kg' if mass > 0.0 else ''
+        likely = 0.5 < scale < 2.0 and 0.0 < mass < 2.0 * most
+        both = f', or both: likeliest {scale:.2f} times and {mass:.2f} kg' if likely else ''
         lines.append(
             'Are efforts scaled, or does the flange carry something else than declared? If the '
             f'masses of {where} are about right, all efforts are {factor}, or {load}{both}. '

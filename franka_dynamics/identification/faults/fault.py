@@ -21,6 +21,8 @@ from ...typing import Array
 # A fault matters whose identified arm has more than so many times the error E of the arm that is
 # identified with the fault undone.
 CLEAR_EFFECT = 1.5
+# [rad] A larger angle found by a first derivative is only about right.
+FIRST_DERIVATIVE = 0.2
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,7 @@ class Fault:
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',
             joints=' and '.join(joints),
             size=abs(first),
+            about='about ' if abs(first) > FIRST_DERIVATIVE else '',
             ms=1e3 * abs(first),
             late='late' if first > 0.0 else 'early',
             where=found.where,

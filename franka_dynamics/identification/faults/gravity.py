@@ -55,9 +55,14 @@ class Gravity(Fault):
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
         """Return a sentence: the direction of gravity found, or that efforts lack gravity."""
-        if np.linalg.norm(found.values) < 5.0:
+        if is_left_out(found.values):
             return 'Efforts leave gravity out. Record a topic with measured torques.'
         return super().sentence(found, names, scale)
+
+
+def is_left_out(values: Sequence[float]) -> bool:
+    """Return whether efforts leave gravity out, by a diagnosed vector [m/s^2]."""
+    return float(np.linalg.norm(values)) < 5.0
 
 
 def gravity_axes(gravity: Array) -> Array:

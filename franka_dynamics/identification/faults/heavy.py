@@ -9,7 +9,9 @@ import numpy as np
 from .fault import Diagnosis, Fault
 from ...typing import Array
 
-MAX_MASS_RATIO = 3.0  # of the fit
+# Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
+# stay within it; without it the solver fails on torques that no arm has.
+MAX_MASS_RATIO = 3.0
 # A mass is at its bound within this ratio: the solver stops before it.
 _AT_BOUND = 0.98
 _LEAST = 2  # of sound logs none has so many
