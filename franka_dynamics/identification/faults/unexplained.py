@@ -18,8 +18,8 @@ class Unexplained(Fault):
     kind, of_all = 'unexplained', False
     text = (
         'The model explains too little: E on left-out parts is {0:.0%} of the efforts. Are the '
-        "columns in the order of the arm's joints, is this the arm, are these measured torques (no "
-        'external ones or commands), are signs and units right (currents: --torque-constant)?'
+        "columns in the order of the arm's joints, is this the arm, are these measured torques, "
+        'no external ones or commands, are signs and units right (currents: --torque-constant)?'
     )
 
 

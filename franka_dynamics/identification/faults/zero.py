@@ -20,8 +20,8 @@ class EncoderZero(Fault):
 
     kind, is_in_states = 'zero', True
     text = (
-        'The position of {joints} is off by {about}{0:.3f} rad. Calibrate its encoder, or subtract '
-        'this from its column.'
+        'The position of {joints} is off by {about}{0:.3f} rad. Calibrate its encoder, or '
+        'subtract this from its column.'
     )
 
     @classmethod
