@@ -52,42 +52,33 @@ _CONTACT = 'something touches the arm, or a closed brake holds it'
 MOTION, COMMAND, ESTIMATE = 'motion', 'command', 'estimate'
 
 
-class Row(NamedTuple):
-    """Conditions under which causes are probable; None: any. See `Excess` for what they mean."""
-
-    of: str
-    sign: str  # that it begins with; '' only if there is none
-    several: bool | None
-    moves: bool | None
-    adds_gravity: bool | None
-    causes: tuple[str, ...]
-
-
-CAUSES = (
+# See `Excess` for what the conditions mean; None: any. A sign begins with the one of its row; ''
+# is no sign.
+CAUSES: tuple[tuple[str, str, bool | None, bool | None, bool | None, tuple[str, ...]], ...] = (
     # which torques, sign, several joints, the arm moves, the target adds gravity
-    Row(COMMAND, '+', None, None, True, (_TWICE, _SENDER)),
-    Row(COMMAND, '-', True, None, True, (_LOST, _NOBODY)),
-    Row(COMMAND, '-', False, None, True, (_MOTOR, _NOBODY)),
-    Row(COMMAND, '+', None, None, False, (_RECEIVER, _SENDER)),
-    Row(COMMAND, '-', True, None, False, (_LOST, _EFFORTS)),
-    Row(COMMAND, '-', False, None, False, (_MOTOR, _EFFORTS)),
-    Row(COMMAND, '', True, None, True, (_TWICE, _LOST, _SENDER)),
-    Row(COMMAND, '', True, None, False, (_RECEIVER, _LOST, _SENDER)),
-    Row(COMMAND, '', False, None, None, (_MOTOR, _SENDER)),
-    Row(MOTION, '--', None, None, None, (_TURNED, _SIGN)),
-    Row(MOTION, '-', None, None, None, (_EFFORTS, _ABSENT, _SIGN)),
-    Row(MOTION, '++', None, None, None, (_UNITS, _UNDECLARED)),
-    Row(MOTION, '+', None, None, None, (_UNDECLARED, _CONTACT, _UNITS)),
-    Row(MOTION, '', True, False, None, (_ORDER, _TARGET, _CONTACT, _UNITS)),
-    Row(MOTION, '', None, None, None, (_TARGET, _CONTACT, _UNITS)),
-    Row(ESTIMATE, '--', None, None, True, (_SIGN, _TWICE)),
-    Row(ESTIMATE, '--', None, None, False, (_SIGN, _RECEIVER)),
-    Row(ESTIMATE, '-', None, None, True, (_TWICE, _ABSENT, _SIGN)),
-    Row(ESTIMATE, '-', None, None, False, (_RECEIVER, _ABSENT, _SIGN)),
-    Row(ESTIMATE, '+', True, None, True, (_NOBODY, _UNDECLARED)),
-    Row(ESTIMATE, '+', False, None, True, (_UNDECLARED, _NOBODY)),
-    Row(ESTIMATE, '+', None, None, False, (_UNDECLARED, _LOST)),
-    Row(ESTIMATE, '', None, None, None, (_TARGET, _CONTACT, _MOTOR, _SENDER)),
+    (COMMAND, '+', None, None, True, (_TWICE, _SENDER)),
+    (COMMAND, '-', True, None, True, (_LOST, _NOBODY)),
+    (COMMAND, '-', False, None, True, (_MOTOR, _NOBODY)),
+    (COMMAND, '+', None, None, False, (_RECEIVER, _SENDER)),
+    (COMMAND, '-', True, None, False, (_LOST, _EFFORTS)),
+    (COMMAND, '-', False, None, False, (_MOTOR, _EFFORTS)),
+    (COMMAND, '', True, None, True, (_TWICE, _LOST, _SENDER)),
+    (COMMAND, '', True, None, False, (_RECEIVER, _LOST, _SENDER)),
+    (COMMAND, '', False, None, None, (_MOTOR, _SENDER)),
+    (MOTION, '--', None, None, None, (_TURNED, _SIGN)),
+    (MOTION, '-', None, None, None, (_EFFORTS, _ABSENT, _SIGN)),
+    (MOTION, '++', None, None, None, (_UNITS, _UNDECLARED)),
+    (MOTION, '+', None, None, None, (_UNDECLARED, _CONTACT, _UNITS)),
+    (MOTION, '', True, False, None, (_ORDER, _TARGET, _CONTACT, _UNITS)),
+    (MOTION, '', None, None, None, (_TARGET, _CONTACT, _UNITS)),
+    (ESTIMATE, '--', None, None, True, (_SIGN, _TWICE)),
+    (ESTIMATE, '--', None, None, False, (_SIGN, _RECEIVER)),
+    (ESTIMATE, '-', None, None, True, (_TWICE, _ABSENT, _SIGN)),
+    (ESTIMATE, '-', None, None, False, (_RECEIVER, _ABSENT, _SIGN)),
+    (ESTIMATE, '+', True, None, True, (_NOBODY, _UNDECLARED)),
+    (ESTIMATE, '+', False, None, True, (_UNDECLARED, _NOBODY)),
+    (ESTIMATE, '+', None, None, False, (_UNDECLARED, _LOST)),
+    (ESTIMATE, '', None, None, None, (_TARGET, _CONTACT, _MOTOR, _SENDER)),
 )
 
 

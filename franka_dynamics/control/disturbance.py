@@ -320,35 +320,29 @@ class DisturbanceMonitor:
             torque=('-' if of[joint] < 0.0 else '+') + size,
             other=other,
             most=most,
-            causes=self._causes(motion, command, name, terms),
+            causes=self._causes(motion, command, joint, terms),
         )
 
     def causes(self, terms: TermModel) -> str:
         """Return the probable causes of the present disturbance torques; '' if they are small."""
-        motion, command = self._differences()
-        shares = np.abs((motion, command)) / self.start_bound
-        name = self._arm.joint_names[int(shares.max(axis=0).argmax())]
+        (motion, command), bound = self._differences(), self.start_bound
+        shares = np.abs((motion, command)) / bound
         if shares.max() <= 1.0:
             return ''
-        return f': {self._causes(motion, command, name, terms)}'
+        return f': {self._causes(motion, command, int(shares.max(axis=0).argmax()), terms)}'
 
-    def _causes(self, motion: Array, command: Array, joint: str, terms: TermModel) -> str:
+    def _causes(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
         """Return the probable causes of differences, (n,) each; `joint` has the largest."""
-        load = self.load.text()
-        if load and (np.abs(motion - self.load.torque()) <= self.start_bound).all():
+        state, bound, load = self._state, self.start_bound, self.load.text()
+        if load and (np.abs(motion - self.load.torque()) <= bound).all():
             return load
-        likely = self._likely(motion, command, joint, terms)
+        of, torque = advice.ESTIMATE, motion
+        if self.measured:  # where efforts are wrong, both differ
+            by_command = (np.abs(motion) <= bound).all()
+            of, torque = (advice.COMMAND, command) if by_command else (advice.MOTION, motion)
+        who = terms.adds_gravity, terms.profile.name, self._arm.joint_names[joint]
+        likely = advice.causes(advice.Excess(of, torque, state.gravity, bound, state.moves, *who))
         return f'{load}, or {likely}' if load else likely
-
-    def _likely(self, motion: Array, command: Array, joint: str, terms: TermModel) -> str:
-        state, bound = self._state, self.start_bound
-        rest = state.gravity, bound, state.moves, terms.adds_gravity, terms.profile.name, joint
-        if not self.measured:
-            return advice.causes(advice.Excess(advice.ESTIMATE, motion, *rest))
-        # Where efforts are wrong, both differ.
-        of = advice.MOTION if (np.abs(motion) > bound).any() else advice.COMMAND
-        torque = motion if of == advice.MOTION else command
-        return advice.causes(advice.Excess(of, torque, *rest))
 
     def reset_largest(self) -> None:
         """Reset `largest` to zero."""

@@ -38,6 +38,7 @@ class Code(str, Enum):
         'each state its own time'
     )
     TOO_OLD = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
+    AHEAD = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
     OLD_AT_START = (
         'joint states are {age:.0f} ms old ({most:.0f} are allowed before the first torque); '
         '{advice}'
@@ -76,8 +77,7 @@ class Code(str, Enum):
     KD_TOO_LARGE = (
         'kd makes velocities decay at {rate:.0f} 1/s, and torques are {late:.1f} ms late: the arm '
         'would swing; use at most {share:.2g} of this kd, or take joint states at a higher rate; '
-        "a simulated arm bears more if its description has the drives' inertia "
-        '(arm.with_armature())'
+        "a simulated arm bears more if its description has the drives' inertia"
     )
     # The arm
     DISTURBED = (
@@ -107,6 +107,7 @@ ADVICE = {
     Code.TOO_RARE: 'pass on every state of the robot, with its time in seconds; a slower loop of '
     'yours gives its period (at most 0.01 s), or calls step in substeps',
     Code.TOO_OLD: _FRESHER,
+    Code.AHEAD: _FRESHER,
     Code.OLD_AT_START: _FRESHER,
 }
 

@@ -365,7 +365,8 @@ class StateCheck:
         if self.elapsed > self.silence_timeout():
             return Code.GAP(gap=1e3 * self.elapsed)
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
-            return Code.TOO_OLD(age=1e3 * age, most=1e3 * limits.max_state_age)
+            which = Code.AHEAD if age < 0.0 else Code.TOO_OLD
+            return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 
     def _leap(self, stamp: float, q: Array, dq: Array) -> Ending | None:

@@ -62,7 +62,7 @@ class PresentStatus:
     def _advice(self, code: Code) -> str | None:
         if code is Code.TOO_RARE:
             return _RATE_ADVICE
-        old = code in (Code.TOO_OLD, Code.OLD_AT_START)
+        old = code in (Code.TOO_OLD, Code.AHEAD, Code.OLD_AT_START)
         return self._advice_on_clocks() if old else ADVICE.get(code)
 
     def _advice_on_clocks(self) -> str:
