@@ -63,14 +63,14 @@ class UrdfProvenance:
     """
 
     source: str
-    text: str
+    text: str = field(repr=False)
     joint_names: tuple[str, ...]
     tip: str
     held: tuple[tuple[str, float], ...] = ()
     flange_notes: tuple[str, ...] = ()
     tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
-    mjcf: str = ''
+    mjcf: str = field(default='', repr=False)
     other_joints: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -338,7 +338,7 @@ class ArmSimulation:
             site = self.flange_site
             body, place = self.model.site_bodyid[site], self.data.site_xpos[site]
             if push.link:
-                body = self.model.body(f'link{push.link}').id
+                body = self.model.jnt_bodyid[push.link - 1]
                 turn = self.data.xmat[body].reshape(3, 3)
                 place = self.data.xpos[body] + turn @ np.array(push.point)
             force, moment = (np.array(one, dtype=float) for one in (push.force, push.moment))

@@ -58,14 +58,13 @@ def build_mujoco(
     """
     mujoco = import_mujoco()
     description.require_physical('the simulator')
-    bare = replace(description, home=None, fixed_frames=())  # the flange is the only site
+    bare = replace(description, home=None, fixed_frames=())  # the flange is its only site
     spec = mujoco.MjSpec.from_string(mjcf_text(bare, ideal=True))
     spec.option.timestep = timestep
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for i, joint in enumerate(description.joints):
-        spec.bodies[i + 1].name = f'link{i + 1}'
         spec.actuators[i].ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
         element, limits = spec.joints[i], [joint.limits.lower, joint.limits.upper]
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
@@ -75,5 +74,5 @@ def build_mujoco(
             element.range = np.clip(limits, -1e6, 1e6)
             element.solref_limit = (_STOP_STEPS * timestep, 1.0)
             element.solimp_limit = _STOP_SOLIMP
-    spec.sites[0].name = FLANGE_SITE
+    spec.bodies[-1].sites[0].name = FLANGE_SITE
     return spec.compile()

@@ -96,8 +96,7 @@ def mjcf_text(
     flange = description.flange_transform()
     own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving)]
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
-    of_base = [links.base] if any(one.joint == 0 for one in description.fixed_frames) else []
-    for site in (links.flange, *of_base, *links.frames):
+    for site in (links.flange, links.base, *links.frames):
         carrier = (world, *bodies)[site.joint]
         add(carrier, 'site', name=site.name, **_placement(own[site.joint] @ site.pose))
     actuators = add(root, 'actuator')

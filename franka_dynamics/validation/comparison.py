@@ -11,7 +11,7 @@ joint, or of the base, and the rest is compared after it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 import math
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ class Comparison:
     second: ArmDescription
     differences: tuple[Difference, ...]
     together: JointEffect
-    spaces: tuple[ArmInSpace, ArmInSpace]
+    spaces: tuple[ArmInSpace, ArmInSpace] = field(repr=False)
     json_names = 'first', 'second', 'passed', 'together', 'differences'
 
     @property

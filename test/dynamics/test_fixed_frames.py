@@ -14,6 +14,7 @@ from franka_dynamics.codegen.python_code import python_callable
 from franka_dynamics.control.external_wrench import WrenchEstimator
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
+from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
 from ..agreement import refuses
@@ -268,3 +269,8 @@ def test_acceleration_derivatives_are_those_of_the_tree_and_of_differences(seed)
 def test_no_frame_has_a_prefix_twice(urdf):
     names = [name for name in frame_table(fd.load(urdf)) if isinstance(name, str)]
     assert 'fr3_link5' in names and not [name for name in names if name.count('fr3_') > 1]
+
+
+def test_an_mjcf_keeps_the_frame_of_the_base():
+    arm = fd.load(mjcf_text(fd.load('fr3')))
+    np.testing.assert_array_equal(fd.Model(arm).frame_pose(arm.home, 'fr3_link0'), np.eye(4))

@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
@@ -35,6 +35,10 @@ ARMS = {
     'fer': load('fer'),
     'fr3': load('fr3'),
     'fer with hand': load('fer', hand='franka_hand'),
+    'a link without mass': replace(
+        load('fer'),
+        links=(*load('fer').links[:3], LinkInertia.zero(), *load('fer').links[4:]),
+    ),
     'own frame': replace(load('fer'), fixed_frames=(OWN,)),
     **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(3)},
 }
