@@ -50,6 +50,9 @@ class Key(NamedTuple):
         return customised_equations(description, gravity=gravity, **self._asdict())
 
 
+_KEYS = {quantity: Key(quantity) for quantity in Quantity}  # without options
+
+
 class GeneratedModel(ABC):
     """
     Base class of models that evaluate generated equations, with the methods of `fd.Model`.
@@ -92,7 +95,7 @@ class GeneratedModel(ABC):
             quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
             names = ', '.join(INPUT_ARRAYS[quantity])
             raise JointVectorError(f'{quantity.value} takes {names}; got {len(given)} arrays.')
-        return Key(quantity, **options)
+        return Key(quantity, **options) if options else _KEYS[quantity]
 
     def _frame(self, frame: Frame) -> Frame:
         """Return a frame that may be looked up among kernels; FrameError for anything else."""

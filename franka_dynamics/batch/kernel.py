@@ -129,10 +129,10 @@ class _MachineCode:
 
     def __call__(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         try:
-            places = [self._place('char[]', array) for array in arrays]
+            places = [self._place(array) for array in arrays]
         except (BufferError, ValueError):  # not C-contiguous
-            places = [self._place('char[]', np.array(array, order='C')) for array in arrays]
-        places.append(self._place('char[]', out))
+            places = [self._place(np.array(array, order='C')) for array in arrays]
+        places.append(self._place(out))
         self._run(*places, *self._steps, len(out))
 
 
