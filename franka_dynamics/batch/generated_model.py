@@ -38,6 +38,7 @@ class Key(NamedTuple):
     """A quantity and the options of its equations, by which compiled code is looked up."""
 
     quantity: Quantity
+    classical: bool = False
     columns: tuple[int, ...] | None = None
     derivatives: bool = False
     frame: Frame = FLANGE
@@ -84,9 +85,9 @@ class GeneratedModel(ABC):
         """
         Return a quantity at states (..., n), as an array of the same library.
 
-        `options` are those of `customised_equations` that a quantity has: columns, derivatives,
-        frame and reference_frame. With derivatives=True return the first derivatives by all of
-        its inputs: one more axis, at the end, with n derivatives for each array in `given`.
+        `options` are those of `customised_equations` that a quantity has: classical, columns,
+        derivatives, frame and reference_frame. With derivatives=True return the first derivatives
+        by all inputs: one more axis, at the end, with n derivatives for each array in `given`.
         """
 
     def _key(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:

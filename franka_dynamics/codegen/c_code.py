@@ -11,12 +11,13 @@ from .equations import Equations
 from .file_text import heading, identifier, summary
 from .options import PRECISIONS
 from .program import Program
+from .quantities import TWIST
 from ..errors import OutputError
 
 
 def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static inline') -> str:
     """
-    Return a program as a C99 function, whose input arrays have n numbers.
+    Return a program as a C99 function; input arrays have n numbers, a wrench six.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
@@ -24,7 +25,9 @@ def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static
     """
     name = f'{prefix}_{program.name}'
     output = f'double {program.output}' + ''.join(f'[{size}]' for size in program.shape)
-    arguments = [f'const double {array}[{n}]' for array in program.inputs]
+    arguments = [
+        f'const double {array}[{TWIST if array == "wrench" else n}]' for array in program.inputs
+    ]
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]

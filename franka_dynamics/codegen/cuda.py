@@ -13,7 +13,7 @@ from .c_code import c_functions, comment, guarded, in_precision
 from .equations import Equations
 from .file_text import heading, identifier, summary
 from .options import Quantity
-from .quantities import output_shape
+from .quantities import output_shape, TWIST
 from ..errors import OutputError
 
 # Threads of a block, a state each. 49 doubles of each state fit the 48 KiB of shared memory that a
@@ -99,9 +99,10 @@ def _kernel(equations: Equations, prefix: str) -> str:
         '  double unknown = 0.0;',
     ]
     for one in arrays:
+        size = TWIST if one == 'wrench' else equations.n
         lines += [
-            f'  double {one}[{equations.n}];',
-            f'  for (int k = 0; k < {equations.n}; ++k) {{',
+            f'  double {one}[{size}];',
+            f'  for (int k = 0; k < {size}; ++k) {{',
             f'    {one}[k] = {one}_rows[(first + own) * {one}_step + k];',
             f'    unknown += {one}[k];',
             '  }',

@@ -41,8 +41,8 @@ class Equations:
 
     `outputs` are expressions of `graph` in the elements of the input `arrays`; `shape` is the
     output array's. `parameters` names the parameters that are set at run time; if there are any,
-    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose and Jacobian
-    are those of `frame`.
+    gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose, Jacobian
+    and wrench are those of `frame`.
     """
 
     description: ArmDescription | BodyTree
@@ -86,6 +86,8 @@ def customised_equations(
     gravity: ArrayLike = GRAVITY,
     *,
     parameters: ParameterMode | str = ParameterMode.BAKED,
+    wrench: bool = False,
+    classical: bool = False,
     columns: Sequence[int] | None = None,
     derivatives: bool = False,
     frame: Frame = FLANGE,
@@ -107,14 +109,21 @@ def customised_equations(
         BAKED writes the inertial parameters and gravity as numbers into the code. RUN_TIME makes
         the ten parameters of each link, its rotor inertia and gravity the arguments of a function
         that is called once and prepares constants.
+    wrench : bool
+        Whether the surroundings exert a wrench on the flange (on a tree's tool), given as the
+        input array `wrench` (6,): force, then moment about the flange's origin, in the axes of the
+        space frame [N, N m], as `Model` takes it. Only for INVERSE_DYNAMICS.
+    classical : bool
+        Whether the ten parameters of each link are used as they are, instead of base
+        parameters. This takes more operations and is meant for comparisons.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     derivatives : bool
-        Whether to return the derivatives of the quantity by all inputs instead of the quantity.
-        The output then has one more axis, with the derivatives by q first.
+        Whether to return the derivatives of the quantity by all inputs (but the wrench) instead
+        of the quantity. The output then has one more axis, with the derivatives by q first.
     frame : int or str
-        Frame to which pose, Jacobian, bias acceleration and operational-space inertia belong, as
-        `Model.jacobian` takes it; 'flange' is a tree's tool.
+        Frame to which pose, Jacobian, bias acceleration, operational-space inertia and wrench
+        belong, as `Model.jacobian` takes it; 'flange' is a tree's tool.
     reference_frame : str
         Axes and point of a Jacobian, as `Model.jacobian` takes it.
 
@@ -126,8 +135,8 @@ def customised_equations(
     Raises
     ------
     SettingsError
-        If `quantity` or `parameters` is none of the allowed values, or if a regressor is to have
-        parameters at run time.
+        If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
+        parameters at run time, or another quantity than inverse dynamics a wrench.
     FrameError
         If there is no such frame or reference frame.
     BaseParameterError
@@ -147,6 +156,11 @@ def customised_equations(
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
         )
+    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
+        raise SettingsError(
+            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
+            'wrench out.'
+        )
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
     numbers = gravity_vector(gravity)
@@ -158,7 +172,8 @@ def customised_equations(
     given = Problem(
         graph,
         tuple(tips),
-        quantity is Quantity.REGRESSOR,
+        wrench,
+        classical or quantity is Quantity.REGRESSOR,
         columns,
         require_reference_frame(reference_frame),
     )
@@ -173,7 +188,7 @@ def customised_equations(
         quantity,
         graph,
         tuple(outputs),
-        INPUT_ARRAYS[quantity],
+        (*INPUT_ARRAYS[quantity], 'wrench') if wrench else INPUT_ARRAYS[quantity],
         output_shape(quantity, description.n, columns, derivatives=derivatives),
         run_time_parameter_names(description.n) if at_run_time else (),
         frame,

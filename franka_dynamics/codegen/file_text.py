@@ -10,6 +10,7 @@ import textwrap
 from typing import NamedTuple
 
 from .equations import Equations
+from .options import Quantity
 from .program import Program
 from .quantities import FORMULAS
 from ..arm import ArmDescription
@@ -45,6 +46,21 @@ moment at a joint; the digit is the link, the last letter the axis, in the link'
 last link, before its joint turns). m_x holds -x."""
 
 
+_WITHOUT_MASS = (
+    Quantity.FLANGE_POSE,
+    Quantity.JACOBIAN,
+    Quantity.BIAS_ACCELERATION,
+    Quantity.FRAMES,
+)
+_WITHOUT_GRAVITY = (
+    Quantity.MASS_MATRIX,
+    Quantity.CORIOLIS,
+    Quantity.CORIOLIS_MATRIX,
+    Quantity.OPERATIONAL_SPACE_INERTIA,
+    Quantity.FIRST_MOMENT,
+)
+
+
 def heading(listed: Sequence[Equations]) -> list[str]:
     """
     Return the comment at the top of a generated file: arm, parameters, meaning of the names.
@@ -74,23 +90,26 @@ def heading(listed: Sequence[Equations]) -> list[str]:
 
 
 def _alike(listed: Sequence[Equations]) -> Equations:
-    """Return the first of some equations; OutputError if they are not of one arm and kind."""
-    modes = ('run_time' if one.parameters else 'baked' for one in listed)
-    owners = (f'those of {one.quantity.value}' for one in listed)
-    # What must be the same in all, with its values and their names in the error message.
-    for what, found in (
-        ('arm', {one.arm_name: one.arm_name for one in listed}),
-        ('kind of parameters', {mode: mode for mode in modes}),
-        ('set of inertias', dict(zip((one.description for one in listed), owners))),
-        ('gravity', {one.gravity: one.gravity for one in listed}),
+    """Return those of some equations that have most parameters; OutputError if they differ."""
+    with_mass = [each for each in listed if each.quantity not in _WITHOUT_MASS]
+    with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
+    baked = [each for each in with_mass if not each.parameters]
+    kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
+    # The properties that must be the same in all listed equations, each with the values found and
+    # their names in the error message.
+    for of, found in (
+        ('arm', {each.arm_name: each.arm_name for each in listed}),
+        ('kind of parameters', {kind: kind for kind in kinds}),
+        ('set of inertias', {one.description: f'that of {one.quantity.value}' for one in baked}),
+        ('gravity', {each.gravity: each.gravity for each in with_gravity if not each.parameters}),
     ):
         if len(found) > 1:
             first, second, *_ = found.values()
             raise OutputError(
-                f'The equations have more than one {what}: {first} and {second}; write a file '
-                'for each.'
+                f'The equations have more than one {of}: {first} and {second}; write a file for '
+                'each.'
             )
-    return listed[0]
+    return (with_gravity or with_mass or listed)[0]
 
 
 def _known(equations: Equations) -> str:

@@ -54,7 +54,7 @@ def bias_acceleration(
     still = np.array([graph.zero] * 3)
     if chain.tip_body == BASE:
         return np.array([*still, *still])
-    inputs = Inputs(q, dq, [graph.zero] * chain.n, weightless=True, own_axes=True)
+    inputs = Inputs(q, dq, [graph.zero] * chain.n, still, still, weightless=True)
     tip = outward(graph, chain, inputs)[chain.tip_body]
     rotation, _ = _frames(graph, chain, q)[chain.tip_body]
     return np.array(
@@ -76,6 +76,24 @@ def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -
         else:
             held[parent] = held[parent] + np.array([*moment, mass])
     return total
+
+
+def in_tip_frame(
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: Values
+) -> tuple[Values, Values]:
+    """
+    Return force and moment, in the tip body's frame, of a wrench at the tip in space axes.
+
+    `wrench`, shape (6,), is a force [N] and a moment [N m] about the tip's origin, in space axes;
+    the returned force and moment are about the origin of the tip body's frame.
+    """
+    path = chain.path()
+    force, moment = (chain.roots[path[0]][:3, :3].T @ part for part in np.split(wrench, 2))
+    for j in path:
+        joint = chain.joints[j]
+        back = joint.rotation(graph, q[j]).T
+        force, moment = (back @ (joint.axes.T @ part) for part in (force, moment))
+    return force, moment + np.cross(chain.tip[:3, 3], force)
 
 
 def _frames(

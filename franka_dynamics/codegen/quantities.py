@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import functools
 from typing import Any, NamedTuple
 
@@ -19,10 +19,11 @@ from .options import Quantity
 from .program import Output
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup_parameters, with_origins_nearest_parent
+from ..dynamics.body_tree import BASE
 from ..dynamics.model import ALIGNED, MIN_FREE_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import LINK_PARAMETERS
 
-_TWIST = 6  # numbers of a twist
+TWIST = 6  # numbers of a twist or a wrench
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class Problem:
     What a quantity's elements are made of: a chain, and the inputs as variables of a graph.
 
     `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
-    parameters of the description, which are else regrouped to base parameters. `columns` are those
-    of a regressor, and `reference_frame` is a Jacobian's.
+    parameters of the description, which are else regrouped to base parameters. With `wrench` the
+    surroundings exert a wrench on the tip. `columns` are those of a regressor, and
+    `reference_frame` is a Jacobian's.
     """
 
     graph: Graph
     chains: Sequence[GeneratorChain]
+    wrench: bool = False
     classical: bool = False
     columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED
@@ -57,15 +60,20 @@ class Problem:
         """Positions of the joints."""
         return self.variables('q')
 
-    def variables(self, array: str) -> tuple[Expression, ...]:
-        """Return the elements of an input array, one for each joint."""
-        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(self.chain.n))
+    def variables(self, array: str, size: int = 0) -> tuple[Expression, ...]:
+        """Return the elements of an input array, by default one a joint."""
+        return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
 
     def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
         """Return the torques at the rates of these names, dq and ddq; the others are zero."""
         chain, none = self._regrouped, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.variables(one) if one in moving else none for one in ('dq', 'ddq'))
-        return inverse_dynamics(self.graph, chain, Inputs(self.q, dq, ddq, weightless))
+        inputs = Inputs(self.q, dq, ddq, weightless=weightless)
+        if self.wrench and chain.tip_body != BASE:
+            wrench = np.array(self.variables('wrench', TWIST))
+            force, moment = kinematics.in_tip_frame(self.graph, chain, self.q, wrench)
+            inputs = replace(inputs, force=force, moment=moment)
+        return inverse_dynamics(self.graph, chain, inputs)
 
     def mass_elements(self) -> dict[tuple[int, int], Expression]:
         """Return the elements (i, j), i <= j, of the mass matrix."""
@@ -135,19 +143,19 @@ def _forward_dynamics(one: Problem) -> list[Output]:
 
 def _operational_space_inertia(one: Problem) -> list[Output]:
     graph = one.graph
-    if len(one.chain.path()) < _TWIST:
+    if len(one.chain.path()) < TWIST:
         raise singular_frame_error()
     J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED)
     lower, inverse = factorised(graph, one.mass_elements(), one.chain.names)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [reduced(graph, lower, row) for row in J]
-    places = [(i, j) for i in range(_TWIST) for j in range(i, _TWIST)]
+    places = [(i, j) for i in range(TWIST) for j in range(i, TWIST)]
     mobility = {
         (i, j): graph.sum(y * z * d for y, z, d in zip(Y[i], Y[j], inverse)) for i, j in places
     }
-    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(_TWIST))
+    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST))
     factors = factorised(graph, mobility, least=least)
-    columns = [solved(graph, *factors, unit) for unit in np.eye(_TWIST)]
+    columns = [solved(graph, *factors, unit) for unit in np.eye(TWIST)]
     return _symmetric({(i, j): columns[j][i] for i, j in places})
 
 
@@ -231,7 +239,7 @@ def output_shape(
 ) -> tuple[int, ...]:
     """Return the shape of a quantity, or of its derivatives, for n joints."""
     width = LINK_PARAMETERS * n if columns is None else len(columns)
-    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': _TWIST}
+    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST}
     shape = tuple(sizes[size] for size in _DEFINITIONS[quantity].shape.split())
     return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
 

@@ -37,17 +37,19 @@ from ..dynamics.body_tree import BASE
 @dataclass(frozen=True)
 class Inputs:
     """
-    Expressions of joint positions, velocities and accelerations, and what they are used for.
+    Expressions of joint positions, velocities and accelerations, and of the wrench at the tip.
 
-    Inputs that are zero cost no operations. `weightless` leaves gravity out. With `own_axes` the
-    motion of every link is in the axes of its own frame.
+    Inputs that are zero cost no operations. `force` and `moment`, (3,), are the wrench that the
+    surroundings exert on the link with the tip, about the origin and in the axes of that link's
+    frame. `weightless` leaves gravity out.
     """
 
     q: Sequence[Expression]
     dq: Sequence[Expression]
     ddq: Sequence[Expression]
+    force: Values | None = None
+    moment: Values | None = None
     weightless: bool = False
-    own_axes: bool = False
 
 
 class Motion(NamedTuple):
@@ -144,13 +146,12 @@ def _turn_and_body(
     """
     Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
 
-    Unless `own_axes` are wanted, those of a link that carries nothing stay as before its joint's
-    turn: it takes fewer operations to rotate its pseudo-inertia than its motion, which no other
-    link needs.
+    The axes of a link that carries nothing, also no wrench, stay as before its joint's turn: it
+    takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
     """
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
-    last = j not in chain.parents and chain.parents[j] != BASE
-    if joint.revolute and last and not inputs.own_axes:
+    alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
+    if joint.revolute and alone and chain.parents[j] != BASE:
         return np.eye(3), _turned(joint.body, turn)
     return turn, joint.body
 
@@ -159,7 +160,11 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
     motions = outward(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
-    beyond = [(none, none)] * chain.n  # the wrench that each link exerts on those beyond it
+    # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
+    # surroundings.
+    beyond = [(none, none)] * chain.n
+    if inputs.force is not None and inputs.moment is not None:
+        beyond[chain.tip_body] = -inputs.force, -inputs.moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         joint, parent = chain.joints[j], chain.parents[j]

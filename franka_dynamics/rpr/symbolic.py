@@ -19,11 +19,13 @@ S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
 MASSES = M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Link 2, a box, has the central moment of inertia I2x about x2: BOX_INERTIA_ABOUT_X.
+# Link 2, a box, has the central moment of inertia I2x about x2: BOX_INERTIA_ABOUT_X. Busellato
+# 2023 prints BOX_INERTIA_IN_PAPER.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
 BOX_INERTIA_ABOUT_X = M2 * (A2**2 + B2**2) / 12
+BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 
 
 @dataclass(frozen=True)

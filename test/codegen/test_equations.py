@@ -12,6 +12,7 @@ from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.c_code import c_header
 from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
 from franka_dynamics.codegen.python_code import python_module
+from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -19,9 +20,10 @@ from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
-from .arms import arms, runnable, standard_parameters
+from .arms import arms, runnable, standard_parameters, with_rotors
 from ..agreement import assert_close, refuses
 from ..arms import random_arm
+from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.
 RTOL = 1e-11
@@ -100,6 +102,39 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     )
 
 
+@pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
+def test_a_wrench_acts_on_the_flange_in_space_axes_as_on_the_models(name):
+    description, rng = ARMS[name], np.random.default_rng(3)
+    function = runnable(customised_equations(description, gravity=TILTED, wrench=True))
+    model = PinocchioModel(description, TILTED)
+    for q, dq, ddq in zip(*sample_states(description, 3, seed=0)):
+        wrench, out = rng.uniform(-20.0, 20.0, 6), np.empty(description.n)
+        function['inverse_dynamics'](q, dq, ddq, wrench, out)
+        assert_close(out, model.inverse_dynamics(q, dq, ddq, wrench=wrench), RTOL)
+
+
+@pytest.mark.parametrize('seed', [1, 4])
+def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
+    tree, rng = random_tree_of_rows(seed), np.random.default_rng(seed)
+    q, dq, ddq = rng.uniform(-2.0, 2.0, (3, tree.n))
+    wrench, out = rng.uniform(-5.0, 5.0, 6), np.empty(tree.n)
+    for body in range(tree.n):
+        carrying = replace(tree, tool_body=body)
+        # The tree's recursion has its wrench in the tool's axes.
+        tool = (carrying.poses(q)[body] @ carrying.tool)[:3, :3]
+        in_tool_axes = np.concatenate([part @ tool for part in np.split(wrench, 2)])
+        reference = tree_motion(carrying, q, dq, ddq, gravity=TILTED, tool_wrench=in_tool_axes).tau
+        function = runnable(customised_equations(carrying, gravity=TILTED, wrench=True))
+        function['inverse_dynamics'](q, dq, ddq, wrench, out)
+        assert_close(out, reference, RTOL)
+
+
+@pytest.mark.parametrize('quantity', [one for one in Quantity if one is not FIRST])
+def test_a_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
+    with refuses(SettingsError, quantity.value):
+        customised_equations(load('rpr'), quantity, wrench=True)
+
+
 @pytest.mark.parametrize('name', ['quantity', 'parameters'])
 @pytest.mark.parametrize('word', ['runtime', None])
 def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
@@ -134,3 +169,14 @@ def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
     mixed = [customised_equations('rpr', 'gravity'), customised_equations(arm, **options)]
     with refuses(OutputError, *names):
         write(mixed)
+
+
+@pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
+def test_classical_parameters_give_the_models_torques(name):
+    # With classical=True parameters are not regrouped; the torque is the same.
+    arm = with_rotors(load(name))
+    inverse_dynamics = runnable(customised_equations(arm, classical=True))['inverse_dynamics']
+    for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, arm.n)):
+        tau = np.empty(arm.n)
+        inverse_dynamics(q, dq, ddq, tau)
+        assert_close(tau, NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq))

@@ -14,8 +14,8 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
+from franka_dynamics.rpr.report import as_text, rpr_report
 
-from .. import scripts
 from ..agreement import refuses
 
 ARM = load('rpr')
@@ -151,12 +151,12 @@ def symbols():
     names['r1'] = math.sqrt((12.0 * tensors[0][2] / m1 - h1**2) / 3.0)
     names['r3'] = math.sqrt(2.0 * tensors[2][1] / m3)
     names['b2'] = math.sqrt(12.0 * tensors[1][0] / m2 - a2**2)
+    names['c2'] = math.sqrt(12.0 * tensors[1][2] / m2 - names['b2'] ** 2)
     return names
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
-    with scripts.loaded(scripts.example('rpr_report')) as report:
-        text = compile(report.as_text(report.rpr_report()), 'rpr_report.py', 'exec')
+    text = compile(as_text(rpr_report()), 'rpr_report.py', 'exec')
     model, box = PinocchioModel(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]
@@ -169,7 +169,7 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
         expected = {
             **{'theta1': q[0], 'd2': q[1], 'theta3': q[2]},
             **{'S3': math.sin(q[2]), 'C3': math.cos(q[2])},
-            'I2x': box[0],
+            **{'I2x': box[0], 'I2x_printed': box[2]},
             **{'p_3': frames[2][:3, 3], 'J_A': jacobian[:3], 'J_G': jacobian},
             **{f'B{i + 1}{j + 1}': mass[i, j] for i in range(3) for j in range(i, 3)},
             **{'T': model.kinetic_energy(q, dq), 'U': model.potential_energy(q)},

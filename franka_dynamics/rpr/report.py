@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The RPR report's formulas (Busellato 2023, sections 1.2 to 3), corrected, as Python or LaTeX.
-
-`formulas.py rpr` prints them.
-"""
+"""The RPR report's formulas (Busellato 2023, sections 1.2 to 3), corrected, as Python or LaTeX."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from franka_dynamics.rpr import symbolic as rpr
+from . import symbolic as rpr
 
 _P, (_W, _C) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
 _Q = sp.symbols('q1:4', real=True)
@@ -74,12 +70,14 @@ def _dynamics() -> list[Section]:
     return [
         Section(
             '2 centres of mass and tensors about them',
-            'I2x is the box about x2, with its length a2 along z2, where p_l2 puts it '
-            '(config/arms/rpr.yaml). I2y and I2z do not act.',
+            'I2x is the box about x2: the first form with its length a2 along z2, where p_l2 puts '
+            'it (config/arms/rpr.yaml), the second with the tensor as the report prints it. I2y '
+            'and I2z do not act.',
             {
                 **{f'p_l{i}': center for i, center in enumerate(centers, 1)},
                 'I2x': rpr.BOX_INERTIA_ABOUT_X,
                 **{f'I_l{i}': tensor for i, tensor in enumerate(tensors, 1)},
+                'I2x_printed': rpr.BOX_INERTIA_IN_PAPER,
             },
         ),
         Section(
