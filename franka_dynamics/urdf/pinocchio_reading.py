@@ -19,24 +19,16 @@ _REQUIRED = ('effort', 'velocity')  # in a <limit>, by urdfdom
 
 def pinocchio_model(text: str, source: str, *, mimic: bool = False) -> pin.Model:
     """
-    Return Pinocchio's model of a URDF.
+    Return Pinocchio's model of a URDF, read as `without_material_and_dynamics`.
 
-    A text that Pinocchio refuses is read as `without_material_and_dynamics`. With `mimic`, joints
-    follow others, unless one follows a joint that Pinocchio reads later; else they are
-    independent.
+    With `mimic`, joints follow others, unless one follows a joint that Pinocchio reads later; else
+    they are independent.
     """
     stripped = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
-    complete = all(
-        joint.get('type') == 'continuous' if limit is None else {*limit.attrib} >= {*_REQUIRED}
-        for joint in ElementTree.fromstring(text).iter('joint')
-        for limit in [joint.find('limit')]
-        if joint.get('type') in MOVING_TYPES
-    )
-    tries = [(text, mimic)] if complete else []  # without a limit urdfdom prints errors
     reason: Exception | None = None
-    for one, follows in (*tries, (stripped, mimic), (stripped, False)):
+    for follows in dict.fromkeys((mimic, False)):
         try:
-            return pin.buildModelFromXML(one, mimic=follows)
+            return pin.buildModelFromXML(stripped, mimic=follows)
         except (ValueError, RuntimeError) as error:
             reason = error
     raise UrdfError(f'{source}: Pinocchio cannot read it: {reason}')

@@ -298,7 +298,8 @@ def _limits(limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[st
     """Return a joint's limits, None if it has none, and doubts about them."""
     if kind not in MOVING_TYPES or limit is None:
         return None, []
-    stated = () if kind == 'continuous' else limit.element.attrib.keys() & {'lower', 'upper'}
+    ends = limit.element.attrib.keys() & {'lower', 'upper'}
+    stated = () if kind == 'continuous' else ends
     bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
     for key in (*stated, 'velocity', 'effort'):
         bounds[key] = limit.number(key, '0')
@@ -308,6 +309,8 @@ def _limits(limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[st
     words = (f'{key}="0"' if key in limit.element.attrib else f'no {key}' for key in unknown)
     doubts = [f'has {word} as its limit, taken for unknown.' for word in words]
     bounds.update(dict.fromkeys(unknown, math.inf))
+    if ends and not stated:
+        doubts.append('is continuous: its lower and upper limits are left out, as URDF says.')
     if not stated and kind != 'continuous':
         doubts.append(
             'has neither a lower nor an upper limit, which URDF reads as 0 to 0: it could not '

@@ -118,6 +118,7 @@ def test_a_declared_encoding_does_not_change_the_names_of_a_text():
         ('limit', 'effort', None, 'effort', math.inf, 'has no effort as its limit, taken for'),
         ('limit', 'velocity', None, 'velocity', math.inf, 'has no velocity as its limit'),
         ('limit', 'velocity', '0', 'velocity', math.inf, 'has velocity="0" as its limit, taken'),
+        ('.', 'type', 'continuous', 'lower', -math.inf, 'is continuous: its lower and upper'),
     ],
 )
 def test_numbers_that_are_not_meant_are_noted(path, key, text, limit, value, note):
