@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 _DRIVER_ADVICE = 'check its driver, the order of the joints and the units (radians, N m)'
 _LEAP_ADVICE = (
-    'check its driver, the units of velocity and time, and whether two sources send joint states; '
-    'where a simulation was set back, the controller must be reset, too'
+    'check its driver, the units of velocity and time, whether two sources send joint states, and '
+    'whether a simulation runs slower than its stamps; where a simulation was set back, the '
+    'controller must be reset, too'
 )
 
 
