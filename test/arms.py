@@ -26,6 +26,12 @@ _LIMITS = {
 }
 
 
+def limited(arm, **limits):
+    """Return an arm with other limits of every joint."""
+    joints = (replace(one, limits=replace(one.limits, **limits)) for one in arm.joints)
+    return replace(arm, joints=tuple(joints))
+
+
 def random_arm(rng, *, joints=None, convention=None, kinds=_KINDS):
     """
     Return an arm with random rows, joint kinds (from `kinds`), base, links and rotors.

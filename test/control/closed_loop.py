@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller and a simulated arm in closed loop, which the tests share."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from franka_dynamics.arm import load
@@ -28,12 +26,6 @@ GRAVITY = NewtonEulerModel(FER).gravity(HOME)
 def payload(mass):
     """Return the ten numbers of a body 0.1 m before the flange."""
     return (mass, 0.0, 0.0, 0.1, *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)])
-
-
-def limited(arm=FER, **limits):
-    """Return an arm with other limits of every joint."""
-    joints = (replace(one, limits=replace(one.limits, **limits)) for one in arm.joints)
-    return replace(arm, joints=tuple(joints))
 
 
 def core(settings=MUJOCO, *, arm=FER, applied_when_silent=False, limits=None, **options):

@@ -16,7 +16,8 @@ from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
 
-from .closed_loop import limited, require_continuous
+from .closed_loop import require_continuous
+from ..arms import limited
 
 ARM = load('fr3')
 HOME = ARM.home

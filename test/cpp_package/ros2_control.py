@@ -86,7 +86,7 @@ RECEIVED = """
     reference: total_torque
     reference_timeout: TIMEOUT
 """
-# Torques that change with each message; a relay repeats each message 50 ms later.
+# Torques that change with each message.
 SENDER = """
 import math, sys, time
 import rclpy
@@ -95,26 +95,13 @@ name, *torque = sys.argv[1:]
 rclpy.init()
 node = rclpy.create_node(name)
 publisher = node.create_publisher(Float64MultiArray, '/receiver/reference', 1)
-torque, heard, repeated = [float(value) for value in torque], [], set()
-def hear(message):
-    if message.data[0] not in repeated:
-        heard.append((time.monotonic() + 0.05, message))
-if name == 'relay':
-    node.create_subscription(Float64MultiArray, '/receiver/reference', hear, 100)
+torque = [float(value) for value in torque]
 while True:
-    if name == 'relay':
-        rclpy.spin_once(node, timeout_sec=1e-3)
-        while heard and heard[0][0] <= time.monotonic():
-            repeated.add(heard[0][1].data[0])
-            publisher.publish(heard.pop(0)[1])
-        continue
     wave = math.sin(time.monotonic())
     publisher.publish(Float64MultiArray(data=[value + wave for value in torque]))
     time.sleep(1e-3)
 """
 OFFSET = 5.0  # N m by which a sender's torque differs from the holding torque
-STALLS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
-EVENTS = ('kill', 'kill-restart', *(f'stop-{stall:g}' for stall in STALLS_S), 'two', 'relay')
 
 
 class Senders:
@@ -215,7 +202,7 @@ class Senders:
 
     def happen(self, event):
         """
-        Do one of EVENTS to a sender that is followed.
+        Kill, restart or stop for some seconds a sender that is followed, or start a second one.
 
         Return the largest step [N m], for how long a torque stayed unchanged away from what holds
         the arm (in cycles, as the time-out counts) [s], the efforts minus that, (cycles, n) [N m],
@@ -239,9 +226,8 @@ class Senders:
             self._processes['first'].send_signal(signal.SIGCONT)
             self._spin(0.2)
         else:
-            second = 'second' if event == 'two' else 'relay'
-            self._start(second, -OFFSET)
-            self._until('following', ', publisher /first', f'refused publisher /{second}')
+            self._start('second', -OFFSET)
+            self._until('following', ', publisher /first', 'refused publisher /second')
             self._spin(0.5)
         if event != 'kill':
             self._follows(0.5)

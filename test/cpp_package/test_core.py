@@ -44,7 +44,7 @@ from .cpp_core import (
 from .vectors import controller_test_vectors
 from .. import scripts
 from ..agreement import refuses
-from ..arms import of_points, random_arm, random_covariance
+from ..arms import limited, of_points, random_arm, random_covariance
 from ..urdf.urdf_texts import edited, random_chain
 
 pytestmark = needs_compiler
@@ -78,12 +78,6 @@ def based(rpy):
     base = np.eye(4)
     base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
     return replace(load('fr3'), base=base)
-
-
-def limited(arm, **limits):
-    """Return an arm with other limits of all joints."""
-    joints = (replace(one, limits=replace(one.limits, **limits)) for one in arm.joints)
-    return replace(arm, joints=tuple(joints))
 
 
 def endless(arm):
