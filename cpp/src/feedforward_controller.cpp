@@ -35,6 +35,10 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 const std::vector<std::string> kCommands{"motion", "torque", "total_torque"};
 const std::vector<std::string> kTilts{"", "robot", "node"};
 
+const std::vector<std::string> kOfRos{
+  "type", "update_rate", "is_async", "async_parameters", "thread_priority", "use_sim_time",
+  "qos_overrides", "params_file", "node_options_args", "fallback_controllers"};
+
 template<typename Enumeration>
 Enumeration choice(const std::vector<std::string> & words, const std::string & word)
 {
@@ -94,6 +98,23 @@ FeedforwardController::CallbackReturn FeedforwardController::on_init()
   return CallbackReturn::SUCCESS;
 }
 
+void FeedforwardController::warn_of_unknown_parameters()
+{
+  // ros2_control may declare whatever a file gives, without a description; some are its own.
+  const auto node = get_node();
+  for (const auto & [name, value] :
+    node->get_node_parameters_interface()->get_parameter_overrides())
+  {
+    const std::string first = name.substr(0, name.find('.'));
+    const bool of_ros = std::find(kOfRos.begin(), kOfRos.end(), first) != kOfRos.end();
+    if (!of_ros && (!node->has_parameter(name) ||
+      node->describe_parameter(name).description.empty()))
+    {
+      RCLCPP_WARN(node->get_logger(), "there is no parameter %s.", name.c_str());
+    }
+  }
+}
+
 FeedforwardController::CallbackReturn FeedforwardController::fail(const std::string & reason) const
 {
   RCLCPP_ERROR(
@@ -131,6 +152,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(const 
 {
   const Locked locked(configuring_);
   parameters_ = parameter_listener_->get_params();
+  warn_of_unknown_parameters();
   try {
     const Arm arm = read_arm();
     const Settings settings = settings_of(parameters_, arm);

@@ -57,6 +57,7 @@ private:
   using Trigger = std_srvs::srv::Trigger;
 
   Arm read_arm() const;
+  void warn_of_unknown_parameters();
   CallbackReturn fail(const std::string & reason) const;
   rcl_interfaces::msg::SetParametersResult accept(const std::vector<rclcpp::Parameter> & changed);
   void open_topics();

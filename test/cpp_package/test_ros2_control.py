@@ -193,12 +193,13 @@ def test_alone_in_a_controller_manager_it_follows_its_topic(run, source):
     given, text = {}, None
     if source == 'robot_description':
         given, text = {'arm_file': '', 'joints': list(ARM.joint_names)}, urdf_text(load('fr3'))
-    parameters = of_feedforward(PLAIN, **given) + (
+    parameters = of_feedforward(PLAIN, kpp=[30.0], **given) + (
         '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
         '    feedforward.type: franka_dynamics_controllers/FeedforwardController\n'
     )
     found, said = run('alone', mock_urdf(ARM, text=text), rows=[row], parameters=parameters)
     assert 'feedforward is active' in said and 'feedforward is inactive' in said
+    assert said.count('there is no parameter') == said.count('there is no parameter kpp') == 1
     effort = added(found, PLAIN)
     # The arm is held before the motion, gets its inertia torque during it, and is held afterwards.
     # A busy machine moves the begin and the end, and its messages may pause.
