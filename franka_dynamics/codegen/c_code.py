@@ -10,43 +10,43 @@ import re
 from .equations import Equations
 from .file_text import heading, identifier, summary
 from .options import PRECISIONS
-from .program import Program
 from .quantities import TWIST
 from ..errors import OutputError
 
 
-def c_functions(program: Program, prefix: str, n: int, qualifiers: str = 'static inline') -> str:
+def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inline') -> str:
     """
-    Return a program as a C99 function; input arrays have n numbers, a wrench six.
+    Return equations as a C99 function; input arrays have n numbers, a wrench six.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
     and an underscore.
     """
-    name = f'{prefix}_{program.name}'
-    output = f'double {program.output}' + ''.join(f'[{size}]' for size in program.shape)
+    program, name = equations.program, f'{prefix}_{equations.name}'
+    output = f'double {equations.output}' + ''.join(f'[{size}]' for size in equations.shape)
     arguments = [
-        f'const double {array}[{TWIST if array == "wrench" else n}]' for array in program.inputs
+        f'const double {array}[{TWIST if array == "wrench" else equations.n}]'
+        for array in equations.arrays
     ]
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += program.body('  const double ', 'parameters->p', ';')
-    body += [f'  {line};' for line in program.result_lines('][')]
-    if not program.parameters:
+    body += [f'  {line};' for line in program.result_lines(equations.output, '][')]
+    if not equations.parameters:
         return _c_function(f'{qualifiers} void {name}', [*arguments, output], body)
     if not program.prepared:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
-    prepare = program.preparation_lines('  const double ', ';')
+    prepare = program.preparation_lines(equations.parameters, '  const double ', ';')
     prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
     prepare += [] if program.prepared else ['  (void) X;', '  parameters->p[0] = 0.0;']
     return '\n'.join(
         [
             f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
             _c_function(
-                f'{qualifiers} void {prefix}_prepare_{program.name}',
-                [f'const double X[{len(program.parameters)}]', f'{struct} *parameters'],
+                f'{qualifiers} void {prefix}_prepare_{equations.name}',
+                [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],
                 prepare,
             ),
             _c_function(
@@ -109,8 +109,7 @@ def c_header(
     """
     head, prefix = heading(listed), identifier(name or listed[0].arm_name)
     functions = [
-        f'{comment([summary(each)])}\n'
-        + in_precision(c_functions(each.program, prefix, each.n), precision)
+        f'{comment([summary(each)])}\n' + in_precision(c_functions(each, prefix), precision)
         for each in listed
     ]
     return guarded(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])

@@ -50,7 +50,7 @@ def cuda_source(
         if each.parameters:
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
         qualifiers = 'static __device__ __forceinline__'
-        function = c_functions(each.program, prefix, each.n, qualifiers)
+        function = c_functions(each, prefix, qualifiers)
         code = in_precision(f'{function}\n{_kernel(each, prefix)}\n', precision)
         text += [comment([f'{summary(each)} parts: {blocks_per_group(each)}.']), code]
     return guarded([*head, '', *_USE.split('\n')], f'{prefix}_dynamics_cuh', text)
@@ -58,7 +58,7 @@ def cuda_source(
 
 def kernel_name(equations: Equations, prefix: str = '') -> str:
     """Return the name of the equations' kernel in `cuda_source`."""
-    return f'{prefix or identifier(equations.arm_name)}_{equations.program.name}_states'
+    return f'{prefix or identifier(equations.arm_name)}_{equations.name}_states'
 
 
 def blocks_per_group(equations: Equations) -> int:
@@ -85,7 +85,7 @@ def _parts(equations: Equations) -> list[list[tuple[int, ...]]]:
 
 def _kernel(equations: Equations, prefix: str) -> str:
     """Return the text of the kernel of a quantity, one state in each thread."""
-    arrays, parts, output = equations.arrays, _parts(equations), equations.program.output
+    arrays, parts, output = equations.arrays, _parts(equations), equations.output
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
@@ -111,7 +111,7 @@ def _kernel(equations: Equations, prefix: str) -> str:
     shape = ''.join(f'[{size}]' for size in equations.shape)
     call = [
         f'  double {output}{shape};',
-        f'  {prefix}_{equations.program.name}({", ".join((*arrays, output))});',
+        f'  {prefix}_{equations.name}({", ".join((*arrays, output))});',
     ]
     size, width = math.prod(equations.shape), min(_STAGED, max(map(len, parts)))
     if equations.shape == (size,) and size <= equations.n:

@@ -65,19 +65,21 @@ class Equations:
         """The arm's name; 'tree' for a tree."""
         return 'tree' if isinstance(self.description, BodyTree) else self.description.name
 
+    @property
+    def name(self) -> str:
+        """Name of the generated function."""
+        name = self.quantity.value
+        return name if self.frame == FLANGE else name.replace('flange', 'frame')
+
+    @property
+    def output(self) -> str:
+        """Name of the output array."""
+        return OUTPUTS[self.quantity]
+
     @functools.cached_property
     def program(self) -> Program:
         """The equations as a straight-line program of assignments."""
-        name = self.quantity.value
-        return write_program(
-            name if self.frame == FLANGE else name.replace('flange', 'frame'),
-            self.graph,
-            self.outputs,
-            self.arrays,
-            OUTPUTS[self.quantity],
-            self.shape,
-            self.parameters,
-        )
+        return write_program(self.graph, self.outputs, self.arrays)
 
 
 def customised_equations(

@@ -52,20 +52,15 @@ class Program:
     """
     A computation as a list of assignments, without branches or loops.
 
-    `inputs` maps each input array to the elements that the program reads, counted from 1; `shape`
-    is the shape of the array `output`. `statements` and `preparation` are texts `target =
-    expression`; `results` are places in the output (equal elements of a symmetric matrix are one
-    result) and their expressions. `parameters` are the arguments of `preparation`; `prepared` are
-    the parameters and results of `preparation` that `statements` and `results` read.
+    `inputs` maps each input array to the elements that the program reads, counted from 1.
+    `statements` and `preparation` are texts `target = expression`; `results` are places in the
+    output (equal elements of a symmetric matrix are one result) and their expressions. `prepared`
+    are the parameters and results of `preparation` that `statements` and `results` read.
     """
 
-    name: str
     inputs: Mapping[str, tuple[int, ...]]
-    output: str
-    shape: tuple[int, ...]
     statements: tuple[str, ...]
     results: tuple[tuple[tuple[tuple[int, ...], ...], str], ...]
-    parameters: tuple[str, ...]
     preparation: tuple[str, ...]
     prepared: tuple[str, ...]
 
@@ -79,34 +74,26 @@ class Program:
         read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.prepared)]
         return [f'{opening}{text}{end}' for text in (*read, *self.statements)]
 
-    def preparation_lines(self, opening: str, end: str) -> list[str]:
+    def preparation_lines(self, parameters: Sequence[str], opening: str, end: str) -> list[str]:
         """Return the lines that read the parameters and compute the prepared values."""
         words = {*self.prepared, *re.findall(r'\w+', ' '.join(self.preparation))}
-        read = [f'{name} = X[{k}]' for k, name in enumerate(self.parameters) if name in words]
+        read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
         return [f'{opening}{text}{end}' for text in (*read, *self.preparation)]
 
-    def result_lines(self, between: str) -> list[str]:
+    def result_lines(self, output: str, between: str) -> list[str]:
         """Return assignments such as M[0][1] = M[1][0] = ...; `between` separates indices."""
         return [
-            ' = '.join((*(f'{self.output}[{between.join(map(str, at))}]' for at in places), value))
+            ' = '.join((*(f'{output}[{between.join(map(str, at))}]' for at in places), value))
             for places, value in self.results
         ]
 
 
-def write_program(
-    name: str,
-    graph: Graph,
-    outputs: Sequence[Output],
-    arrays: Sequence[str],
-    output: str,
-    shape: tuple[int, ...],
-    parameters: tuple[str, ...] = (),
-) -> Program:
+def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]) -> Program:
     """
     Return the program that computes the outputs, each value before it is read.
 
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
-    read them or not; `output` is the output array, of a `shape`.
+    read them or not.
     """
     writer = _Writer(graph, outputs)
     statements: list[str] = []
@@ -119,13 +106,9 @@ def write_program(
         elif node.kind in _OPERATIONS and writer.deserves_statement(node):
             (preparation if node.constant else statements).append(writer.statement(node))
     return Program(
-        name,
         {array: tuple(sorted(found)) for array, found in inputs.items()},
-        output,
-        shape,
         tuple(statements),
         tuple((one.places, writer.signed(one.value)) for one in outputs),
-        parameters,
         tuple(preparation),
         tuple(writer.held[number] for number in writer.crossing),
     )

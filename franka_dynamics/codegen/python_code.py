@@ -9,27 +9,26 @@ from typing import Any
 
 from .equations import Equations
 from .file_text import heading, summary
-from .program import Program
 
 
-def python_function(program: Program, docstring: str = '') -> str:
+def python_function(equations: Equations, docstring: str = '') -> str:
     """
-    Return a program's Python source, and that of a function that precomputes parameter terms.
+    Return equations as Python source, and that of a function that precomputes parameter terms.
 
-    The function of the program takes the program's input arrays, then (for parameters at run time)
-    the prepared array `p`, then the output array, which it fills. If there are parameters, the
-    second function, `prepare_` and the program's name, takes the array X of the parameters in the
-    program's order and fills `p`.
+    The function takes the input arrays, then (for parameters at run time) the prepared array `p`,
+    then the output array, which it fills. If there are parameters, the second function, `prepare_`
+    and the first one's name, takes the array X of the parameters in their order and fills `p`.
     """
+    program = equations.program
     body = program.body('    ', 'p', '')
-    body += [f'    {line}' for line in program.result_lines(', ')]
-    arguments = [*program.inputs, *(['p'] if program.parameters else []), program.output]
-    text = _python_function(program.name, arguments, docstring, body)
-    if not program.parameters:
+    body += [f'    {line}' for line in program.result_lines(equations.output, ', ')]
+    arguments = [*equations.arrays, *(['p'] if equations.parameters else []), equations.output]
+    text = _python_function(equations.name, arguments, docstring, body)
+    if not equations.parameters:
         return text
-    prepare = program.preparation_lines('    ', '')
+    prepare = program.preparation_lines(equations.parameters, '    ', '')
     prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
-    name, docstring = f'prepare_{program.name}', 'Fill p from the parameters X.'
+    name, docstring = f'prepare_{equations.name}', 'Fill p from the parameters X.'
     return f'{text}\n\n{_python_function(name, ["X", "p"], docstring, prepare)}'
 
 
@@ -41,9 +40,9 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
     dynamics) /; the output is any object that supports assignment by index.
     """
     names: dict[str, Any] = {name: getattr(xp, name) for name in ('sin', 'cos', 'sqrt')}
-    source = python_function(equations.program)
+    source = python_function(equations)
     exec(compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'), names)
-    function: Callable[..., None] = names[equations.program.name]
+    function: Callable[..., None] = names[equations.name]
     return function
 
 
@@ -66,6 +65,6 @@ def python_module(listed: Sequence[Equations]) -> str:
 
     """
     comment = [f'# {line}'.rstrip() for line in heading(listed)]
-    functions = [python_function(equations.program, summary(equations)) for equations in listed]
+    functions = [python_function(equations, summary(equations)) for equations in listed]
     lines = [*comment, '', 'from math import cos, sin, sqrt', '', '', '\n\n'.join(functions)]
     return '\n'.join(lines)

@@ -164,21 +164,13 @@ def _frames(one: Problem) -> list[Output]:
     return one.outputs(np.array(poses))
 
 
-def _flange_pose(one: Problem) -> list[Output]:
-    return one.outputs(kinematics.tip_pose(one.graph, one.chain, one.q))
+def _of_tip(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], list[Output]]:
+    """Return the elements of a function of graph, chain and input arrays."""
+    return lambda one: one.outputs(write(one.graph, one.chain, *map(one.variables, arrays)))
 
 
 def _jacobian(one: Problem) -> list[Output]:
     return one.outputs(kinematics.jacobian(one.graph, one.chain, one.q, one.reference_frame))
-
-
-def _bias_acceleration(one: Problem) -> list[Output]:
-    rates = one.variables('dq')
-    return one.outputs(kinematics.bias_acceleration(one.graph, one.chain, one.q, rates))
-
-
-def _first_moment(one: Problem) -> list[Output]:
-    return one.outputs(kinematics.first_moment(one.graph, one.chain, one.q))
 
 
 class _Definition(NamedTuple):
@@ -204,12 +196,14 @@ _DEFINITIONS = {
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _flange_pose),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _of_tip(kinematics.tip_pose, 'q')),
     Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian),
-    Quantity.BIAS_ACCELERATION: _Definition('q dq', 'a', '6', _bias_acceleration),
+    Quantity.BIAS_ACCELERATION: _Definition(
+        'q dq', 'a', '6', _of_tip(kinematics.bias_acceleration, 'q', 'dq')
+    ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _Definition('q', 'A', '6 6', _operational_space_inertia),
     Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames),
-    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _first_moment),
+    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _of_tip(kinematics.first_moment, 'q')),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {

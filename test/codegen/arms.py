@@ -54,5 +54,5 @@ def standard_parameters(description, gravity):
 def runnable(equations):
     """Return the generated functions by name."""
     names = {'sin': sin, 'cos': cos}
-    exec(python_function(equations.program), names)
+    exec(python_function(equations), names)
     return names

@@ -72,9 +72,7 @@ def with_wrench_on_the_last_link(arm, classical):
     )
     torques = inverse_dynamics(graph, chain, Inputs(q, dq, ddq, force, moment))
     outputs = [Output(((i,),), torque) for i, torque in enumerate(torques)]
-    return write_program(
-        'inverse_dynamics', graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'), 'tau', (6,)
-    )
+    return write_program(graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'))
 
 
 def table_arm(robot, inertia):
@@ -112,13 +110,13 @@ def test_the_fer_takes_as_many_operations_as_documented(parameters):
 
 @pytest.mark.parametrize('quantity', Quantity)
 def test_counts_are_of_the_operators_that_python_reads(quantity):
-    program = customised_equations(load('scemi'), quantity).program
+    equations = customised_equations(load('scemi'), quantity)
     kinds = Counter()
-    for node in ast.walk(ast.parse(python_function(program))):
+    for node in ast.walk(ast.parse(python_function(equations))):
         if isinstance(node, ast.BinOp):
             kinds[type(node.op)] += 1
         elif isinstance(node, ast.UnaryOp):
             kinds[ast.USub] += not isinstance(node.operand, ast.Constant)
     additions = kinds[ast.Add] + kinds[ast.Sub] + kinds[ast.USub]
-    assert operation_count(program) == (kinds[ast.Mult], additions)
+    assert operation_count(equations.program) == (kinds[ast.Mult], additions)
     assert set(kinds) <= {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub}
