@@ -359,14 +359,12 @@ class BagReader:
 
 @dataclass(frozen=True)
 class ReplayFiles:
-    """What a replay writes, and where the wrench of --external acts."""
+    """What a replay writes."""
 
     output: Path
     no_plots: bool
     json: Path | None
     external: Path | None
-    frame: str
-    tool_center: tuple[float, float, float]
 
 
 @dataclass(frozen=True)

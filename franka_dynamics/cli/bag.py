@@ -78,13 +78,10 @@ def import_(**options: Any) -> int:
 
 
 def _external(text: str) -> Path:
-    """Return --external as a path: a .csv or .h5 file, or the folder of a new bag."""
-    suffix = Path(text).suffix.lower()
-    if suffix not in ('', '.csv', '.h5'):
-        raise OutputError(
-            f'{text}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
-        )
-    return writable_file(text) if suffix else shared.new_bag(text)
+    """Return --external as the path of a CSV file."""
+    if Path(text).suffix.lower() != '.csv':
+        raise OutputError(f'{text}: the name must end in .csv.')
+    return writable_file(text)
 
 
 @bag.command()
@@ -99,11 +96,7 @@ def _external(text: str) -> Path:
     option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output'),
     flag('--no-plots', 'draw no plots'),
     shared.json_option,
-    option(
-        '--external', 'write external torque, wrench: .csv, .h5, new bag', OutputPath(_external)
-    ),
-    option('--frame', "frame of the wrench: 'flange' or a joint's number", default='flange'),
-    option('--tool-center', 'point of the wrench in --frame [m]', shared.VECTOR, default='0,0,0'),
+    option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_external)),
 )
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")

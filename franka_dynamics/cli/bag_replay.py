@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._command import forbid_with, require_with
+from ._command import forbid_with
 from ._console import ProgressBar, say, say_each, show, write_json
 from ._options import ArmChoice, BagReader, ReplayFiles
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
-from ..control.external_wrench import WrenchEstimator
 from ..control.tracking_prediction import predict_tracking, TrackingPrediction
-from ..dynamics.pinocchio_model import PinocchioModel
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..names import AS_LISTED, NO_HAND
@@ -45,12 +43,8 @@ def run(
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
     if files.no_plots:
         forbid_with('--no-plots: the folder holds plots alone', 'output')
-    if files.external is None:
-        require_with('--external PATH', 'frame', 'tool_center')
     arm = reader.arm_of(bag, arm)
     arms = with_sets_and_hands(arm, sets, hands)
-    if files.external is not None:
-        _estimator(arms[0], fit, files)  # refuses an impossible point before the bag is read
     with ProgressBar() as bar:
         recording = reader.read(bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
@@ -62,25 +56,17 @@ def run(
     if tracking is not None:
         show(tracking_table(tracking))
         say(f'{PREDICTION_SENTENCE}.')
-    _write(files, result, fit, arm.payload or 'none', tracking)
+    _write(files, result, fit, tracking)
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
     return 0
 
 
-def _estimator(
-    arm: ArmDescription, fit: IdentificationOptions, files: ReplayFiles
-) -> WrenchEstimator:
-    frame = int(files.frame) if files.frame.isdigit() else files.frame
-    return WrenchEstimator(PinocchioModel(arm, fit.gravity), frame, files.tool_center)
-
-
 def _write(
     files: ReplayFiles,
     result: ReplayEvaluation,
     fit: IdentificationOptions,
-    payload: str,
     tracking: TrackingPrediction | None,
 ) -> None:
     """Write the files that are asked for, and print their names."""
@@ -88,15 +74,7 @@ def _write(
     if files.json:
         write_json(files.json, {**report.replay_as_data(result), 'tracking': tracking})
     if files.external is not None:
-        point = ', '.join(f'{value:g}' for value in files.tool_center)
-        about = {
-            'payload': payload,
-            'gravity': ' '.join(f'{value:g}' for value in fit.gravity),
-            'wrench': 'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
-            f'of the base, at {files.frame} + ({point}) m',
-        }
-        estimator = _estimator(best.arm, fit, files)
-        say(write_external_torque(files.external, result, estimator, about))
+        say(write_external_torque(files.external, result, list(fit.gravity)))
     if not files.no_plots:
         path = files.output / 'torques.png'
         title = f'{Path(recording.source).name} on {best.arm.name}'

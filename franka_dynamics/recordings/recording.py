@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 import shutil
 import tempfile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from ..files import naming_output_file
 from ..typing import Array
 
 FIELDS = ('position', 'velocity', 'effort')
-WRENCH = 'geometry_msgs/msg/WrenchStamped'
 # Late messages may be as old as this before the first that came in time [ns].
 _MAX_BEFORE_FIRST_NS = 100_000_000
 
@@ -355,36 +354,6 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     if the folder exists, OutputError if the disk is full, MissingDependencyError if rosbags is not
     installed.
     """
-    write_bag(path, [recording])
-
-
-class Wrenches(NamedTuple):
-    """
-    Stamps (rows,) [ns] and wrenches (rows, 6): force [N], moment [N m].
-
-    `frame_id` names the frame of the axes; the moment may be about a point other than its origin.
-    """
-
-    topic: str
-    frame_id: str
-    stamp_ns: NDArray[np.int64]
-    wrench: NDArray[np.float64]
-
-
-def write_bag(
-    path: str | Path,
-    states: Sequence[Recording],
-    wrenches: Sequence[Wrenches] = (),
-    *,
-    about: Mapping[str, str] | None = None,
-) -> None:
-    """
-    Write joint states and wrenches to a new folder, a rosbag2 in MCAP.
-
-    Each recording and each item of `wrenches` (geometry_msgs/WrenchStamped) is written to the
-    topic that it names, `about` to custom_data in metadata.yaml. The folder appears only when the
-    bag is complete. Raises the same errors as `write_recording`.
-    """
     bag = Path(path).expanduser()
     if bag.exists():
         raise RecordingError(
@@ -404,33 +373,15 @@ def write_bag(
         with Writer(
             Path(scratch) / bag.name, version=9, storage_plugin=StoragePlugin.MCAP
         ) as writer:
-            connections: dict[str, Any] = {}
-            for key, text in (about or {}).items():
-                writer.set_custom_data(key, text)
-            for topic, kind, stamp, message in _messages(states, wrenches, kinds):
-                if topic not in connections:
-                    connections[topic] = writer.add_connection(topic, kind, typestore=types)
-                writer.write(connections[topic], stamp, types.serialize_cdr(message, kind))
+            connection = writer.add_connection(recording.topic, JOINT_STATE, typestore=types)
+            names, states = (
+                list(recording.joint_names),
+                (recording.q, recording.dq, recording.effort),
+            )
+            for stamp, *state in zip(recording.stamp_ns.tolist(), *states):
+                time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
+                header = kinds['Header'](stamp=time, frame_id='')
+                columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
+                message = kinds['JointState'](header, names, *columns)
+                writer.write(connection, stamp, types.serialize_cdr(message, JOINT_STATE))
         shutil.move(Path(scratch) / bag.name, bag)
-
-
-def _messages(
-    states: Sequence[Recording], wrenches: Sequence[Wrenches], kinds: Mapping[str, Any]
-) -> Iterator[tuple[str, str, int, Any]]:
-    """Yield topic, type, stamp and message of states and wrenches; `kinds` are types by name."""
-
-    def header(stamp: int, frame_id: str = '') -> Any:
-        time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
-        return kinds['Header'](stamp=time, frame_id=frame_id)
-
-    for one in states:
-        names = list(one.joint_names)
-        for stamp, *state in zip(one.stamp_ns.tolist(), one.q, one.dq, one.effort):
-            columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
-            message = kinds['JointState'](header(stamp), names, *columns)
-            yield one.topic, JOINT_STATE, stamp, message
-    vector = kinds['Vector3']
-    for topic, frame_id, stamps, values in wrenches:
-        for stamp, row in zip(stamps.tolist(), values.tolist()):
-            wrench = kinds['Wrench'](force=vector(*row[:3]), torque=vector(*row[3:]))
-            yield topic, WRENCH, stamp, kinds['WrenchStamped'](header(stamp, frame_id), wrench)
