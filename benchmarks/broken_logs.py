@@ -255,7 +255,7 @@ def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
     """Return whether a cause or question is the one that a case allows."""
     if found.kind in ('unexplained', 'driven'):
         return bool(kind)  # no fault is named, or that a sign is wrong
-    gains = {'gain', 'drift'}
+    gains = {'gain', 'drift', 'one_way'}
     alike = {'gain': gains, 'drift': gains, 'offset_drift': {'offset_drift', 'drift'}}
     kinds = alike.get(kind, {kind})
     part = set(found.joints) <= set(joints) and bool(found.joints) == bool(joints)

@@ -246,8 +246,18 @@ class FoldFits:
         )
 
     def matters(self) -> bool:
-        """Return whether the fault is significant and would make the identified arm wrong."""
-        return self.effect() > CLEAR_EFFECT and self.significant()
+        """
+        Return whether the fault is significant and would make the identified arm wrong.
+
+        One that does not agree with the starting set's inertias needs twice the log evidence.
+        """
+        if self.effect() < CLEAR_EFFECT or self.is_slight() or not self.significant():
+            return False
+        return self.agrees() or self.fits.log_bayes_factor(self.fault) > 2.0 * STRONG_EVIDENCE
+
+    def is_slight(self) -> bool:
+        """Return whether the fault is as small as those of sound recordings."""
+        return self.fault.is_slight(self.values, self.fits.prior.model.base.gravity[0])
 
     def agrees(self) -> bool:
         """Return whether the coefficients keep their size beside fixed inertias."""

@@ -221,7 +221,10 @@ def _questions(fits: CrossValidation, restated: Sequence[RestatedFit]) -> Iterat
     plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
     found = [fit.diagnosis() for fit in of_all if fit.significant()]
-    yield from (found or [one.diagnosis() for one in restated if one.gain > _LIKELY])[:1]
+    likely = [one for one in restated[:1] if one.gain > _LIKELY and not found]
+    others = (fit for fit in fits.fits_with(every if likely else []) if fit.possible())
+    clearer = any(fits.log_bayes_factor(fit.fault) > likely[0].gain for fit in others)
+    yield from found[:1] or [one.diagnosis() for one in likely if not clearer]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)

@@ -208,7 +208,7 @@ def test_gravity_of_an_arm_on_a_wall_is_found(sound, simulate):
 
 
 def test_a_table_that_is_not_level_is_named(usual):
-    tilted, gravity = turned_base(usual, 0.02)
+    tilted, gravity = turned_base(usual, 0.03)
     (cause,) = judged(tilted).causes
     assert cause.kind == 'gravity'
     np.testing.assert_allclose(cause.values, gravity, rtol=0.0, atol=0.1)

@@ -188,6 +188,10 @@ class Fault:
         """Return whether a fault can have these values; `gravity` is as declared."""
         return True
 
+    def is_slight(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether a fault with these values is only asked about, whatever its effect."""
+        return False
+
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
         """

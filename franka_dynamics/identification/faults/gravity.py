@@ -11,8 +11,9 @@ from .gain import Gain
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...typing import Array
 
-# A base that is turned by less [rad] is level: that of a sound FER is turned by 0.011.
-_LEVEL = 0.015
+# A base that is turned by less [rad] is level, or nearly: of sound logs that of a FER is turned by
+# 0.011, that of an AR5 by 0.020.
+_LEVEL, _NEARLY = 0.015, 0.022
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
 _LEFT_OUT = 0.16
@@ -51,6 +52,10 @@ class Gravity(Fault):
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether values, as of `values`, turn gravity, or leave it out."""
         return turn(values, gravity) > _LEVEL
+
+    def is_slight(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the base is nearly level."""
+        return turn(values, gravity) < _NEARLY
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
