@@ -25,11 +25,12 @@ from ..typing import Array
 # A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO times
 # its limit, a step of position MAX_DRIFT_RAD more than that speed allows. Position and integrated
 # velocity may differ by MAX_DRIFT_RAD and what a velocity MAX_VELOCITY_DELAY_S late explains; this
-# drift decays with DRIFT_TIME_CONSTANT_S. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at
-# 30 Hz.
+# drift decays with DRIFT_TIME_CONSTANT_S, and is at most MAX_STILL_DRIFT_RAD where all velocities
+# are zero. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
 MAX_DRIFT_RAD = 0.02
+MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 0.005
 DRIFT_TIME_CONSTANT_S = 0.2
 # Positions of which one is beyond this [rad], and none is out of its limits as degrees, are
@@ -381,7 +382,8 @@ class StateCheck:
         far = np.abs(moved) > self._fastest * gap + MAX_DRIFT_RAD
         keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + before[2])
-        wrong = far | (np.abs(drift) > MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq))
+        most = MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
+        wrong = far | (np.abs(drift) > (most if dq.any() else MAX_STILL_DRIFT_RAD))
         if not wrong.any():
             self.leapt &= leap is None
             self._before_leap = None

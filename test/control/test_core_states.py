@@ -338,9 +338,17 @@ def test_a_hold_ends_with_contradicting_states():
 def test_a_step_of_the_position_may_be_as_large_as_its_drift(step, faulty):
     script = Script().running()
     script.q = script.q + step * LAST
-    script.give()
+    script.give(dq=1e-3 * LAST)
     assert script.core.faulty is faulty
     assert ('faster than it can' in script.core.why) is faulty
+
+
+def test_a_joint_that_moves_while_all_velocities_are_zero_is_stopped():
+    script, states = Script().running(), 0
+    while not script.core.faulty and states < 20:
+        script.q, states = script.q + 0.5e-3 * LAST, states + 1
+        script.give()
+    assert 8 < states < 15 and 'all velocities are zero' in script.core.why
 
 
 def test_the_age_of_the_first_state_counts_as_that_of_any():
