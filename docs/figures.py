@@ -41,8 +41,9 @@ from franka_dynamics.identification import (
     results,
     solve,
     torque_model,
+    verdict,
 )
-from franka_dynamics.identification.faults import contact, gravity, unexplained
+from franka_dynamics.identification.faults import contact, delay, gravity, unexplained
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
@@ -294,32 +295,18 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 noise,
             ),
             (
-                'A fault matters if t exceeds {} (95 %) and ratio times effect a bound: {} if '
-                'its size shows ({} % of it,',
-                (
-                    cross_validation.SIGNIFICANT_T,
-                    cross_validation._EVIDENCE,
-                    100.0 * cross_validation._AGREES,
-                ),
+                'A fault makes recordings unsound whose effect is above {} and',
+                (cross_validation.CLEAR_EFFECT,),
             ),
-            (
-                "starting set's own inertias) and the log evidence rises, otherwise {}; {} if its "
-                'size shows, its effect is above {} and the log evidence rises by more than {} ',
-                (
-                    cross_validation._STRONG,
-                    cross_validation._WEAK,
-                    cross_validation.CLEAR_EFFECT,
-                    cross_validation._LIKELIER,
-                ),
-            ),
-            (
-                'has an effect above {}, and is better than each other one with t above {}',
-                (cross_validation.CLEAR_EFFECT, cross_validation.SIGNIFICANT_T),
-            ),
-            ('whose efforts more than {} % is left', (100.0 * unexplained.MOST,)),
+            ("a Student's **t** above {} (95 %)", (cross_validation.SIGNIFICANT_T,)),
+            ('rises by more than {}: masses', (cross_validation.STRONG_EVIDENCE,)),
+            ('within {} % and the inverse', (100.0 * cross_validation._AGREES,)),
+            ('above {} they are faults, above {} asked', (verdict._SURE, verdict._LIKELY)),
+            ('whose efforts more than {} % is left', (100.0 * unexplained._MOST,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
-            ('a base turned by {} to {} rad', (gravity._TILTED, gravity._TURNED)),
-            ('at most {} % of the seconds', (100.0 * contact._MAX_CONTACT_SHARE,)),
+            ('a base turned by {} to {} rad', (gravity._LEVEL, gravity._NEARLY)),
+            ('and a delay below {} s', (delay._STALE,)),
+            ('above {} times the usual are left out', (contact._LARGE,)),
             ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],
