@@ -165,7 +165,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (receiver.COMMAND_TIMEOUT_S,),
             ),
             (
-                'reaches within the time-out ({})',
+                'higher ones by more than {}.',
                 (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,),
             ),
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
