@@ -47,7 +47,9 @@ def _gravity(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
             f'the MJCF has the gravity ({words}) m/s^2: models compute with the one that they are '
             'given (gravity=, --gravity), by default (0, 0, -9.81).'
         )
-    if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp)]:
+    first = model.body_jntadr[model.body_rootid]  # joint of each body's tree, -1 if it has none
+    floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
+    if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
         yield (
             f'{listed(carried)}: MuJoCo compensates gravity there (gravcomp); g(q) has the whole '
             'weight.'

@@ -257,6 +257,14 @@ def test_each_word_that_is_in_no_model_is_said_once(where, words, said):
     np.testing.assert_array_equal(fd.Model(arm).gravity(q), fd.Model(known).gravity(q))
 
 
+def test_an_object_beside_the_arm_changes_no_torque():
+    cube = '<body name="cube" gravcomp="1"><freejoint/><geom size="0.1"/></body>'
+    text = ARM.format(joints=PLAIN).replace('<body name="base">', f'{cube}<body name="base">', 1)
+    assert (
+        fd.load(text.replace('qpos="0.3 0.5"', 'qpos="0 0 1 1 0 0 0 0.3 0.5"')).torque_notes == ()
+    )
+
+
 COMPILED = """<mujoco><compiler angle="radian" {}/><worldbody>
 <body name="base" pos="0 0 1"><geom type="box" size=".1 .1 .1" mass="6"/>
  <body name="b" pos="0 0 .1"><joint name="j" axis="0 1 0"/>
