@@ -48,8 +48,11 @@ class Torch:
         return func.vmap(func.jacrev(self.model.inverse_dynamics, argnums=(0, 1, 2)))(*states)
 
     def check_gradient(self, function, states):
-        given = [x.requires_grad_() for x in states]
-        assert self.torch.autograd.gradcheck(function, given, eps=1e-6, atol=2e-5, rtol=1e-6)
+        given, kinds = [x.requires_grad_() for x in states], ('forward_ad', 'batched_grad')
+        options = {f'check_{kind}': True for kind in kinds}
+        assert self.torch.autograd.gradcheck(
+            function, given, eps=1e-6, atol=2e-5, rtol=1e-6, **options
+        )
 
     def pulled_back(self, function, states, weights):
         """Return the value, and the gradients of its weighted sum."""
