@@ -96,18 +96,8 @@ def _kernel(equations: Equations, prefix: str) -> str:
         f'  const long long first = (long long) {group} * {BLOCK};',
         f'  const int count = (int) (states - first < {BLOCK} ? states - first : {BLOCK});',
         '  const int thread = (int) threadIdx.x, own = thread < count ? thread : count - 1;',
-        '  double unknown = 0.0;',
+        *_inputs(equations),
     ]
-    for one in arrays:
-        size = TWIST if one == 'wrench' else equations.n
-        lines += [
-            f'  double {one}[{size}];',
-            f'  for (int k = 0; k < {size}; ++k) {{',
-            f'    {one}[k] = {one}_rows[(first + own) * {one}_step + k];',
-            f'    unknown += {one}[k];',
-            '  }',
-        ]
-    lines.append('  unknown *= 0.0;')
     shape = ''.join(f'[{size}]' for size in equations.shape)
     call = [
         f'  double {output}{shape};',
@@ -131,6 +121,21 @@ def _kernel(equations: Equations, prefix: str) -> str:
             body = [f'  if (blockIdx.x % {len(parts)} == {number}) {{', *body, '  }']
         lines += body
     return '\n'.join([*lines, '}'])
+
+
+def _inputs(equations: Equations) -> list[str]:
+    """Return lines that read a state's inputs; `unknown` is NaN if one is not finite, else 0."""
+    lines = ['  double unknown = 0.0;']
+    for one in equations.arrays:
+        size = TWIST if one == 'wrench' else equations.n
+        lines += [
+            f'  double {one}[{size}];',
+            f'  for (int k = 0; k < {size}; ++k) {{',
+            f'    {one}[k] = {one}_rows[(first + own) * {one}_step + k];',
+            f'    unknown += {one}[k];',
+            '  }',
+        ]
+    return [*lines, '  unknown *= 0.0;']
 
 
 def _written(

@@ -154,15 +154,7 @@ def customised_equations(
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
-    if quantity is Quantity.REGRESSOR and at_run_time:
-        raise SettingsError(
-            'A regressor has no inertial parameters to set at run time; leave them baked in.'
-        )
-    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
-        raise SettingsError(
-            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
-            'wrench out.'
-        )
+    _require_possible(quantity, at_run_time, wrench)
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
     numbers = gravity_vector(gravity)
@@ -182,7 +174,7 @@ def customised_equations(
     outputs = output_derivatives(given, quantity) if derivatives else outputs_of(quantity, given)
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
         # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
-        # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
+        # singular but for rounding errors; `factorised` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     return Equations(
         description,
@@ -195,6 +187,19 @@ def customised_equations(
         run_time_parameter_names(description.n) if at_run_time else (),
         frame,
     )
+
+
+def _require_possible(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
+    """Raise SettingsError for what a quantity cannot have."""
+    if quantity is Quantity.REGRESSOR and at_run_time:
+        raise SettingsError(
+            'A regressor has no inertial parameters to set at run time; leave them baked in.'
+        )
+    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
+        raise SettingsError(
+            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
+            'wrench out.'
+        )
 
 
 def run_time_parameter_names(n: int) -> tuple[str, ...]:
