@@ -33,7 +33,7 @@ _RECEIVER = (
     'the receiver adds the gravity torque g(q) itself, which target {target} takes for missing, '
     'or still applies an earlier torque, or its own feedback or brakes carry the arm'
 )
-_SIGN = 'gravity_vector has the wrong sign, or the arm is mounted otherwise'
+_SIGN = 'gravity_vector is wrong (its sign?), or the arm is mounted otherwise'
 _UNDECLARED = 'a payload or hand that nobody declared'
 _ABSENT = 'a declared payload or hand that is not there'
 _TARGET = (
@@ -62,23 +62,23 @@ CAUSES: tuple[tuple[str, str, bool | None, bool | None, bool | None, tuple[str, 
     (COMMAND, '+', None, None, False, (_RECEIVER, _SENDER)),
     (COMMAND, '-', True, None, False, (_LOST, _EFFORTS)),
     (COMMAND, '-', False, None, False, (_MOTOR, _EFFORTS)),
-    (COMMAND, '', True, None, True, (_TWICE, _LOST, _SENDER)),
-    (COMMAND, '', True, None, False, (_RECEIVER, _LOST, _SENDER)),
-    (COMMAND, '', False, None, None, (_MOTOR, _SENDER)),
+    (COMMAND, '', True, None, True, (_TWICE, _LOST, _SENDER, _ORDER)),
+    (COMMAND, '', True, None, False, (_RECEIVER, _LOST, _SENDER, _ORDER)),
+    (COMMAND, '', False, None, None, (_MOTOR, _SENDER, _ORDER)),
     (MOTION, '--', None, None, None, (_TURNED, _SIGN)),
     (MOTION, '-', None, None, None, (_EFFORTS, _ABSENT, _SIGN)),
     (MOTION, '++', None, None, None, (_UNITS, _UNDECLARED)),
     (MOTION, '+', None, None, None, (_UNDECLARED, _CONTACT, _UNITS)),
     (MOTION, '', True, False, None, (_ORDER, _TARGET, _CONTACT, _UNITS)),
-    (MOTION, '', None, None, None, (_TARGET, _CONTACT, _UNITS)),
+    (MOTION, '', None, None, None, (_TARGET, _CONTACT, _UNITS, _ORDER)),
     (ESTIMATE, '--', None, None, True, (_SIGN, _TWICE)),
     (ESTIMATE, '--', None, None, False, (_SIGN, _RECEIVER)),
     (ESTIMATE, '-', None, None, True, (_TWICE, _ABSENT, _SIGN)),
     (ESTIMATE, '-', None, None, False, (_RECEIVER, _ABSENT, _SIGN)),
     (ESTIMATE, '+', True, None, True, (_NOBODY, _UNDECLARED)),
     (ESTIMATE, '+', False, None, True, (_UNDECLARED, _NOBODY)),
-    (ESTIMATE, '+', None, None, False, (_UNDECLARED, _LOST)),
-    (ESTIMATE, '', None, None, None, (_TARGET, _CONTACT, _MOTOR, _SENDER)),
+    (ESTIMATE, '+', None, None, False, (_UNDECLARED, _LOST, _ORDER)),
+    (ESTIMATE, '', None, None, None, (_TARGET, _CONTACT, _MOTOR, _SENDER, _ORDER)),
 )
 
 

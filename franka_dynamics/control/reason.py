@@ -53,7 +53,8 @@ class Code(str, Enum):
     )
     NOT_N_M = (
         'the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: '
-        'efforts are not in N m (currents in A or mA are not torques)'
+        'efforts are not in N m (currents in A or mA are not torques), or somebody else sends '
+        'torques, too'
     )
     TOO_FAR = (
         '{joint} moved by {moved:.3g} rad in {gap:.3g} s, faster than it can; ' + _LEAP_ADVICE
