@@ -97,7 +97,9 @@ def diagnose(
         fits.give(best)
     evidence = fits.log_bayes_factor(best.fault) if best else -np.inf
     if restated and restated[0].gain > max(evidence, _SURE):
-        return _named_restated(restated, evidence)
+        # Half a turn of the second joint hardly differs from a base that hangs.
+        hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
+        return _named_restated(restated, np.inf if hangs else evidence)
     return _named(fits, tried, doubtful) if doubtful else ((), ())
 
 
