@@ -38,9 +38,10 @@ _TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
 _MIN_LISTEN_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
 _MIN_LISTEN_STATE_COUNT = 50
-# How long a receiver must be wrong until it is refused, because its topics are discovered singly;
-# and how long, if a controller that is certainly wrong appears after the first torque.
+# How long a receiver must be wrong until it is refused, because its topics are discovered singly:
+# while torques flow, before the first one, and if a controller that is certainly wrong appears.
 _DISCOVERY_TIMEOUT_S = 2.0
+_FIRST_TIMEOUT_S = 5.0
 _CONTROLLER_TIMEOUT_S = 0.2
 _LOOK_PERIOD_S = 1.0  # between two looks why nobody receives torques
 
@@ -175,8 +176,9 @@ class ReceiverCheck:
         certain = {one.kind for one in self.found.values()}.intersection(
             (ReceiverKind.REAL, ReceiverKind.OTHER, ReceiverKind.UNSURE)
         )
-        gets = self.state is TorquePermission.GRANTED and self.is_open
-        return _CONTROLLER_TIMEOUT_S if certain and gets else _DISCOVERY_TIMEOUT_S
+        if self.state is not TorquePermission.GRANTED or not self.is_open:
+            return _FIRST_TIMEOUT_S
+        return _CONTROLLER_TIMEOUT_S if certain else _DISCOVERY_TIMEOUT_S
 
     def _listens(self, now: float) -> bool:
         """Return whether to go on listening for other senders; refuse torques beside one."""
@@ -208,7 +210,7 @@ class ReceiverCheck:
                 'take turns; stop the other one, or remap ~/command'
             )
         own = self._node.get_fully_qualified_name()
-        (publisher, *_) = (
+        (publisher, *_) = (  # as the middleware knows it
             one
             for one in self._node.get_publishers_info_by_topic(self.topic)
             if node_name_of(one) == own

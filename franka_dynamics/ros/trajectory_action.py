@@ -222,9 +222,10 @@ class TrajectoryAction:
             executor.spin_once(timeout_sec=_RESULT_DELIVERY_S)
 
     def destroy(self) -> None:
-        """Destroy the action."""
-        if self._server is not None:
-            self._server.destroy()
+        """Destroy the action, once."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.destroy()
 
 
 def _point(*fields: Any) -> JointTrajectoryPoint:

@@ -213,7 +213,7 @@ def judged(probe, name, target='mujoco'):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = receiver_check.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        for constant in ('_MIN_LISTEN_S', '_MIN_LISTEN_STATE_COUNT', '_DISCOVERY_TIMEOUT_S'):
+        for constant in ('_MIN_LISTEN_S', '_MIN_LISTEN_STATE_COUNT', '_FIRST_TIMEOUT_S'):
             patch.setattr(receiver_check, constant, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
         looking.begin(target, 'joint_states', FER.joint_names)
