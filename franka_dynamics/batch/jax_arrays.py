@@ -49,20 +49,12 @@ def _called(model: Any, key: Any) -> Callable[..., Any]:
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        found = slopes(*primals)
+        if key.derivatives:
+            raise second_derivative_error('jax.numpy')
+        found = _called(model, key._replace(derivatives=True))(*primals)
         letters = 'abc'[: found.ndim - primals[0].ndim]
         change = jnp.concatenate(tangents, axis=-1)
         return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
-
-    @jax.custom_jvp
-    def slopes(*arrays: Any) -> Any:
-        if key.derivatives:
-            raise second_derivative_error('jax.numpy')
-        return _computed(model, key._replace(derivatives=True), arrays)
-
-    @slopes.defjvp
-    def second(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        raise second_derivative_error('jax.numpy')
 
     return function
 

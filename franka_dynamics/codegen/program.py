@@ -36,7 +36,6 @@ from .expression import (
 )
 
 _SUMS = (ADD, SUBTRACT)
-_OPERATIONS = (*_SUMS, MULTIPLY, RECIPROCAL, SQRT, SIN, COS)
 _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 
@@ -103,7 +102,7 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
         found = _INPUT.fullmatch(node.name)
         if node.kind == VARIABLE and found:
             inputs[found[1]].append(int(found[2]))
-        elif node.kind in _OPERATIONS and writer.deserves_statement(node):
+        elif node.operands and writer.deserves_statement(node):
             (preparation if node.constant else statements).append(writer.statement(node))
     return Program(
         {array: tuple(sorted(found)) for array, found in inputs.items()},
