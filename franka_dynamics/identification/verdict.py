@@ -91,7 +91,8 @@ def diagnose(
     while True:
         tried = fits.fits_with(every)
         doubtful = [fit for fit in tried if fit.matters()]
-        best = next((fit for fit in tried if fit in doubtful or fit.significant()), None)
+        clear = (one for one in tried if one in doubtful or one.is_harmless())
+        best = next((one for one in clear if one in doubtful or one.significant()), None)
         if best is None or best in doubtful or not doubtful or not best.better(doubtful[0]):
             break
         fits.give(best)
