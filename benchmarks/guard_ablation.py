@@ -73,7 +73,7 @@ def without_room(core: Feedforward) -> None:
     watcher._lower, watcher._upper = watcher._lower - np.inf, watcher._upper + np.inf
 
 
-def nothing(*values: object) -> None:
+def nothing(*values: object, **named: object) -> None:
     """Do nothing."""
 
 
