@@ -41,7 +41,7 @@ _MIN_LISTEN_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly:
 # while torques flow, before the first one, and if a controller that is certainly wrong appears.
 _DISCOVERY_TIMEOUT_S = 2.0
-_FIRST_TIMEOUT_S = 5.0
+_FIRST_TIMEOUT_S = 10.0
 _CONTROLLER_TIMEOUT_S = 0.2
 _LOOK_PERIOD_S = 1.0  # between two looks why nobody receives torques
 
