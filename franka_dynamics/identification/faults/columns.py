@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All columns of two joints are exchanged."""
 
-from itertools import combinations
-
 import numpy as np
 
-from .fault import Fault
 from .restated import Restated
 from ...typing import Array
 
@@ -14,13 +11,8 @@ from ...typing import Array
 class ExchangedColumns(Restated):
     """Exchanged positions, velocities and efforts of two joints."""
 
-    kind = 'columns'
+    kind, of_all, of_pairs = 'columns', False, True
     text = 'All columns of {joints} are exchanged. Check the order of the joints.'
-
-    @classmethod
-    def every(cls, n: int) -> list[Fault]:
-        """Return the fault of each pair of joints."""
-        return [cls(pair) for pair in combinations(range(n), 2)]
 
     def states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
         """Return the states with the columns exchanged back."""

@@ -2,31 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gain of a joint's effort changes with time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from .fault import Fault, Samples
-from .gain import Gain
+from .fault import Samples
+from .gain import VaryingGain
 from ...typing import Array
 
 
-class Drift(Fault):
+class Drift(VaryingGain):
     """A drift of the effort gain; its values are recorded / real effort at begin and end."""
 
-    kind, of_all, of_each = 'drift', False, True
+    kind = 'drift'
     text = (
         '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
         'arm warm up, or record in shorter pieces.'
     )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of a constant gain and of its change."""
-        return (*self.simpler.names, *super().names)
-
-    @property
-    def simpler(self) -> Fault:
-        """A constant gain."""
-        return Gain(self.joints)
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the torque, and that torque times the time in the recording."""
@@ -37,7 +27,3 @@ class Drift(Fault):
         """Return the ratios at the beginning and the end."""
         constant, change = (found[name] for name in self.names)
         return [1.0 + constant + half * change for half in (-0.5, 0.5)]
-
-    def friction_factor(self, values: Sequence[float]) -> float:
-        """Return the mean ratio, which friction has as well."""
-        return 0.5 * (values[0] + values[1])

@@ -3,7 +3,6 @@
 """The efforts of two joints are exchanged."""
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 
@@ -14,13 +13,8 @@ from ...typing import Array
 class Exchanged(Fault):
     """Exchanged efforts of two joints; its value is the share that is exchanged (1: all)."""
 
-    kind = 'exchanged'
+    kind, of_all, of_pairs = 'exchanged', False, True
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
-
-    @classmethod
-    def every(cls, n: int) -> list[Fault]:
-        """Return the fault of each pair of joints."""
-        return [cls(pair) for pair in combinations(range(n), 2)]
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the difference of the two joints' torques, with opposite signs at the two."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -133,7 +134,7 @@ class Fault:
     A fault of a recording: the torques that it adds to the measured ones, and its sentence.
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
-    `kind`; whether each joint may have the fault, or all together, or both; whether its value is
+    `kind`; whether each joint may have the fault, all together, or two; whether its value is
     read off all fitted torques, because inertias explain a part; whether it is in a part of the
     recording alone, or in positions, velocities or times; whether the user is asked about one that
     does no harm; and a sentence `text` for `str.format` (the words are those of `sentence`).
@@ -143,6 +144,7 @@ class Fault:
     kind: ClassVar[str]
     of_each: ClassVar[bool] = False
     of_all: ClassVar[bool] = True
+    of_pairs: ClassVar[bool] = False
     is_in_torques: ClassVar[bool] = False
     is_in_part: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
@@ -152,7 +154,9 @@ class Fault:
     @classmethod
     def every(cls, n: int) -> list[Fault]:
         """Return the faults of this kind that an arm of n joints may have."""
-        return [cls()] * cls.of_all + [cls((joint,)) for joint in range(n * cls.of_each)]
+        each = [cls((joint,)) for joint in range(n * cls.of_each)]
+        pairs = combinations(range(n * cls.of_pairs), 2)
+        return [cls()] * cls.of_all + each + [cls(pair) for pair in pairs]
 
     @property
     def names(self) -> tuple[str, ...]:

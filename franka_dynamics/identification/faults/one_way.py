@@ -2,33 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gain of a joint's effort is another in one direction of motion."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from .fault import Fault, Samples
-from .gain import Gain
+from .fault import Samples
+from .gain import VaryingGain
 from ...typing import Array
 
 
-class OneWay(Fault):
+class OneWay(VaryingGain):
     """A gain that depends on direction; values: recorded / real effort if dq > 0 and if dq < 0."""
 
-    kind, of_all, of_each = 'one_way', False, True
+    kind = 'one_way'
     text = (
         '{effort} is {0:.2f} times its torque where the joint moves positively, {1:.2f} times '
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
     )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of a constant gain and of its part with the sign of the velocity."""
-        return (*self.simpler.names, *super().names)
-
-    @property
-    def simpler(self) -> Fault:
-        """A constant gain."""
-        return Gain(self.joints)
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the torque, and that torque with the sign of the velocity."""
@@ -39,7 +29,3 @@ class OneWay(Fault):
         """Return the ratios in positive and in negative motion."""
         constant, change = (found[name] for name in self.names)
         return [1.0 + constant + change, 1.0 + constant - change]
-
-    def friction_factor(self, values: Sequence[float]) -> float:
-        """Return the mean ratio, which friction has as well."""
-        return 0.5 * (values[0] + values[1])
