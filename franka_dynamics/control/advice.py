@@ -57,10 +57,10 @@ MOTION, COMMAND, ESTIMATE = 'motion', 'command', 'estimate'
 CAUSES: tuple[tuple[str, str, bool | None, bool | None, bool | None, tuple[str, ...]], ...] = (
     # which torques, sign, several joints, the arm moves, the target adds gravity
     (COMMAND, '+', None, None, True, (_TWICE, _SENDER)),
-    (COMMAND, '-', True, None, True, (_LOST, _NOBODY)),
+    (COMMAND, '-', True, None, True, (_LOST, _NOBODY, _ORDER)),
     (COMMAND, '-', False, None, True, (_MOTOR, _NOBODY)),
     (COMMAND, '+', None, None, False, (_RECEIVER, _SENDER)),
-    (COMMAND, '-', True, None, False, (_LOST, _EFFORTS)),
+    (COMMAND, '-', True, None, False, (_LOST, _EFFORTS, _ORDER)),
     (COMMAND, '-', False, None, False, (_MOTOR, _EFFORTS)),
     (COMMAND, '', True, None, True, (_TWICE, _LOST, _SENDER, _ORDER)),
     (COMMAND, '', True, None, False, (_RECEIVER, _LOST, _SENDER, _ORDER)),
