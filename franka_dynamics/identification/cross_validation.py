@@ -218,7 +218,7 @@ class FoldFits:
 
         That is on the recordings with the fault undone: what the arm takes from wrong efforts, or
         would need at the right states. E with the fault in the fit is that of the median left-out
-        fold: a load that comes in the last fold cannot be predicted there.
+        fold; of a fault in a part, that of the best, as it may begin elsewhere than at half.
         """
         fits, change = self.fits, np.zeros(self.theta.shape[1])
         if self.fault.is_in_states:
@@ -228,7 +228,8 @@ class FoldFits:
             moved = [*range(fits.p), *(k for k in fits.free_places() if k >= fits.p)]
             change[moved] = fits.plain.theta[-1, moved] - self._undone()[moved]
         taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
-        return float(np.sqrt(1.0 + taken / np.median(self.squares @ fits.per_joint**2)))
+        usual = np.min if self.fault.is_in_part else np.median
+        return float(np.sqrt(1.0 + taken / usual(self.squares @ fits.per_joint**2)))
 
     def _undone(self) -> Array:
         """Return the coefficients of the arm's weights, with friction undone, too, (c,)."""
