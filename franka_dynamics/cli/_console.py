@@ -128,4 +128,4 @@ def print_or_write(text: str, path: Path | None) -> None:
         print(text, end='')
     else:
         write_text(path, text)
-        print(f'written: {path}')
+        say(f'written: {path}')

@@ -291,7 +291,8 @@ _HAND = option(
     show_default="the arm's own; of sim and demo franka_hand",
 )
 _SET = option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set')
-set_options = options_as('arm', ArmChoice, _ARM, _HAND, _SET, _PAYLOAD)
+_ARM_WITH_SETS = option('--arm', 'shipped, or an arm file', ARM, default='fr3')
+set_options = options_as('arm', ArmChoice, _ARM_WITH_SETS, _HAND, _SET, _PAYLOAD)
 arm_options = options_as(
     'arm',
     ArmChoice,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 import warnings
 
+from ._command import forbid_with
 from ._console import make_console, say, say_each, show, write_json
 from ._options import ArmChoice
 from ..arm.arm_file import is_robot_model
@@ -72,6 +73,8 @@ def run(arm: ArmChoice, arms: Sequence[str], json: Path | None, **options: Any) 
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """
+    if arms:
+        forbid_with(f'{arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     files = [file for one in arms for file in _files_of(one)]
     alone = not arms or files == [arms[0]]

@@ -97,7 +97,9 @@ def _pair(
         arms = (load_arm(one, inertial_set, hand=hand) for one in (first, second))
         return next(arms), next(arms)
     if is_robot_model(first):
-        forbid_with('two URDFs or MJCFs, which are compared as they are written', 'set', 'hand')
+        forbid_with(
+            'two URDFs or MJCFs, which are compared as they are written', 'inertial_set', 'hand'
+        )
         one, other = (xacro if name.endswith('.xacro') else None for name in (first, second))
         return read_pair(load_arm(first, xacro=one), second, prefix=prefix, xacro=other)
     if is_file_name(first):

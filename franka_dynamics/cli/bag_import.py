@@ -22,6 +22,9 @@ from ..recordings.recording import write_recording
 from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..report.table import Header, Table
 
+# Columns of a layout are known; these say which rows of it are read.
+_READING = 'episode', 'skip_incomplete'
+
 
 def run(
     log: tuple[str, ...],
@@ -41,10 +44,10 @@ def run(
         show(_contents(read_log(*log)))
         return 0
     if layout is not None:
-        forbid_with('--layout: it names them', 'position', 'velocity', 'effort', 'stamp', 'rate')
+        forbid_with('--layout, which says it', *(name for name in columns if name not in _READING))
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(*log), columns)
-    reading = {name: columns[name] for name in ('episode', 'skip_incomplete')}
+    reading = {name: columns[name] for name in _READING}
     named = replace(LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
     description = arm.load()
     bag = output or new_bag(f'{Path(log[0]).with_suffix("")}')

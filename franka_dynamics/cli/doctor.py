@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 import sys
@@ -12,8 +13,9 @@ import sys
 from ._command import require_with
 from ._console import make_console, say, write_json
 from ._options import ArmChoice, MASS_OPTIONS
-from ..arm import load
+from ..arm.arm_file import is_robot_model
 from ..errors import FrankaDynamicsError
+from ..names import AS_LISTED, NO_HAND
 from ..ros import ROS_INSTALL_HINT
 from ..ros.machine_checks import Check, GOOD, machine_checks, NOTE, SIMULATED_ARM_CHECK, TO_DO
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
@@ -44,7 +46,9 @@ def run(
 
 def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
     arm = choice.load()
-    bare = load(choice.arm, arm.inertial_set, hand='none')
+    # What a URDF holds cannot be taken off.
+    hand = AS_LISTED if is_robot_model(choice.arm) else NO_HAND
+    bare = replace(choice, hand=hand, payload=None).load()
     try:
         for one in compare_with_robot(*read_robot(address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves

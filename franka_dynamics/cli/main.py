@@ -220,7 +220,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return EXIT_BROKEN_PIPE
-        return _report(f'{error.filename or "standard output"}: {error.strerror}.', EXIT_OS_ERROR)
+        what = error.strerror or error
+        return _report(f'{error.filename or "standard output"}: {what}.', EXIT_OS_ERROR)
 
 
 def _run(words: list[str]) -> int:

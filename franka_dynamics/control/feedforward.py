@@ -675,20 +675,20 @@ class Feedforward:
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """
-        Return the next torque on the way to the resting torque.
+        Return the next torque on the way to the resting torque, of an arm not seen by way of rest.
 
         If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
         lasts while the arm moves, as far as states show it.
         """
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.then is not Then.ZERO
+        stops = stops and not arm.has_stopped(terms, now)
         goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
         goal = output.clipped(goal)
         torque = output.send(goal, now - output.sent_at, now)
         unseen = self.states.problem is not None or silence > MAX_GAP_S
         goes_on = state is not None and not (terms.adds_gravity or unseen) and state.moves
-        goes_on |= stops and not arm.has_stopped(terms, now)
-        if np.array_equal(torque, goal) and not goes_on:
+        if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change(Event.END)
             seen = None if arm.last is None else arm.probable(now)
             output.record_end(seen, now, terms.adds_gravity)

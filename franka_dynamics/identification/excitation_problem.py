@@ -166,7 +166,8 @@ class ExcitationProblem:
         """
         Return the margin of every state to each of m limits, shape (..., samples, m).
 
-        The m limits are: lower and upper positions of all joints [rad]; velocities, accelerations
+        The m limits are: lower and upper positions of all joints [rad] (without a limit the margin
+        is a turn); velocities, accelerations
         and torques in both directions, relative to their limits; heights of the third frame and
         later points above the table, and distances of pairs of segments [m].
         """
@@ -179,7 +180,8 @@ class ExcitationProblem:
         torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
             'effort'
         )
-        parts = [q - lower - limits.position_margin, upper - q - limits.position_margin]
+        below, above = (np.minimum(one, 2.0 * np.pi) for one in (q - lower, upper - q))
+        parts = [below - limits.position_margin, above - limits.position_margin]
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
         parts += [

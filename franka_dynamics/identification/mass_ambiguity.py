@@ -6,7 +6,7 @@ What recordings cannot tell: what other masses would explain as well.
 The columns of a common factor of all efforts, and of a load, are sums of base parameters' columns
 in any recording; those of a single joint's gain or zero nearly are in some motions. Published
 masses alone tell them apart, within what a real arm differs from these. (A turn of the base about
-gravity has no column at all.) What is left open of single parameters is in `solve.left_open`.
+gravity has no column at all.) What is left open of single parameters: `solve.std_ratios`.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def prior_error_covariance(prior: Prior, assumed: float, supported: StartingSetP
     """
     Return the covariance that errors of the starting set cause in the estimate, (b, b).
 
-    It is the term s^2 P C P of the module's docstring.     The fit assumes the precision s =
+    It is the term s^2 P C P of the module's docstring. The fit assumes the precision s =
     `assumed`; a larger value in `supported` counts as s.
     """
     least = StartingSetPrecision(min(supported.masses, assumed), min(supported.inertias, assumed))

@@ -60,8 +60,8 @@ class Table:
     ----------
     title : str
         Says what the numbers are.
-    heads : sequence of Head or str
-        One per column; a string is a Head without unit and form.
+    heads : sequence of Header or str
+        One per column; a string is a Header without unit and form.
     rows : sequence of sequences
         Strings, numbers, None for an empty cell, or a Cell of these. A column after the first is
         aligned to the right if it has a number, or a string that begins with one ('1.2 ± 0.1').

@@ -206,7 +206,9 @@ class NodeClient(TopicListener):
                     latest = values.get('state', '')
 
         message.header.frame_id = mark
-        self.node.create_subscription(DiagnosticArray, '/diagnostics', take, _REPORTS_DEPTH)
+        reports = self.node.create_subscription(
+            DiagnosticArray, '/diagnostics', take, _REPORTS_DEPTH
+        )
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
@@ -238,6 +240,7 @@ class NodeClient(TopicListener):
             raise
         finally:
             self.node.destroy_publisher(publisher)
+            self.node.destroy_subscription(reports)
         if state != _FINISHED:
             error = NodeClientError(f'the motion was {state}: {reason}')
             error.refused_by = refused_by

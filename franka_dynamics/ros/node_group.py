@@ -42,6 +42,12 @@ exit(main())
 """
 
 
+class NoDomainError(FrankaDynamicsError):
+    """Every ROS domain is in use."""
+
+    status = 1
+
+
 class NodeEndedError(FrankaDynamicsError):
     """A node ended unexpectedly."""
 
@@ -217,4 +223,4 @@ def _free_domain() -> int:
             continue
         claim.detach()  # stays open until this process ends; children do not inherit it
         return domain
-    raise OSError('Every ROS domain is in use; end the nodes that are left over.')
+    raise NoDomainError('Every ROS domain is in use; end the nodes that are left over.')

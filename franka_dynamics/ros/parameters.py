@@ -122,12 +122,18 @@ def _require_known(node: Any, given: Sequence[str], known: set[str]) -> None:
         name
         for name in unknown
         if get_close_matches(name, known, 1, _MISSPELT_RATIO)
-        or any(f'{name}:=' in word for word in sys.argv)
+        or any(_own_assignment(node, word) == name for word in sys.argv)
     ]
     if refused:
         raise SettingsError(f'{no_such_parameter(refused, known)} Nothing is started.')
     if unknown:
         node.get_logger().warning(f'this node has no parameters {listed(unknown)}; ignored')
+
+
+def _own_assignment(node: Any, word: str) -> str:
+    """Return the name of the parameter that a word [NODE:]NAME:=VALUE gives to a node, or ''."""
+    owner, _, name = word.partition(':=')[0].rpartition(':')
+    return name if ':=' in word and owner.rpartition('/')[2] in ('', node.get_name()) else ''
 
 
 def _warn_of_others(node: Any, given: Sequence[str]) -> None:

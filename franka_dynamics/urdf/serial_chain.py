@@ -110,13 +110,15 @@ def read_chain(
     positions = _held_positions(document, names, held or {})
     root, last = document.root, arm[-1].child
     poses, carrier, tools = {root: np.eye(4)}, {root: root}, [last]
+    # What the arm stands on counts as fixed, whatever its joints are.
+    still = {*positions, *document.moving_joints_to(names[0])}
     for joint in document.from_root():
         poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
         # The link of an arm's joint that carries each link, or the root; '' on other branches.
         carrier[joint.child] = carrier[joint.parent]
         if joint.name in names:
             carrier[joint.child] = joint.child
-        elif joint.moves and joint.name not in positions:
+        elif joint.kind != 'fixed' and joint.name not in still:
             carrier[joint.child] = ''
         elif joint.kind == 'fixed' and joint.parent in tools:
             tools.append(joint.child)
@@ -138,7 +140,7 @@ def read_chain(
             f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold); '
             'the bodies they carry count as part of the arm or of its base.'
         )
-    moving = (joint for joint in document.joints.values() if joint.moves)
+    moving = (joint for joint in document.joints.values() if joint.kind != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
         notes.append(
             f'{listed(others)}: on another branch of the {document.words.file}, left out.'

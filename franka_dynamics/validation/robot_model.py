@@ -92,7 +92,8 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
             f'{address} does not answer within {timeout:g} s; is another client connected to it?'
         ) from error
     if answer.returncode:
-        reason = answer.stderr.strip().splitlines()[-1].split(': ', 1)[-1]
+        said = answer.stderr.strip() or f'the client of libfranka ended by {answer.returncode}'
+        reason = said.splitlines()[-1].split(': ', 1)[-1]
         raise RobotInterfaceError(
             f'{address} cannot be reached: {reason.removeprefix("libfranka: ")}'
         )

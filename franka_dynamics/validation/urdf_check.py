@@ -179,7 +179,7 @@ def node_notes(
             text, reference, source=source, joint_names=names, gravity=gravity
         )[1]
     except (UrdfError, UrdfMismatchError) as error:
-        refusal = f'a node refuses it as its model (model_source: urdf_file): {error}'
+        refusal = f'a node refuses it as its model (model_source): {error}'
         return [refusal, *arm.notes]
     return [verdict.summary(), *verdict.notes]
 

@@ -118,6 +118,12 @@ def bags(simulate, tmp_path, monkeypatch):
         write_recording(simulate(arm, duration=30.0, rate=100.0, noise=0.2), tmp_path / name)
 
 
+def test_beside_json_on_standard_output_nothing_is_printed(bags, capsys):
+    words = 'identify payload --arm fer --without bare --with loaded --json --output p.yaml'
+    assert main(words.split()) == 0
+    assert json.loads(capsys.readouterr().out)['payload'][0] == pytest.approx(1.0, abs=0.01)
+
+
 def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, told):
     status, said, data = told(
         'identify payload --arm fer --without bare --with loaded --output p.yaml --desk d.json'

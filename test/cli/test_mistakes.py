@@ -82,7 +82,10 @@ arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
 arm show fr3 --arm fer
 arm compare fr3 fer side:=left
-bag replay no_such_bag --frame 3
+arm compare fr3.urdf fr3.urdf --set gaz2019
+arm check fer --arm fr3
+bag import log.csv --layout droid --effort-scale 0.001
+bag import log.csv --layout droid --position-unit deg
 payload-from-mesh tool.stl --mass 1 --density 2700
 """
 

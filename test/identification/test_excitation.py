@@ -165,6 +165,13 @@ def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
     assert left.max() < 0.0  # though below the constant limit
 
 
+def test_a_joint_without_position_limits_has_finite_margins():
+    first, *others = FR3.joints
+    endless = replace(first, limits=replace(first.limits, lower=-np.inf, upper=np.inf))
+    problem = ExcitationProblem(replace(FR3, joints=(endless, *others)), LIMITS)
+    assert np.isfinite(problem.state_margins(*np.zeros((3, 2, 7)))).all()
+
+
 TRAJECTORY = FourierTrajectory(START, 8.0, np.random.default_rng(0).standard_normal((3, 8)))
 
 

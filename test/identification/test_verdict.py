@@ -10,6 +10,8 @@ import pytest
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults.gain import Gain
+from franka_dynamics.identification.faults.gravity import Gravity, is_left_out, turn
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
@@ -452,3 +454,14 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
     log = simulate(truth, friction=friction, noise=0.2, seed=35, duration=30.0)
     model = IdentificationOptions().torque_model(arm)
     assert judge_motion(prepare(log), model, arm, [arm], 'log').sound
+
+
+def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
+    moon, fault = np.array([0.0, 0.0, -1.62]), Gravity()
+
+    def found(*columns):
+        return fault.values({**dict(zip(fault.names, columns)), Gain().kind: 0.0}, moon)
+
+    turned = found(0.2, 0.0, 0.0)
+    assert not is_left_out(turned) and turn(turned, moon) == pytest.approx(np.arctan(0.2))
+    assert is_left_out(found(0.0, 0.0, -0.95))

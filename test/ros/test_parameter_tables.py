@@ -158,6 +158,16 @@ def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
         make_node(SimulatorNode, '-p', 'simulator:lockstep_rate:=-1.0', '-r', '__ns:=/')
 
 
+def test_a_word_for_another_node_does_not_refuse_what_a_shared_file_says(make_node, tmp_path):
+    file = tmp_path / 'shared.yaml'
+    file.write_text(yaml.safe_dump({'/**': {'ros__parameters': {'rate': 5}}}))
+    words = '--params-file', file, '-p', 'lockstep_rate:=100.0', '-p', 'other:rate:=6'
+    node = make_node(SimulatorNode, *words, '-r', '__ns:=/')
+    assert node.get_parameter('lockstep_rate').value == 100.0
+    with refuses(SettingsError, 'rate: no such parameter'):
+        make_node(SimulatorNode, *words, '-p', 'rate:=5', '-r', '__ns:=/')
+
+
 def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path):
     file = tmp_path / 'both.yaml'
     mine, other = {'ros__parameters': {'robot_type': 'fer'}}, {'ros__parameters': {'rate': 5}}

@@ -260,9 +260,9 @@ def test_each_word_that_is_in_no_model_is_said_once(where, words, said):
 def test_an_object_beside_the_arm_changes_no_torque():
     cube = '<body name="cube" gravcomp="1"><freejoint/><geom size="0.1"/></body>'
     text = ARM.format(joints=PLAIN).replace('<body name="base">', f'{cube}<body name="base">', 1)
-    assert (
-        fd.load(text.replace('qpos="0.3 0.5"', 'qpos="0 0 1 1 0 0 0 0.3 0.5"')).torque_notes == ()
-    )
+    arm = fd.load(text.replace('qpos="0.3 0.5"', 'qpos="0 0 1 1 0 0 0 0.3 0.5"'))
+    assert arm.torque_notes == () and 'cube' not in arm.fixed_frames
+    assert arm.base_link == fd.load(ARM.format(joints=PLAIN)).base_link
 
 
 COMPILED = """<mujoco><compiler angle="radian" {}/><worldbody>

@@ -40,14 +40,14 @@ class Gravity(Fault):
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return gravity as the recording has it: its direction, or what little is left of it.
+        Return gravity as the recording has it: its direction, or zeros if it is left out.
 
         A common factor of all efforts, which is fitted beside it, is part of the direction.
         """
         each, factor = [found[name] for name in self.names], 1.0 + found[Gain().kind]
         turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
-        return (turned if size < _LEFT_OUT * real else turned * real / size).tolist()
+        return (np.zeros(3) if size < _LEFT_OUT * real else turned * real / size).tolist()
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether values, as of `values`, turn gravity, or leave it out."""
@@ -67,7 +67,7 @@ class Gravity(Fault):
 
 def is_left_out(values: Sequence[float]) -> bool:
     """Return whether efforts leave gravity out, by a diagnosed vector [m/s^2]."""
-    return float(np.linalg.norm(values)) < 5.0
+    return not any(values)
 
 
 def gravity_axes(gravity: Array) -> Array:
@@ -78,7 +78,7 @@ def gravity_axes(gravity: Array) -> Array:
 
 def turn(values: Sequence[float], gravity: Array) -> float:
     """Return by how much gravity turns [rad], pi if it is left out."""
-    size, real = float(np.linalg.norm(values)), float(np.linalg.norm(gravity))
-    if size < _LEFT_OUT * real:
+    if is_left_out(values):
         return np.pi
-    return float(np.arccos(np.clip(gravity @ values / (real * size), -1.0, 1.0)))
+    sizes = np.linalg.norm(values) * np.linalg.norm(gravity)
+    return float(np.arccos(np.clip(gravity @ values / sizes, -1.0, 1.0)))
