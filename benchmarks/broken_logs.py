@@ -16,7 +16,7 @@ calculated into sound logs of an arm. Each line has one of these outcomes:
                published set with friction fitted (of a sound log: accepted)
 
 and these must not occur: WRONG NAME, HARMFUL (accepted without a question, and worse than the
-published set), REFUSED (a sound log). A case takes half a second of processor time.
+published set), REFUSED (a sound log). A case takes some seconds of processor time.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Where the arm probably is while no joint state can be believed, and what it gets
 
 Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
 is brought to rest by its model, then gets the resting torque. The first state that can be used
-again ends that, even if the arm still moves.
+again ends that, even if the arm still moves; one whose velocities its positions contradict does
+not, nor the first after a gap, which only shows how long it was.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from .faults import Diagnosis, faults_of
 from .faults.driven import driven
 from .faults.fault import CLEAR_EFFECT
 from .faults.force import Force
+from .faults.gain import Gain
 from .faults.gravity import Gravity, is_left_out
 from .faults.heavy import heavy
 from .faults.offset import Offset
@@ -98,8 +99,14 @@ def diagnose(
         fits.give(best)
     evidence = fits.log_bayes_factor(best.fault) if best else -np.inf
     if restated and restated[0].gain > max(evidence, _SURE):
-        # Half a turn of the second joint hardly differs from a base that hangs.
+        # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
+        # way from an effort of the other sign.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
+        joints = restated[0].fault.joints
+        alike = (
+            one for one in doubtful if (one.fault.kind, one.fault.joints) == (Gain.kind, joints)
+        )
+        hangs |= any(one.values[0] < 0.0 for one in alike)
         return _named_restated(restated, np.inf if hangs else evidence)
     return _named(fits, tried, doubtful) if doubtful else ((), ())
 
