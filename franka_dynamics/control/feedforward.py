@@ -210,8 +210,8 @@ class Feedforward:
         """
         Change settings from the next step on.
 
-        While running, the torque ramps from the old law's to the new; a held arm's does not change,
-        its brake has the old gains until `start`, and for 2 s a changed payload is not judged.
+        While running, the torque ramps from the old law's to the new. That of a held arm does not
+        change, and its brake has the old gains until `start`; a payload is not judged for 2 s.
         A stopped core whose torque acts keeps the old settings until `start`. Then, and while
         torques are refused, the old ones go on until no joint departs from what the new ones
         explain by more than the start's bound; those then act within the torque's rate. Raises
