@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of nodes: real time, network, names, what is left at their end, a log nobody reads."""
 
+from itertools import takewhile
 import json
 import random
 from select import select
@@ -118,6 +119,7 @@ def test_a_child_does_not_inherit_its_parents_real_time_scheduling(permitted, tm
 # Runs a node until its first timer interrupts it, and prints how `main` ended.
 ENDING = """
 from importlib import import_module
+from itertools import takewhile
 import json
 import os
 from pathlib import Path
@@ -220,7 +222,7 @@ try:
     while True:
         node_group.use_isolated_network()
         print(os.environ['ROS_DOMAIN_ID'], flush=True)
-except OSError:
+except node_group.NoDomainError:
     print('no more', flush=True)
 input()
 """
@@ -243,7 +245,9 @@ def test_processes_side_by_side_get_a_domain_each():
     with background(*words, stdin=PIPE) as one, background(*words, stdin=PIPE) as other:
         both = one, other
         domains = [
-            domain for process in both for domain in iter(process.stdout.readline, 'no more\n')
+            domain
+            for process in both
+            for domain in takewhile(lambda line: line != 'no more\n', process.stdout)
         ]
         for process in both:
             process.communicate('\n')
