@@ -486,7 +486,7 @@ def _wires(n: int) -> Iterator[Case]:
 
 
 def _somebody_adds() -> Iterator[Case]:
-    """Yield torques that somebody adds to those that are sent, from the start and in motion."""
+    """Yield rows in which others add torques to the sent ones, at the start or in motion."""
     for target, carried in BOTH:
         for what, act in (
             ('g(q)', adds_gravity),

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Probable causes of a torque that the model does not explain, for those who read a reason.
+Probable causes of a torque that the model does not explain, listed in the reason of a stop.
 
 Nothing is decided here. The causes are those of the first row of CAUSES whose conditions the
 torque meets: which torques differ, whether the difference is along or against the model's g(q) at
@@ -42,7 +42,7 @@ _TARGET = (
 )
 _UNITS = 'efforts are not in N m'
 _EFFORTS = 'efforts are reported without gravity, or brakes hold the arm'
-_TURNED = 'efforts are reported with the other sign, those that the arm exerts on its drives'
+_TURNED = 'efforts are reported with the other sign (the load on the drives, not their torque)'
 _ORDER = 'the order or the signs of the joints are others'
 _LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
 _MOTOR = 'a dead motor or a closed brake of {joint}'

@@ -65,7 +65,7 @@ class LoadEstimate:
         self, stamp: float, q: Array, dq: Array, torque: Array, arm: PinocchioModel
     ) -> None:
         """
-        Take an external torque (n,) [N m] at a joint state; `arm` is what the torque is beyond.
+        Take a joint state and its external torque (n,) [N m]: measured minus that of `arm`.
 
         `stamp` in s, `q` and `dq` in rad and rad/s, (n,) each.
         """

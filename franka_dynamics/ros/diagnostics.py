@@ -131,7 +131,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if reason != self._reason and now >= self._reason_at + MIN_REASON_S:
             self._reason, self._reason_at, self.due = reason, now, now
         if now >= self.due:
-            # The largest since the last report, so that a short torque near its bound is told.
+            # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
             controller.disturbances.reset_largest()
             level, message, told = self._told(status, shares)

@@ -80,7 +80,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
     belongs to no parameter, but was written for one. What a parameter file for many nodes gives
-    beyond that is logged, and so is what is for other nodes only.
+    beyond that is logged, as are parameters given to other nodes alone.
     """
     given = [name for name in node.get_parameters_by_prefix('') if not name.startswith(_OF_ROS)]
     for name in given:

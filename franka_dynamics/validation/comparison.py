@@ -169,7 +169,7 @@ class _Differences:
         self._add('limits', name, [*_of_limits(joint.limits, limits)])
 
     def _moves_link(self, motion: Array | None, i: int) -> bool:
-        """Return whether a motion, along or about an axis, is what tells its links apart."""
+        """Return whether moving the link along or about the joint axis explains its difference."""
         moved = self.here if motion is None else self.here.moved(motion, i)
         here, brought = (
             all(map(self._are_close, _of_inertia(one.links[i], self.there.links[i])))

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from .fault import Fault
 from ...typing import Array
 
 
-class Restated(Fault):
+class Restated(Fault, ABC):
     """A fault without columns: the model is evaluated at other states, and fitted again."""
 
     kind = 'restated'
@@ -23,9 +25,9 @@ class Restated(Fault):
         """The fault's values in user units."""
         return (1.0,)
 
+    @abstractmethod
     def states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
         """Return the real states (N, n) of recorded ones."""
-        raise NotImplementedError
 
     def recorded(self, torques: Array) -> Array:
         """Return torques at the real states, or columns of them (N, n, ...), as recorded."""
