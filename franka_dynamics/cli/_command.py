@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
 import math
 from pathlib import Path
 import re
@@ -46,7 +48,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
         try:
-            return super().invoke(ctx)
+            return self.run(ctx)
         except ImportError as error:
             missing = (error.name or '').partition('.')[0]
             ends = ('_msgs', '_srvs', '_interfaces')
@@ -55,6 +57,28 @@ class Command(click.Command):
             raise MissingDependencyError(
                 f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'
             ) from error
+
+    def run(self, ctx: click.Context) -> Any:
+        """Call the command's function with its options."""
+        return super().invoke(ctx)
+
+
+class ModuleCommand(Command):
+    """
+    A command that calls `run` of the module named after its words: cli/arm_check.py of arm check.
+
+    The function that declares it has its options and help alone. In place of the options that
+    `options_as` has added, `run` gets the dataclasses of their values.
+    """
+
+    def run(self, ctx: click.Context) -> Any:
+        """Import the module, and call its `run` with the options as arguments."""
+        values = dict(ctx.params)
+        for name, kind in getattr(self.callback, 'dataclasses', {}).items():
+            own = [one.name for one in fields(kind) if one.name in values]
+            values[name] = kind(**{one: values.pop(one) for one in own})
+        module = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
+        return import_module(f'.{module}', __package__).run(**values)
 
 
 def takes_xacro_arguments(command: Any) -> Any:
@@ -66,12 +90,18 @@ def takes_xacro_arguments(command: Any) -> Any:
 class Group(click.Group):
     """A group of commands that prints its help if it is called without a command."""
 
-    command_class = Command
+    command_class: type[click.Command] = Command
     group_class = type
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line's arguments; without arguments, parse --help."""
         return super().parse_args(ctx, args or ['--help'])
+
+
+class ModuleGroup(Group):
+    """A group whose commands are of modules beside the one that declares it."""
+
+    command_class = ModuleCommand
 
 
 class Number(click.FloatRange):

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import wraps
+from dataclasses import dataclass, field, replace
 import math
 from pathlib import Path
 import re
@@ -65,17 +64,13 @@ def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable
     """
     Return a decorator that adds options and passes their values as one dataclass `cls`.
 
-    The command gets the argument `name` of type `cls` in place of all values that are named as a
-    field of `cls`.
+    `run` of the command's module gets the argument `name` of type `cls` in place of all values
+    that are named as a field of `cls`.
     """
 
-    def decorate(command: Callable[..., int]) -> Any:
-        @wraps(command)
-        def run(**values: Any) -> int:
-            names = [one.name for one in fields(cls) if one.name in values]
-            return command(**{name: cls(**{one: values.pop(one) for one in names})}, **values)
-
-        return with_options(*options)(run)
+    def decorate(command: Any) -> Any:
+        command.dataclasses = {name: cls, **getattr(command, 'dataclasses', {})}
+        return with_options(*options)(command)
 
     return decorate
 

@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, CommaList, flag, Group, option, takes_xacro_arguments
+from ._command import choice_or_flag, CommaList, flag, ModuleGroup, option, takes_xacro_arguments
 from ..names import AS_LISTED, Convention, FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
 
 
-@click.group(cls=Group)
+@click.group(cls=ModuleGroup)
 def arm() -> None:
     """Show, check, import and export arms."""
 
@@ -27,7 +25,7 @@ def arm() -> None:
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
 @shared.json_option
 @shared.arm_options
-def show(**options: Any) -> int:
+def show() -> None:
     """
     Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
 
@@ -35,9 +33,6 @@ def show(**options: Any) -> int:
     torques depend on, with gravity along -z of the space frame (vertical), in any direction
     (tilted) or none.
     """
-    from .arm_show import run
-
-    return run(**options)
 
 
 @arm.command()
@@ -47,7 +42,7 @@ def show(**options: Any) -> int:
 @flag('--all', 'print everything: the tables of every quantity')
 @shared.json_option
 @shared.arm_options
-def check(**options: Any) -> int:
+def check() -> None:
     """
     Compare three independent formulations of an arm's dynamics.
 
@@ -55,9 +50,6 @@ def check(**options: Any) -> int:
     A URDF or MJCF is compared with the reading of Pinocchio or MuJoCo, too. Exit status: 0 pass, 1
     a difference or a link that no real body can be, 2 a file that cannot be read.
     """
-    from .arm_check import run
-
-    return run(**options)
 
 
 @arm.command()
@@ -70,16 +62,13 @@ def check(**options: Any) -> int:
 @option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
 @takes_xacro_arguments
 @shared.json_option
-def compare(**options: Any) -> int:
+def compare() -> None:
     """
     Compare two arms: shipped arms, arm files, URDFs, MJCFs or xacro files.
 
     A line for each joint and its link has the largest difference and its effect on torques. Exit
     status: 0 if no torque differs, 1 if one does, 2 a file that cannot be read.
     """
-    from .arm_compare import run
-
-    return run(**options)
 
 
 @arm.command('import')
@@ -94,15 +83,12 @@ def compare(**options: Any) -> int:
 @option('--tip', 'link of the flange (default: tool0 or another usual name, or the last)')
 @shared.arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
-def import_(**options: Any) -> int:
+def import_() -> None:
     """
     Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio.
 
     A xacro file is expanded.
     """
-    from .arm_import import run
-
-    return run(**options)
 
 
 @arm.command()
@@ -112,8 +98,5 @@ def import_(**options: Any) -> int:
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options
-def export(**options: Any) -> int:
+def export() -> None:
     """Write an arm as URDF or MJCF, for the C++ controller, or its friction for others."""
-    from .arm_export import run
-
-    return run(**options)

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from . import _options as shared
-from ._command import CommaList, flag, Group, Number, option, OutputPath
+from ._command import CommaList, flag, ModuleGroup, Number, option, OutputPath
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
@@ -23,7 +22,7 @@ from ..recordings.options import (
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=ModuleGroup)
 def bag() -> None:
     """Record, import and replay bags."""
 
@@ -35,11 +34,8 @@ def bag() -> None:
 @shared.topic_options
 @shared.arm_prefix_option()
 @shared.arm_options
-def record(**options: Any) -> int:
+def record() -> None:
     """Record joint states, commands, references, diagnostics; say if the recording is usable."""
-    from .bag_record import run
-
-    return run(**options)
 
 
 @bag.command('import')
@@ -62,7 +58,7 @@ def record(**options: Any) -> int:
 @shared.effort_scale_option
 @shared.bag_options
 @shared.named_arm_options
-def import_(**options: Any) -> int:
+def import_() -> None:
     """
     Convert a log to a rosbag2 of joint states.
 
@@ -72,9 +68,6 @@ def import_(**options: Any) -> int:
     one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from 0), names separated by
     commas, or numbers counted from 1 such as 2-8.
     """
-    from .bag_import import run
-
-    return run(**options)
 
 
 def _external(text: str) -> Path:
@@ -103,12 +96,9 @@ def _external(text: str) -> Path:
 @shared.stamped_bag_options
 @shared.signal_options
 @shared.named_arm_options
-def replay(**options: Any) -> int:
+def replay() -> None:
     """
     Compare a recording's measured torques with the model's, for each inertial set and hand.
 
     BAG is a rosbag2 folder, or one .mcap or .db3 file.
     """
-    from .bag_replay import run
-
-    return run(**options)

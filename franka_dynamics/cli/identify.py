@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import CommaList, flag, Group, Number, option
+from ._command import CommaList, flag, ModuleGroup, Number, option
 from ..identification import options as of
 from ..identification.options import ExcitationLimits, FRICTION_MODELS, IdentificationOptions
 
@@ -28,7 +28,7 @@ def _workers(_context: Any, _parameter: Any, text: str) -> str:
     return text
 
 
-@click.group(cls=Group)
+@click.group(cls=ModuleGroup)
 def identify() -> None:
     """Identify an arm or a payload from bags, or plan a motion to record."""
 
@@ -63,7 +63,7 @@ def identify() -> None:
 )
 @shared.stamped_bag_options
 @shared.set_options
-def arm(**options: Any) -> int:
+def arm() -> None:
     """
     Identify an arm's inertias and friction from recordings of it.
 
@@ -72,9 +72,6 @@ def arm(**options: Any) -> int:
     all bags. A URDF with several chains is imported first (`arm import`); fd.identify has more
     options.
     """
-    from .identify_arm import run
-
-    return run(**options)
 
 
 @identify.command()
@@ -87,11 +84,8 @@ def arm(**options: Any) -> int:
 @shared.payload_file_options
 @shared.stamped_bag_options
 @shared.arm_options
-def payload(**options: Any) -> int:
+def payload() -> None:
     """Identify a payload on the flange from recordings with and without it."""
-    from .identify_payload import run
-
-    return run(**options)
 
 
 @identify.command()
@@ -115,12 +109,9 @@ def payload(**options: Any) -> int:
 )
 @shared.bag_options
 @shared.arm_options
-def plan(**options: Any) -> int:
+def plan() -> None:
     """
     Compute a trajectory for identification, within the arm's limits and above the table.
 
     It is planned for the parameters that the bags of --given leave uncertain.
     """
-    from .identify_plan import run
-
-    return run(**options)

@@ -21,7 +21,7 @@ import click
 from click.shell_completion import shell_complete
 
 from . import _options as shared
-from ._command import CommaList, flag, Group, Number, option
+from ._command import CommaList, flag, ModuleGroup, Number, option
 from .arm import arm
 from .bag import bag
 from .identify import identify
@@ -41,7 +41,7 @@ _QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Paramet
 
 
 @click.group(
-    cls=Group, context_settings={'help_option_names': ['-h', '--help'], 'show_default': True}
+    cls=ModuleGroup, context_settings={'help_option_names': ['-h', '--help'], 'show_default': True}
 )
 @click.version_option(__version__, message='%(prog)s %(version)s')
 def command() -> None:
@@ -60,15 +60,12 @@ for group in (arm, bag, identify, node):
 @option('--output', 'where to make a new folder', shared.OUTPUT_FOLDER, default='demo_output')
 @flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
 @shared.arm_options
-def demo(**options: Any) -> int:
+def demo() -> None:
     """
     Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model.
 
     A Franka arm carries the Franka hand unless --hand is given.
     """
-    from .demo import run
-
-    return run(**options)
 
 
 @command.command(short_help='A simulated arm, the node that holds it, a view of both.')
@@ -81,7 +78,7 @@ def demo(**options: Any) -> int:
 @option('--output', "keep the nodes' logs here (default: they are deleted)", shared.OUTPUT_FOLDER)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
 @shared.arm_options
-def sim(**options: Any) -> int:
+def sim() -> None:
     """
     Run a simulated arm with the node that holds it and a view in the browser.
 
@@ -89,9 +86,6 @@ def sim(**options: Any) -> int:
     0.2 kg on the flange that the model does not know. An --ideal one is the model itself, without
     the armature and friction that are known of the real arm's joints.
     """
-    from .sim import run
-
-    return run(**options)
 
 
 @command.command(short_help='Check machine, network, topics, clock and gravity.')
@@ -100,7 +94,7 @@ def sim(**options: Any) -> int:
 @shared.json_option
 @shared.topic_options
 @shared.arm_options
-def doctor(**options: Any) -> int:
+def doctor() -> None:
     """
     Check permissions, kernel, DDS, topics, clock and gravity compensation.
 
@@ -108,9 +102,6 @@ def doctor(**options: Any) -> int:
     the model (M, C dq, g, Jacobian, pose), the load and the gravity that a robot serves over FCI
     with the arm's; needs pylibfranka, commands nothing.
     """
-    from .doctor import run
-
-    return run(**options)
 
 
 @command.command(short_help='An arm with its torques in the browser.')
@@ -124,15 +115,12 @@ def doctor(**options: Any) -> int:
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)
 @shared.stamped_bag_options
 @shared.arm_options
-def view(**options: Any) -> int:
+def view() -> None:
     """
     Show an arm with its torques in the browser, from the running system or from a bag.
 
     BAG is a rosbag2; without it the running system is shown.
     """
-    from .view import run
-
-    return run(**options)
 
 
 @command.command(short_help="A tool's payload from its mesh (STL, OBJ, PLY).")
@@ -146,15 +134,12 @@ def view(**options: Any) -> int:
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
 @option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.payload_file_options
-def payload_from_mesh(**options: Any) -> int:
+def payload_from_mesh() -> None:
     """
     Compute a tool's payload parameters from its mesh (STL, OBJ, PLY).
 
     Densities: 2700 aluminium, 7850 steel, 1240 PLA.
     """
-    from .payload_from_mesh import run
-
-    return run(**options)
 
 
 @command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
@@ -174,7 +159,7 @@ def payload_from_mesh(**options: Any) -> int:
 @option('--precision', 'of C and CUDA', PRECISIONS, default='double')
 @option('--frame', 'whose pose and Jacobian: a joint, link, number or hand_tcp', default='flange')
 @shared.arm_options
-def codegen(**options: Any) -> int:
+def codegen() -> None:
     """
     Generate an arm's equations of motion as C, CUDA or Python; count their operations.
 
@@ -182,9 +167,6 @@ def codegen(**options: Any) -> int:
     core and a ros2_control controller, which read the arm when they start (arm export --format
     controller writes it).
     """
-    from .codegen import run
-
-    return run(**options)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
