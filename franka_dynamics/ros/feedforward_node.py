@@ -10,6 +10,7 @@ from contextlib import suppress
 import gc
 import logging
 import sys
+import threading
 import time
 import traceback
 from typing import Any
@@ -68,7 +69,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
         self._configured_with: dict[str, Any] = {}
-        self._finalized = False
+        self._in_use, self._finalized = threading.Lock(), False
         self._next_look = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
@@ -127,11 +128,14 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
 
     def _run_as_component(self) -> None:
         """Configure and activate the node once, if it is to; then run its background tasks."""
-        if self._autostarts:
-            self._autostarts = False
-            if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
-                self.trigger_activate()
-        self.run_background_tasks()
+        with self._in_use:
+            if self._finalized:
+                return
+            if self._autostarts:
+                self._autostarts = False
+                if self.trigger_configure() is TransitionCallbackReturn.SUCCESS:
+                    self.trigger_activate()
+            self.run_background_tasks()
 
     # Lifecycle ---------------------------------------------------------------------------------
 
@@ -238,8 +242,11 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         """Destroy the node, its action and its lifecycle state machine; stop the arm before."""
         if self.active:
             self.shut_down()
-        self._goals.destroy()
-        super().destroy_node()
+        # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 1724).
+        with self._in_use:
+            self._finalized = True
+            self._goals.destroy()
+            super().destroy_node()
         destroy_state_machine(self)
 
     def _end_activation(self, reason: str) -> None:

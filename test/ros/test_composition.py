@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The feedforward node in an executor of rclpy, beside other nodes, as in composition."""
 
-from threading import Thread
+from threading import Event, Thread
+import time
 
 import numpy as np
 import pytest
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
 
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
@@ -41,3 +43,28 @@ def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, comm
         executor.shutdown()
     node.destroy_node()  # the stop sequence ends at the torque that holds the arm
     assert not node.active
+
+
+def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(make_node):
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    begun, over, wrong = Event(), Event(), []
+
+    def tasks() -> float:
+        begun.set()
+        time.sleep(0.5)
+        try:
+            node.commands.get_subscription_count()
+        except InvalidHandle as error:
+            wrong.append(error)
+        over.set()
+        return 0.0
+
+    node.run_background_tasks = tasks
+    executor = MultiThreadedExecutor(2, context=node.context)
+    executor.add_node(node)
+    while not begun.is_set():
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown(timeout_sec=0.0)
+    node.destroy_node()
+    assert over.wait(5.0)
+    assert not wrong
