@@ -288,14 +288,7 @@ _HAND = option(
 _SET = option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set')
 _ARM_WITH_SETS = option('--arm', 'shipped, or an arm file', ARM, default='fr3')
 set_options = options_as('arm', ArmChoice, _ARM_WITH_SETS, _HAND, _SET, _PAYLOAD)
-arm_options = options_as(
-    'arm',
-    ArmChoice,
-    _CHAIN,
-    _HAND,
-    _SET,
-    _PAYLOAD,
-)
+arm_options = options_as('arm', ArmChoice, _CHAIN, _HAND, _SET, _PAYLOAD)
 
 
 @dataclass(frozen=True)

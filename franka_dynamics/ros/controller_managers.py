@@ -107,11 +107,11 @@ class ControllerManagers:
         """
         spaces = {one.rstrip('/') for one in namespaces}
         seen = {
-            service.rpartition('/')[0]
+            name
             for service, kinds in self._node.get_service_names_and_types()
             if _SERVICE_TYPE in kinds and service.endswith(f'/{_SERVICE}')
+            if (name := service.rpartition('/')[0]).rpartition('/')[0] in spaces
         }
-        seen = {name for name in seen if name.rpartition('/')[0] in spaces}
         for name in self._known.keys() - seen:
             self._known.pop(name).destroy(self._node)
         for name in sorted(seen):

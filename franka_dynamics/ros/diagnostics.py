@@ -18,13 +18,7 @@ from .messages import publisher_names
 from .present_status import PresentStatus
 from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
-from .status import (
-    DiagnosticSubject,
-    MODEL_DIFFERENCE_KEY,
-    NodeStatus,
-    REFUSED_BY_KEY,
-    REMEDY_KEY,
-)
+from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REFUSED_BY_KEY, REMEDY_KEY
 from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
@@ -82,7 +76,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         super().__init__(node)
         self._receivers = receivers
         self.status = PresentStatus(node, state_topic, receivers)
-        self._log = StatusLog(node)
+        self._log = StatusLog(node, self.status)
         self.refused = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
@@ -122,8 +116,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self.on_reference_event(event)
         status = self.status.present()
         waits = status.state is State.SILENT and controller.enabled
-        words, unheard = self.status.in_words, self._receivers.unheard
-        self._log.report(status, controller, words, unheard=unheard, waits=waits)
+        self._log.report(status, waits=waits)
         reason = f'{status.state} {status.faulty} {waits}'
         if reason != self._reason.partition(': ')[0]:
             self._reason_at = -math.inf

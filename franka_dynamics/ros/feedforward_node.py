@@ -78,10 +78,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         )
         declare(self, table(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
-            Float64MultiArray,
-            '~/command',
-            PUBLISHER_QOS,
-            qos_overriding_options=QOS_OVERRIDES,
+            Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
         self._terms = TermPublishers(self)
         self._topic = self.resolve_topic_name('joint_states')
@@ -308,23 +305,19 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
-        answer.success = self.core is not None and not self.core.faulty
         if self.core is None:
             answer.message = 'the node is not configured'
         elif not self.core.faulty:
-            answer.message = 'there was no fault'
+            answer.success, answer.message = True, 'there was no fault'
         elif not self.active:
             answer.message = 'the node is not active; activation clears it'
         else:
+            text = 'cleared; torques are commanded again once states and receivers allow it'
             try:
                 self.clear_fault()
+                answer.success, answer.message = True, text
             except StartRefusedError as error:
                 answer.message = str(error)
-            else:
-                answer.success = True
-                answer.message = (
-                    'cleared; torques are commanded again once states and receivers allow it'
-                )
             self.get_logger().info(f'~/clear_fault: {answer.message}')
         return answer
 

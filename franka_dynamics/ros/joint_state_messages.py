@@ -138,9 +138,7 @@ class JointStateReader:
         else:
             message = self._checked(data)
             sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec
-            rows = [
-                np.asarray(one) for one in (message.position, message.velocity, message.effort)
-            ]
+            rows = [*map(np.asarray, (message.position, message.velocity, message.effort))]
         if nanosec > _MAX_NANOSECONDS:
             raise JointStateError(
                 f'The joint state cannot be read: its stamp has {nanosec} nanoseconds.'

@@ -60,14 +60,10 @@ def launch_description(
         values = {name: LaunchConfiguration(name).perform(context) for name in declarations}
         return function(SimpleNamespace(**values))
 
+    keywords = 'default_value', 'description', 'choices'
     declared = [
-        DeclareLaunchArgument(
-            name,
-            default_value=default,
-            description=sentence,
-            choices=choices[0] if choices else None,
-        )
-        for name, (default, sentence, *choices) in declarations.items()
+        DeclareLaunchArgument(name, **dict(zip(keywords, given)))
+        for name, given in declarations.items()
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
@@ -291,13 +287,8 @@ def torque_controller(
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
     if name != BRAKING_PACKAGE or not installed:
         here = f'receiver:={BRAKING_PACKAGE} (it then brakes the arm)'
-        fix = (
-            f', {here}.'
-            if installed
-            else (
-                f'. For {here} franka-dynamics codegen --package --output src, then colcon build.'
-            )
-        )
+        making = 'franka-dynamics codegen --package --output src, then colcon build'
+        fix = f', {here}.' if installed else f'. For {here} {making}.'
         raise SettingsError(
             f'receiver: {f"{name} is not installed" if name else "say what takes the torques"}. '
             f'There is: receiver:={EFFORT_CONTROLLER} (it holds the last torque for ever if the '

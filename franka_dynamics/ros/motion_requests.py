@@ -33,8 +33,7 @@ class MotionRequests:
 
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
         self._node, self._diagnostics = node, diagnostics
-        self._others: tuple[str, ...] = ()  # joints of references that are not the arm's
-        self._saw_efforts = False
+        self._said = set[str]()
         self._filled = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
@@ -62,7 +61,11 @@ class MotionRequests:
             arguments = request.follow_arguments(
                 controller.description, allow_setpoint=allow_setpoint
             )
-            self._note_others(request.extra_joints(controller.description))
+            if others := request.extra_joints(controller.description):
+                self._say_once(
+                    f"references also name {', '.join(others)}, which are not the arm's and hold "
+                    'still: they are ignored'
+                )
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
             if isinstance(error, NotActiveError):
@@ -80,20 +83,13 @@ class MotionRequests:
 
     def note_efforts(self, message: JointTrajectory) -> None:
         """Log once that efforts in references are ignored."""
-        if not self._saw_efforts and any(point.effort for point in message.points[:1]):
-            self._saw_efforts = True
-            self._node.get_logger().info(
-                'references have efforts, which are ignored: this node computes them'
-            )
+        if any(point.effort for point in message.points[:1]):
+            self._say_once('references have efforts, which are ignored: this node computes them')
 
-    def _note_others(self, others: tuple[str, ...]) -> None:
-        """Log which joints of a reference are not the arm's and are ignored, once for each set."""
-        if others not in ((), self._others):
-            self._node.get_logger().info(
-                f"references also name {', '.join(others)}, which are not the arm's and hold "
-                'still: they are ignored'
-            )
-            self._others = others
+    def _say_once(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._node.get_logger().info(sentence)
 
     def _on_reference(self, data: bytes) -> None:
         if self._node.core is None:

@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import (
-    COMMAND_TOPIC,
-    FASTDDS_PROFILE_VARIABLES,
-    SIMULATION_NAMESPACE,
-    use_fastdds_profile,
-)
+from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE, use_fastdds_profile
 from .parameter_tables import as_yaml
 from ..errors import FrankaDynamicsError
 
@@ -108,10 +103,7 @@ class NodeGroup:
             )
 
     def start_arm_and_node(
-        self,
-        plant: Mapping[str, Any],
-        node: Mapping[str, Any],
-        lockstep_rate: float | None = None,
+        self, plant: Mapping[str, Any], node: Mapping[str, Any], lockstep_rate: float | None = None
     ) -> None:
         """
         Start a simulated arm and the feedforward node that holds it.
@@ -126,15 +118,8 @@ class NodeGroup:
         self.start('simulator_node', {**plant, **pacing})
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.
-        patient = {
-            'max_state_age': 0.0,
-            'period': 2.5 if lockstep_rate else 0.25,
-        }
-        self.start(
-            'feedforward_node',
-            {**patient, **node},
-            {'~/command': COMMAND_TOPIC},
-        )
+        patient = {'max_state_age': 0.0, 'period': 2.5 if lockstep_rate else 0.25}
+        self.start('feedforward_node', {**patient, **node}, {'~/command': COMMAND_TOPIC})
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with the last line of its log, if a node has ended."""

@@ -278,10 +278,7 @@ def run_node(
     stop = StopRequest()
     try:
         try:
-            rclpy.init(
-                args=words,
-                signal_handler_options=SignalHandlerOptions.NO,
-            )
+            rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
             node = make()
         except (FrankaDynamicsError, RCLError, UnknownROSArgsError) as error:
             own = isinstance(error, FrankaDynamicsError)

@@ -11,11 +11,7 @@ from pathlib import Path
 import sys
 from typing import Any
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
@@ -174,11 +170,9 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def _check_changes(node: Any, changes: Sequence[Parameter]) -> None:
     """Raise SettingsError if a requested change of a node's parameters is wrong."""
-    if unknown := [one.name for one in changes if not node.has_parameter(one.name)]:
-        raise SettingsError(
-            no_such_parameter(unknown, {spec.name for spec in node.parameter_table})
-        )
     specs = {spec.name: spec for spec in node.parameter_table}
+    if unknown := [one.name for one in changes if not node.has_parameter(one.name)]:
+        raise SettingsError(no_such_parameter(unknown, specs))
     for change in changes:
         if change.type_ is Parameter.Type.NOT_SET:
             raise SettingsError(f'{change.name!r} is given no value.')

@@ -40,7 +40,7 @@ class PresentStatus:
     controller: Feedforward
 
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
-        self._node, self._states, self._receivers = node, state_topic, receivers
+        self._node, self._states, self.receivers = node, state_topic, receivers
         self.arrival, self.ends = 0.0, False
 
     def present(self) -> Status:
@@ -50,7 +50,7 @@ class PresentStatus:
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
         why = self.in_words(self.controller.ending) or status.why
         if status.state is State.RUNNING:
-            why = self._receivers.unheard or why
+            why = self.receivers.unheard or why
         elif self._node.active and status.state is State.SILENT and self.controller.enabled:
             why = self.missing() or why
         return status._replace(remedy=words, why=why)

@@ -21,7 +21,7 @@ from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
 from .controller_managers import ControllerManagers, idle_reason, wrong_claim
-from .messages import node_name_of, publisher_names, UNKNOWN_NAME
+from .messages import node_name_of, node_names, publisher_names, UNKNOWN_NAME
 from .qos import STATE_QOS
 from .receivers import (
     DECLARATION_SERVICES,
@@ -210,11 +210,9 @@ class ReceiverCheck:
                 'take turns; stop the other one, or remap ~/command'
             )
         own = self._node.get_fully_qualified_name()
-        (publisher, *_) = (  # as the middleware knows it
-            one
-            for one in self._node.get_publishers_info_by_topic(self.topic)
-            if node_name_of(one) == own
-        )
+        listed = self._node.get_publishers_info_by_topic(self.topic)
+        # As the middleware knows it, with its defaults.
+        (publisher, *_) = (one for one in listed if node_name_of(one) == own)
         for one in self._node.get_subscriptions_info_by_topic(self.topic):
             name, kind = node_name_of(one), one.topic_type
             if name == own:
@@ -258,8 +256,7 @@ class ReceiverCheck:
         listed.pop(node.get_fully_qualified_name(), None)
         quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
         self._managers.look({one.node_namespace for one in listed.values()}, quick=quick)
-        simulated, names = self._in_simulated_time(), node.get_node_names_and_namespaces()
-        nodes = Counter(f'{space.rstrip("/")}/{name}' for name, space in names)
+        simulated, nodes = self._in_simulated_time(), Counter(node_names(node))
         for name, one in listed.items():
             services = self._services(one)
             if services is None:
@@ -268,12 +265,10 @@ class ReceiverCheck:
             found[name], sources = Receiver(declared_kind(name, services or {})), [name]
             if found[name].kind is ReceiverKind.UNKNOWN:
                 found[name], sources = self._controller(name, services or {}, simulated)
-            twice = [one for one in sources if nodes[one] > 1]
-            why = (
-                f'two nodes called {twice[0]} are there; end or rename one (a killed node stays '
+            twice = next((one for one in sources if nodes[one] > 1), '')
+            why = twice and (
+                f'two nodes called {twice} are there; end or rename one (a killed node stays '
                 'listed for up to 20 s)'
-                if twice
-                else ''
             )
             if twice and found[name].kind not in DECLARATION_SERVICES:
                 # Nobody can tell which of them answers, or takes torques. Of a declared arm the
@@ -297,12 +292,9 @@ class ReceiverCheck:
         """Return the types of a node's services by name; None while the node is not known."""
         if receiver.node_name == UNKNOWN_NAME:
             return None
+        name, space = receiver.node_name, receiver.node_namespace
         try:
-            return dict(
-                self._node.get_service_names_and_types_by_node(
-                    receiver.node_name, receiver.node_namespace
-                )
-            )
+            return dict(self._node.get_service_names_and_types_by_node(name, space))
         except NodeNameNonExistentError:
             return None
 

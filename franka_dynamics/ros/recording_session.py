@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .joint_state_messages import JointStateReader
+from .messages import node_names
 from .topic_listener import TopicListener
 from ..errors import JointStateError, require_extra
 from ..files import naming_output_file
@@ -151,9 +152,7 @@ def record(
         _Recorder(joint_names, writer, types) as own,
     ):
         node, (topic, command) = own.find(_DISCOVERY_TIMEOUT_S, node, (topic, command))
-        present = own.node.get_node_names_and_namespaces()
-        runs = node in [f'{space.rstrip("/")}/{name}' for name, space in present]
-        progress = Progress(topic=topic, node=node if runs else '')
+        progress = Progress(topic=topic, node=node if node in node_names(own.node) else '')
         began = time.monotonic()
         topics = {
             topic: JointState,

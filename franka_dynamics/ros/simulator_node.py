@@ -87,10 +87,7 @@ class SimulatorNode(CheckedParameters, Node):
         now = self.get_clock().now().nanoseconds * 1e-9
         self._epoch = 0.0 if parameters['publish_clock'] else now
         self._states = self.create_publisher(
-            JointState,
-            'joint_states',
-            PUBLISHER_QOS,
-            qos_overriding_options=QOS_OVERRIDES,
+            JointState, 'joint_states', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
         self._clock_publisher = None
         if parameters['publish_clock']:

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-import math
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -144,7 +144,7 @@ class NodeSnapshot:
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return the node's data for JSON: numbers as numbers, unknown values as null."""
+        """Return the node's data for JSON: numbers as numbers, where NaN becomes null."""
         return {
             'node': self.name,
             'silent': self.is_silent(now),
@@ -160,25 +160,20 @@ class NodeSnapshot:
             'torques': {
                 term: {
                     'stamp': seconds(message.header.stamp),
-                    'effort': dict(zip(message.name, map(_finite, message.effort))),
+                    'effort': dict(zip(message.name, message.effort)),
                 }
                 for term, message in self.torques.items()
             },
         }
 
 
-def _parsed(text: str) -> Any:
-    """Convert a diagnostic value to a bool, a number, None for NaN or infinity, or a string."""
+def _parsed(text: str) -> bool | int | float | str:
+    """Convert a diagnostic value to a bool or a number, if it is one."""
     if text in ('True', 'False'):
         return text == 'True'
-    try:
-        return int(text) if text.lstrip('-').isdigit() else _finite(float(text))
-    except ValueError:
-        return text
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None  # JSON has neither NaN nor infinity
+    with suppress(ValueError):
+        return int(text) if text.lstrip('-').isdigit() else float(text)
+    return text
 
 
 def fault_sentences(nodes: Iterable[NodeSnapshot], now: float) -> list[str]:

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import math
 import re
 import time
 from typing import Any
 
-from ..control.ending import Ending
-from ..control.feedforward import Feedforward, State, Status
+from .present_status import PresentStatus
+from ..control.feedforward import State, Status
 
 MIN_REASON_S = 1.0  # of a reason for silence, until it is logged
 _LOG_AGAIN_PERIOD_S = 10.0  # of the same reason for silence
@@ -21,8 +20,8 @@ _MIN_PERIOD_S = 1.0  # of any other sentence, whatever its figures
 class StatusLog:
     """Logs changes of a status, and why torques ended, do not begin or are not received."""
 
-    def __init__(self, node: Any) -> None:
-        self._node = node
+    def __init__(self, node: Any, present: PresentStatus) -> None:
+        self._node, self._present = node, present
         self.begin()
 
     def begin(self) -> None:
@@ -31,29 +30,21 @@ class StatusLog:
         self._seen: tuple[State, bool, bool] | None = None
         self._said, self._ran, self._since = '', False, time.monotonic()
 
-    def report(
-        self,
-        status: Status,
-        controller: Feedforward,
-        in_words: Callable[[Ending], str],
-        *,
-        unheard: str,
-        waits: bool,
-    ) -> None:
+    def report(self, status: Status, *, waits: bool) -> None:
         """Log what is new; `waits` says whether torques are to begin by themselves."""
-        now = time.monotonic()
+        controller, now = self._present.controller, time.monotonic()
         while controller.ends:
             ending = controller.ends.popleft()
             self._ran = True
             if not ending.latched:  # a fault is logged below
-                self._said = in_words(ending)
+                self._said = self._present.in_words(ending)
                 self._warn(f'torques ended: {self._said}', _MIN_PERIOD_S)
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._seen, self._since = seen, now
             self._log_change(status, waits, controller.settings.target)
-        if status.state is State.RUNNING and unheard:
-            self._warn(unheard, _LOG_AGAIN_PERIOD_S)
+        if status.state is State.RUNNING and self._present.receivers.unheard:
+            self._warn(self._present.receivers.unheard, _LOG_AGAIN_PERIOD_S)
         if waits and now >= self._since + MIN_REASON_S:
             yet = '' if self._ran else ' yet'
             self._warn(f'no torque{yet}: {status.why}', _LOG_AGAIN_PERIOD_S)

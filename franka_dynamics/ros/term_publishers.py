@@ -149,11 +149,8 @@ class TermPublishers:
         Returns None if effort is not measured, and until enough good states have come.
         """
         torques = self._controller.disturbances
-        return (
-            torques.external_torque
-            if torques.measured and self._controller.states.has_enough
-            else None
-        )
+        known = torques.measured and self._controller.states.has_enough
+        return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None while unknown."""

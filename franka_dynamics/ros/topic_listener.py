@@ -24,6 +24,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from .messages import node_names
 from .node_process import start_error_sentence
 from .qos import DESCRIPTION_QOS, STATE_QOS
 from .rclpy_private import RCLError, take_waiting_messages
@@ -176,8 +177,7 @@ class TopicListener:
 
         def candidates(kind: str) -> list[str]:
             if kind == 'node':
-                nodes = own.get_node_names_and_namespaces()
-                return [f'{space.rstrip("/")}/{name}' for name, space in nodes]
+                return node_names(own)
             known = own.get_topic_names_and_types()
             return [name for name, _ in known if own.count_publishers(name)]
 

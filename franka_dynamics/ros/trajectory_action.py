@@ -89,9 +89,8 @@ class TrajectoryAction:
         try:
             if self._node.core is None:
                 raise NotActiveError('The node is not configured.')
-            motion = self._requests.follow(
-                lambda: self._parse(goal), mark, allow_setpoint=False
-            )  # which reports a refusal
+            # It reports a refusal.
+            motion = self._requests.follow(lambda: self._parse(goal), mark, allow_setpoint=False)
         except ReferenceRefusedError as error:
             self._end(handle, handle.abort, error.code, str(error))
             return
@@ -129,19 +128,22 @@ class TrajectoryAction:
     def _on_event(self, event: ReferenceEvent) -> None:
         """End the goal whose motion was interrupted or replaced; note that a motion is over."""
         if event.state is ReferenceState.ACCEPTED:
-            for mark in [mark for mark, goal in self._goals.items() if goal.ended]:
-                if mark != event.goal_id:
-                    handle, why = self._goals.pop(mark).handle, 'another reference took its place'
-                    code = self._type.Result.INVALID_GOAL
-                    self._end(handle, handle.abort, code, f'Not reached when {why}.')
+            ended = [mark for mark, goal in self._goals.items() if goal.ended]
+            for mark in {*ended} - {event.goal_id}:
+                handle, code = self._goals.pop(mark).handle, self._type.Result.INVALID_GOAL
+                why = 'Not reached when another reference took its place.'
+                self._end(handle, handle.abort, code, why)
         goal = self._goals.get(event.goal_id)
         if goal is None:
             return
         goal.ended = event.state is ReferenceState.FINISHED
         if event.state is ReferenceState.INTERRUPTED:
-            end, code = goal.handle.abort, self._type.Result.INVALID_GOAL
             del self._goals[event.goal_id]
-            self._end(goal.handle, end, code, f'The motion was interrupted: {event.reason}.')
+            code, why = (
+                self._type.Result.INVALID_GOAL,
+                f'The motion was interrupted: {event.reason}.',
+            )
+            self._end(goal.handle, goal.handle.abort, code, why)
 
     def poll(self) -> None:
         """Check goals against their tolerances, end them, publish feedback; every 50 ms."""

@@ -88,8 +88,7 @@ def test_a_slow_simulation_is_not_shown_as_old_states():
 
 
 @pytest.mark.parametrize(
-    'joints',
-    [['shoulder_pan_joint', 'elbow_joint'], ['lift'], ['turn', 'turn_2'], ['a_1', 'a_2']],
+    'joints', [['shoulder_pan_joint', 'elbow_joint'], ['lift'], ['turn', 'turn_2'], ['a_1', 'a_2']]
 )
 def test_every_joint_has_a_label_of_its_own_whatever_its_name(joints):
     view = NodeSnapshot('feedforward')

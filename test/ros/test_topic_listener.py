@@ -13,6 +13,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.report.table import json_text
 from franka_dynamics.ros import status
 from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
@@ -67,7 +68,7 @@ def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_to
 
     shown = view(10.0)
     shown.torques['gravity'] = JointState(name=('a', 'b'), effort=(1.5, float('nan')))
-    data = json.loads(json.dumps(shown.as_dict(10.5), allow_nan=False))
+    data = json.loads(json_text(shown.as_dict(10.5)))
     assert data['torques']['gravity']['effort'] == {'a': 1.5, 'b': None}
     values = data['statuses']['Command']['values']
     assert values == {'published': 500, 'latency p50 [us]': 103.5, 'age [ms]': None}
