@@ -208,7 +208,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/howto/policies.md': [
             (
-                'two of its periods and {} ms late',
+                'two of their periods and {} ms late',
                 (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
             ),
         ],

@@ -228,8 +228,9 @@ class FoldFits:
             moved = [*range(fits.p), *(k for k in fits.free_places() if k >= fits.p)]
             change[moved] = fits.plain.theta[-1, moved] - self._undone()[moved]
         taken = fits.sums.squared_combination(change) / fits.sums.count @ fits.per_joint**2
-        usual = np.min if self.fault.is_in_part else np.median
-        return float(np.sqrt(1.0 + taken / usual(self.squares @ fits.per_joint**2)))
+        of_folds = self.squares @ fits.per_joint**2
+        usual = of_folds.min() if self.fault.is_in_part else np.median(of_folds)
+        return float(np.sqrt(1.0 + taken / usual))
 
     def _undone(self) -> Array:
         """Return the coefficients of the arm's weights, with friction undone, too, (c,)."""

@@ -144,7 +144,7 @@ def franky_torque(text, dq, monkeypatch):
     names = {}
     made = SimpleNamespace(FrictionCompensationParams=lambda **given: SimpleNamespace(**given))
     monkeypatch.setitem(sys.modules, 'franky', made)
-    exec(text, names)  # noqa: S102: the text is Python
+    exec(text, names)  # the text is Python
     p = names['FRICTION']
     raw = p.coulomb * np.tanh(dq / p.velocity_epsilon) + np.multiply(p.viscous, dq)
     return np.clip(raw, np.negative(p.max_torque), p.max_torque) + names['CONSTANT_TORQUE_OFFSET']
