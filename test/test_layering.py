@@ -3,7 +3,7 @@
 """
 No room imports a room above it, and no module imports itself by way of others.
 
-The order of the rooms is that of the list in docs/architecture.md. Every import statement counts,
+The order of the rooms is that of the table in docs/architecture.md. Every import statement counts,
 also those inside functions and under TYPE_CHECKING: a reader has to follow those just as well.
 """
 
@@ -20,13 +20,9 @@ import franka_dynamics
 PACKAGE = 'franka_dynamics'
 FOLDER = Path(franka_dynamics.__file__).parent
 PAGE = (FOLDER.parent / 'docs' / 'architecture.md').read_text('utf-8')
-# From the ground up. A room imports rooms of lower levels; rooms of one level do not import each
+# From the ground up. A room imports rooms of lower lines; rooms of one line do not import each
 # other.
-RANK = {
-    room: int(level)
-    for level, rooms in re.findall(r'^- \*\*(\d+)\*\* (.+)', PAGE, re.M)
-    for room in re.findall(r'`(\w+)`: ', rooms)
-}
+RANK = {room: int(line) for line, room in re.findall(r'^\| (\d+) \| `(\w+)` \|', PAGE, re.M)}
 TOP = max(RANK.values()) + 1
 MODULES = {
     '.'.join(path.relative_to(FOLDER.parent).with_suffix('').parts).removesuffix('.__init__'): path
