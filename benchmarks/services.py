@@ -63,14 +63,12 @@ def serve_requests() -> None:
             first = line.split()[0]
             if first in NUMBERS:
                 entries = [Parameter('scale', value=1.0 - 1e-6 * k) for k in range(int(first))]
-                request = SetParameters.Request(parameters=[e.to_parameter_msg() for e in entries])
-                results = client.call_service(SetParameters, 'set_parameters', request).results
-                assert all(one.successful for one in results), results
+                given = [one.to_parameter_msg() for one in entries]
+                answer = client.call_service(SetParameters, 'set_parameters', parameters=given)
+                assert all(one.successful for one in answer.results), answer
             elif first == 'all':
-                kinds = ListParameters, DescribeParameters
-                found = client.call_service(kinds[0], 'list_parameters', kinds[0].Request())
-                asked = kinds[1].Request(names=found.result.names)
-                client.call_service(kinds[1], 'describe_parameters', asked)
+                names = client.call_service(ListParameters, 'list_parameters').result.names
+                client.call_service(DescribeParameters, 'describe_parameters', names=names)
             elif first == 'clear_fault':
                 client.clear_fault()
             elif first == 'trajectory':

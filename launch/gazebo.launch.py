@@ -12,7 +12,6 @@ import sys
 from launch.actions import ExecuteProcess, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
-from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
@@ -24,6 +23,7 @@ from franka_dynamics.ros.launching import (
     feedforward_node_for_simulator,
     launch_description,
     optional_file,
+    other_node,
     required_node,
     robot_state_publisher,
     ros2_control_actions,
@@ -81,27 +81,16 @@ def server(arguments, flag):
     )
 
 
-def of_gazebo(namespace, package, executable, **more):
-    """Return a node of ROS's packages for Gazebo: the bridge, or what spawns the arm."""
-    return Node(
-        package=package,
-        executable=executable,
-        namespace=namespace,
-        output='screen',
-        **more,
-    )
-
-
 def bridge(arguments, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     file = {'config_file': str(folder / 'bridge.yaml')}
-    return of_gazebo(arguments.namespace, 'ros_gz_bridge', 'parameter_bridge', parameters=[file])
+    return other_node('ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file])
 
 
 def spawned(arguments, *source):
     """Return the process that spawns the arm in Gazebo."""
     words = [*source, '-name', gazebo.MODEL]
-    return of_gazebo(arguments.namespace, 'ros_gz_sim', 'create', arguments=words)
+    return other_node('ros_gz_sim', 'create', arguments.namespace, arguments=words)
 
 
 def ros2_control_way(arguments, arm):

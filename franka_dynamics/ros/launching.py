@@ -210,15 +210,17 @@ def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]
     return Command(['xacro ', file, *words])
 
 
+def other_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
+    """Return the action that starts a node of another package."""
+    given = {'namespace': namespace, 'output': 'screen', **node_options}
+    return Node(package=package, executable=executable, **given)
+
+
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
     """Return robot_state_publisher for a URDF's text, or for a command that prints the URDF."""
-    return Node(
-        package='robot_state_publisher',
-        executable='robot_state_publisher',
-        namespace=namespace,
-        output='screen',
-        parameters=[{'robot_description': string_parameter(urdf), 'use_sim_time': True}],
-    )
+    parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
+    name = 'robot_state_publisher'
+    return other_node(name, name, namespace, parameters=parameters)
 
 
 def write_temporary_files(texts: Mapping[str, str]) -> Path:
@@ -236,15 +238,8 @@ def spawner(namespace: str, *words: str, file: str, **node_options: Any) -> Node
 
     `words` are its options, then the controllers' names.
     """
-    options = ['--param-file', file, '--controller-manager-timeout', '30']
-    return Node(
-        package='controller_manager',
-        executable='spawner',
-        namespace=namespace,
-        output='screen',
-        arguments=[*words, *options],
-        **node_options,
-    )
+    given = [*words, '--param-file', file, '--controller-manager-timeout', '30']
+    return other_node('controller_manager', 'spawner', namespace, arguments=given, **node_options)
 
 
 class TorqueController(NamedTuple):

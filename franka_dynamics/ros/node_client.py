@@ -82,8 +82,9 @@ class NodeClient(TopicListener):
 
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
-        request = DescribeParameters.Request(names=[parameter])
-        found = self.call_service(DescribeParameters, 'describe_parameters', request).descriptors
+        found = self.call_service(
+            DescribeParameters, 'describe_parameters', names=[parameter]
+        ).descriptors
         if len(found) != 1:
             raise self._without(parameter)
         if found[0].read_only:
@@ -107,9 +108,7 @@ class NodeClient(TopicListener):
 
     def parameter_values(self, parameters: Sequence[str]) -> list[Any]:
         """Return parameters' values, arrays as lists."""
-        answer = self.call_service(
-            GetParameters, 'get_parameters', GetParameters.Request(names=list(parameters))
-        )
+        answer = self.call_service(GetParameters, 'get_parameters', names=list(parameters))
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
         if len(answer.values) != len(parameters) or any(v.type == unset for v in answer.values):
@@ -130,18 +129,14 @@ class NodeClient(TopicListener):
             raise SettingsError(
                 f'{shortened(str(dict(values)))}: a parameter takes a value or a list of one type.'
             ) from error
-        result = self.call_service(
-            SetParametersAtomically,
-            'set_parameters_atomically',
-            SetParametersAtomically.Request(parameters=messages),
-        ).result
+        kind, service = SetParametersAtomically, 'set_parameters_atomically'
+        result = self.call_service(kind, service, parameters=messages).result
         if not result.successful:
             raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')
 
     def state(self) -> str:
         """Return the lifecycle state."""
-        response = self.call_service(GetState, 'get_state', GetState.Request())
-        return str(response.current_state.label)
+        return str(self.call_service(GetState, 'get_state').current_state.label)
 
     def status_sentence(self) -> str:
         """Return the node's latest status as a sentence, or '' if none arrives within 2 s."""
@@ -151,24 +146,21 @@ class NodeClient(TopicListener):
 
     def change_state(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""
-        offered = self.call_service(
-            GetAvailableTransitions, 'get_available_transitions', GetAvailableTransitions.Request()
-        ).available_transitions
-        known = {one.transition.label: one.transition.id for one in offered}
+        offered = self.call_service(GetAvailableTransitions, 'get_available_transitions')
+        known = {one.transition.label: one.transition for one in offered.available_transitions}
         if transition not in known:
             raise NodeClientError(
                 f'{self.name} is {self.state()}, where {transition} is not '
                 f'possible; it takes {", ".join(sorted(known)) or "nothing"}.'
             )
-        request = ChangeState.Request()
-        request.transition.id = known[transition]
-        if not self.call_service(ChangeState, 'change_state', request).success:
+        change = known[transition]
+        if not self.call_service(ChangeState, 'change_state', transition=change).success:
             raise NodeClientError(f'{self.name} refused to {transition}; its log says why.')
         return self.state()
 
     def clear_fault(self) -> str:
         """Clear the fault; return the node's answer. NodeClientError if the fault remains."""
-        answer = self.call_service(Trigger, 'clear_fault', Trigger.Request())
+        answer = self.call_service(Trigger, 'clear_fault')
         if not answer.success:
             raise NodeClientError(f'{self.name}: {answer.message}')
         sentence: str = answer.message
@@ -187,23 +179,20 @@ class NodeClient(TopicListener):
         follows another motion (which a message on ~/reference would replace), the motion is
         refused or interrupted, or the node has gone.
         """
-        mark, state, reason, sent = str(uuid.uuid4()), '', '', False
-        refused_by = ''
+        mark, state, sent = str(uuid.uuid4()), '', False
+        own: Mapping[str, str] = {}  # the latest report on this motion
         latest: str | None = None  # the state of another client's motion; None: nothing is heard
 
         def take(message: DiagnosticArray) -> None:
-            nonlocal state, reason, refused_by, latest
-            for one in map(NodeStatus.from_message, message.status):
-                if one.node != self.name.lstrip('/'):
-                    continue
-                values, latest = one.values, latest or _FINISHED
-                if one.subject != DiagnosticSubject.REFERENCE:
-                    continue
-                if values.get('frame_id') == mark:
-                    state, reason = values.get('state', ''), values.get('reason', '')
-                    refused_by = values.get(REFUSED_BY_KEY, '')
-                else:
-                    latest = values.get('state', '')
+            nonlocal own, state, latest
+            statuses = map(NodeStatus.from_message, message.status)
+            for one in (one for one in statuses if one.node == self.name.lstrip('/')):
+                latest, found = latest or _FINISHED, one.values.get('state', '')
+                if one.subject == DiagnosticSubject.REFERENCE:
+                    if one.values.get('frame_id') == mark:
+                        own, state = one.values, found
+                    else:
+                        latest = found
 
         message.header.frame_id = mark
         reports = self.node.create_subscription(
@@ -212,10 +201,8 @@ class NodeClient(TopicListener):
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
-            if not self.until(
-                lambda: publisher.get_subscription_count() > 0 and latest is not None,
-                self._timeout,
-            ):
+            subscribed = publisher.get_subscription_count
+            if not self.until(lambda: subscribed() > 0 and latest is not None, self._timeout):
                 raise NodeClientError(
                     f'nobody takes motions on {topic} and reports on /diagnostics; nothing was '
                     f'sent. Is {self.name} running, and is it a feedforward node?'
@@ -242,13 +229,17 @@ class NodeClient(TopicListener):
             self.node.destroy_publisher(publisher)
             self.node.destroy_subscription(reports)
         if state != _FINISHED:
-            error = NodeClientError(f'the motion was {state}: {reason}')
-            error.refused_by = refused_by
+            error = NodeClientError(f'the motion was {state}: {own.get("reason", "")}')
+            error.refused_by = own.get(REFUSED_BY_KEY, '')
             raise error
         return state
 
-    def call_service(self, service_type: Any, service: str, request: Any) -> Any:
-        """Call a service of the node and return its response; NodeClientError without one."""
+    def call_service(self, service_type: Any, service: str, **request: Any) -> Any:
+        """
+        Call a service of the node with a request of these fields; return its response.
+
+        Raises NodeClientError if none comes.
+        """
         known = self._clients.get(service)
         client = known or self.node.create_client(service_type, f'{self.name}/{service}')
         if not self.until(client.service_is_ready, self._timeout):
@@ -258,7 +249,9 @@ class NodeClient(TopicListener):
             )
         if known is None:
             self.wait(_DISCOVERY_WAIT_S)
-        answer = client.call_async(request)  # once: a transition is not triggered twice
+        answer = client.call_async(
+            service_type.Request(**request)
+        )  # once: a transition is not triggered twice
         if not self.until(answer.done, self._answer_timeout):
             raise NodeClientError(
                 f'{self.name} took {service} and did not answer within {self._answer_timeout:g} s.'

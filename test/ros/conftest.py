@@ -395,7 +395,7 @@ class Manager:
 
     def ask(self, kind, service: str, **fields) -> None:
         """Call a service of the manager, which must succeed."""
-        answer = self._client.call_service(kind, service, kind.Request(**fields))
+        answer = self._client.call_service(kind, service, **fields)
         assert answer.ok, (service, fields, self._log.read_text()[-3000:])
 
     def load(self, *names: str) -> None:
@@ -418,9 +418,7 @@ class Manager:
         """Deactivate and unload a controller, if it is loaded."""
         from controller_manager_msgs.srv import ListControllers, UnloadController
 
-        request = ListControllers.Request()
-        listed = self._client.call_service(ListControllers, 'list_controllers', request).controller
-        for one in listed:
+        for one in self._client.call_service(ListControllers, 'list_controllers').controller:
             if one.name == name:
                 if one.state == 'active':
                     self.switch((), [name])

@@ -80,8 +80,7 @@ def controllers(probe):
 
     def states():
         with NodeClient('controller_manager', timeout=TIMEOUT_S, meanwhile=probe.spin) as client:
-            kind = messages.ListControllers
-            answer = client.call_service(kind, 'list_controllers', kind.Request())
+            answer = client.call_service(messages.ListControllers, 'list_controllers')
         return {one.name: one.state for one in answer.controller}
 
     return states
@@ -149,59 +148,3 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
     launch.send_signal(signal.SIGINT)
     assert launch.wait(TIMEOUT_S) == 0
     assert len(re.findall('process has finished cleanly', log.read_text())) == 2
-
-
-# A node that does not start itself, led by launch as by a lifecycle manager.
-LIFECYCLE = """
-from launch import LaunchDescription
-from launch.actions import EmitEvent, LogInfo, RegisterEventHandler, Shutdown
-from launch.event_handlers import OnProcessStart
-from launch.events import matches_action
-from launch_ros.actions import LifecycleNode
-from launch_ros.event_handlers import OnStateTransition
-from launch_ros.events.lifecycle import ChangeState
-from lifecycle_msgs.msg import Transition
-
-
-def generate_launch_description():
-    node = LifecycleNode(
-        package='franka_dynamics',
-        executable='feedforward_node',
-        name='feedforward',
-        namespace='left',
-        parameters=[{'autostart': False}],
-    )
-
-    def change(transition):
-        number = getattr(Transition, f'TRANSITION_{transition}')
-        chosen = matches_action(node)
-        return EmitEvent(event=ChangeState(lifecycle_node_matcher=chosen, transition_id=number))
-
-    def once(goal, start, following):
-        said = LogInfo(msg=f'it is {goal}')
-        handler = OnStateTransition(
-            target_lifecycle_node=node, start_state=start, goal_state=goal,
-            entities=[said, following],
-        )
-        return RegisterEventHandler(handler)
-
-    return LaunchDescription([
-        once('inactive', 'configuring', change('ACTIVATE')),
-        once('active', 'activating', change('DEACTIVATE')),
-        once('inactive', 'deactivating', change('CLEANUP')),
-        once('unconfigured', 'cleaningup', change('UNCONFIGURED_SHUTDOWN')),
-        once('finalized', 'shuttingdown', Shutdown()),
-        RegisterEventHandler(OnProcessStart(target_action=node, on_start=[change('CONFIGURE')])),
-        node,
-    ])
-"""
-
-
-def test_a_node_without_autostart_follows_the_transitions_of_launch(launched, probe, tmp_path):
-    file = tmp_path / 'lifecycle.launch.py'
-    file.write_text(LIFECYCLE)
-    launch, log = launched(str(file))
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert launch.returncode == 0, log.read_text()
-    states = re.findall(r'user\]: it is (\w+)', log.read_text())
-    assert states == ['inactive', 'active', 'inactive', 'unconfigured', 'finalized']
