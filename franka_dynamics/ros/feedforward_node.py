@@ -69,7 +69,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
         self._configured_with: dict[str, Any] = {}
-        self._in_use, self._finalized = threading.Lock(), False
+        self._in_use, self._finalized = threading.RLock(), False
         self._next_look = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
