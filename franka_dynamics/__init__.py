@@ -79,11 +79,15 @@ __version__ = '0.2.0'
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
+    from inspect import isfunction
 
     if name not in _MODULES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     module, _, attribute = _MODULES[name].partition(':')
     value = getattr(import_module(f'.{module}', __name__), attribute or name)
+    if isfunction(value):
+        value = import_module('.arguments', __name__).typed(value)
+        value.__module__, value.__qualname__ = __name__, name  # where pickle finds it
     globals()[name] = value  # later look-ups find the attribute directly
     return value
 

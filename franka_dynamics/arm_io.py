@@ -11,6 +11,7 @@ import warnings
 
 from numpy.typing import ArrayLike
 
+from .arguments import typed
 from .arm import arm_file
 from .arm.arm_file import is_robot_model, is_urdf_text, with_hand
 from .arm.arm_file_writer import arm_file_text
@@ -113,7 +114,7 @@ def load_arm(
             arm, joint_names=joints, held=held, tip=tip, prefix=prefix, xacro=xacro
         )
         description = with_hand(imported, hand)
-    elif joints or held or tip or xacro:
+    elif any(one is not None and len(one) for one in (joints, held, tip, xacro)):
         raise DescriptionError(
             f'{arm} is no URDF or MJCF: joints and flange cannot be chosen, and it has no '
             'arguments; leave joints, held, tip and xacro out.'
@@ -128,7 +129,7 @@ def load_arm(
     if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
         notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
     for sentence in notes:
-        warnings.warn(sentence, UrdfWarning, stacklevel=2)
+        warnings.warn(sentence, UrdfWarning, stacklevel=3)  # behind `typed`
     return description
 
 
@@ -194,7 +195,7 @@ def write_urdf(description: ArmDescription | str | Path, path: str | Path, **opt
         If the file cannot be written.
 
     """
-    write_text(path, urdf_text(as_description(description), **options))
+    write_text(path, typed(urdf_text)(as_description(description), **options))
 
 
 def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
@@ -209,4 +210,4 @@ def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **opt
         If the file cannot be written.
 
     """
-    write_text(path, mjcf_text(as_description(description), **options))
+    write_text(path, typed(mjcf_text)(as_description(description), **options))

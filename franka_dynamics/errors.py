@@ -18,6 +18,11 @@ def shortened(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
     return text if len(text) <= max_length else f'{text[:max_length]}... ({len(text)} characters)'
 
 
+def shown(value: object) -> str:
+    """Return a value as Python writes it, in one line of at most 60 characters and its length."""
+    return shortened(' '.join(repr(value).split()))
+
+
 def nearest(text: str, names: Iterable[str]) -> str:
     """Return the most similar of `names` to `text`, ignoring case; '' if none is similar."""
     by_small = {name.lower(): name for name in names}
@@ -72,7 +77,11 @@ def as_enum(
         return kind(word)
     except ValueError:
         choices = ', '.join(str(each.value) for each in kind)
-        raise error(f'{name} is {shortened(repr(word))}, but must be one of: {choices}.') from None
+        raise error(f'{name} is {shown(word)}, but must be one of: {choices}.') from None
+
+
+class ArgumentError(FrankaDynamicsError, TypeError):
+    """An argument of a function is of another type than the function takes."""
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):

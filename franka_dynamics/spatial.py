@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import as_enum, InertiaError, RigidMotionError
+from .errors import as_enum, InertiaError, RigidMotionError, shown
 from .typing import Array
 
 
@@ -298,9 +298,13 @@ def rigid_transform(transform: ArrayLike) -> Array:
         not right-handed, or the last row is not (0, 0, 0, 1).
 
     """
-    matrix = np.asarray(transform, dtype=float)
+    try:
+        matrix = np.asarray(transform, dtype=float)
+    except (TypeError, ValueError):
+        matrix = np.zeros(0)
     if matrix.shape != (4, 4):
-        raise InertiaError(f'A transform needs shape (4, 4); got {matrix.shape}.')
+        given = shown(transform)
+        raise InertiaError(f'A transform needs numbers of shape (4, 4); got {given}.')
     rotation = matrix[:3, :3]
     rigid = (
         np.isfinite(matrix).all()

@@ -14,7 +14,9 @@ from .denavit_hartenberg import Convention
 from .fields import ArmFields
 from .inertia import LinkInertia
 from .link_names import link_names
+from .payload import as_payload
 from .urdf_provenance import UrdfProvenance
+from ..arguments import typed
 from ..arrays import freeze, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
@@ -274,13 +276,14 @@ class ArmDescription(ArmFields):
         """Return the pose of the flange in the last joint's frame, shape (4, 4)."""
         return self.flange.transform(self.convention)
 
-    def with_payload(self, payload: LinkInertia) -> ArmDescription:
+    def with_payload(self, payload: LinkInertia | ArrayLike) -> ArmDescription:
         """
         Return this arm with a payload, given in the flange frame, added to its last link.
 
-        `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
-        exactly unchanged.
+        `payload` is about the flange's origin, in the flange frame, or numbers as `load` takes
+        them; ten zeros leave the links exactly unchanged.
         """
+        payload = as_payload(payload)
         if not payload.parameters().any():
             return self
         carried = payload.expressed_in(self.flange_transform())
@@ -302,6 +305,7 @@ class ArmDescription(ArmFields):
         """Return this arm without its `payload`."""
         return self.with_payload(LinkInertia.zero() - self.payload)
 
+    @typed
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
@@ -325,11 +329,13 @@ class ArmDescription(ArmFields):
         )
         return replace(self, joints=tuple(joints))
 
+    @typed
     def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
         """Return this arm with other joint names, from base to tip."""
         joints = (replace(joint, name=name) for joint, name in zip(self.joints, names))
         return replace(self, joints=tuple(joints))
 
+    @typed
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
         """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))

@@ -19,7 +19,7 @@ import numpy as np
 from .description import ArmDescription
 from .hand_file import available_hands, hand_frames
 from .link_names import link_names
-from ..errors import FrameError, listed, shortened
+from ..errors import FrameError, listed, shown
 from ..spatial import inverse_transform
 from ..typing import Array
 
@@ -117,6 +117,6 @@ def no_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     ]
     fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
     return FrameError(
-        f'There is no frame {shortened(repr(frame))}: frames are 1..{arm.n} (joints) and '
+        f'There is no frame {shown(frame)}: frames are 1..{arm.n} (joints) and '
         f'{arm.n + 1} (flange), or have the names of joints and links: {listed(named)}.{fix}'
     )

@@ -24,7 +24,13 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar
 import numpy as np
 
 from .strict_yaml import line_of, read_mapping
-from ..errors import DescriptionError, FrankaDynamicsError, shortened, unreadable_file_message
+from ..errors import (
+    DescriptionError,
+    FrankaDynamicsError,
+    shortened,
+    shown,
+    unreadable_file_message,
+)
 from ..typing import Array
 
 _Kind = TypeVar('_Kind')
@@ -167,7 +173,7 @@ def _decode(kind: Any, value: Any) -> Any:
         return _array(value)
     if origin is tuple:
         if not isinstance(value, list):
-            raise FieldError(f'must be a list, not {_shown(value)}')
+            raise FieldError(f'must be a list, not {shown(value)}')
         return tuple(decode(inner[0], entry, i) for i, entry in enumerate(value))
     if origin is dict:
         return {key: decode(inner[1], entry, key) for key, entry in _mapping(value).items()}
@@ -184,7 +190,7 @@ def _decode(kind: Any, value: Any) -> Any:
         return value
     if kind is int or not isinstance(value, str) or not value.strip():
         wanted = 'a whole number' if kind is int else 'a string'
-        raise FieldError(f'must be {wanted}, not {_shown(value)}')
+        raise FieldError(f'must be {wanted}, not {shown(value)}')
     return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
 
 
@@ -285,14 +291,14 @@ def _choice(value: str, choices: Iterable[str]) -> str:
 
 def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise FieldError(f'must be a mapping, not {_shown(value)}')
+        raise FieldError(f'must be a mapping, not {shown(value)}')
     return value
 
 
 def _array(value: Any) -> Array:
     """Return a list of numbers, or of equally long lists, as an array."""
     if not isinstance(value, list):
-        raise FieldError(f'must be a list of numbers, not {_shown(value)}')
+        raise FieldError(f'must be a list of numbers, not {shown(value)}')
     entries = [
         decode(Array if isinstance(entry, list) else float, entry, i)
         for i, entry in enumerate(value)
@@ -313,9 +319,5 @@ def _number(value: Any) -> float:
             raise FieldError(f'is {value!r}, which divides by zero')
         return (-1.0 if sign == '-' else 1.0) * float(times or 1) * math.pi / divisor
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise FieldError(f"must be a number or an angle such as '-pi/2', not {_shown(value)}")
+        raise FieldError(f"must be a number or an angle such as '-pi/2', not {shown(value)}")
     return float(value)
-
-
-def _shown(value: Any) -> str:
-    return shortened(repr(value))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .description import ArmDescription
+from .fields import JointLimits
 from ..errors import listed
 from ..spatial import JointKind
 
@@ -28,6 +29,7 @@ _MOST = {
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _UNLIMITED = 1e4
+_MOST_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _MAX_DENSITY = 11_340.0  # [kg/m^3] of lead, for the moving links in a cube as wide as they
 
@@ -70,21 +72,36 @@ def _lengths_and_masses(arm: ArmDescription) -> Iterator[str]:
 def _motions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about limits of positions and velocities."""
     for kind, (most, fastest, units, others) in _MOST.items():
-        doubted, words = dict[str, tuple[str, ...]](), []
-        for joint in (one for one in arm.joints if one.kind is kind):
-            limits, fields = joint.limits, tuple[str, ...]()
-            if any(most < abs(end) < _UNLIMITED for end in (limits.lower, limits.upper)):
-                fields = ('lower', 'upper')
-            fast = fastest < limits.velocity < _UNLIMITED
-            if fast and not math.log10(limits.velocity).is_integer():
-                fields = (*fields, 'velocity')
-            if fields:
-                doubted[joint.name] = fields
-                stated = ', '.join(f'{name} {getattr(limits, name):g}' for name in fields)
-                words.append(f'{joint.name} ({stated})')
+        limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
+        doubted = _beyond(limits, most, fastest)
         if doubted:
+            # What is in degrees at one joint is at the others, too, where it is less.
+            fields = {one for each in doubted.values() for one in each}
+            shares = (_MOST_BESIDE if one in fields else 1.0 for one in ('lower', 'velocity'))
+            doubted = _beyond(limits, *(a * b for a, b in zip((most, fastest), shares)))
+            words = [
+                f'{name} ({", ".join(f"{one} {getattr(limits[name], one):g}" for one in each)})'
+                for name, each in doubted.items()
+            ]
             sentence = f'limits in {units} are those of {listed(words)}. Are these {others}?'
             yield UnitQuestion(sentence, doubted)
+
+
+def _beyond(
+    limits: Mapping[str, JointLimits], most: float, fastest: float
+) -> dict[str, tuple[str, ...]]:
+    """Return the fields of JointLimits, by joints, with positions or velocities beyond bounds."""
+    found = dict[str, tuple[str, ...]]()
+    for name, one in limits.items():
+        fields = tuple[str, ...]()
+        if any(most < abs(end) < _UNLIMITED for end in (one.lower, one.upper)):
+            fields = ('lower', 'upper')
+        fast = fastest < one.velocity < _UNLIMITED
+        if fast and not math.log10(one.velocity).is_integer():
+            fields = (*fields, 'velocity')
+        if fields:
+            found[name] = fields
+    return found
 
 
 def _efforts(arm: ArmDescription) -> Iterator[UnitQuestion]:

@@ -24,6 +24,7 @@ from .body_tree import as_tree, BodyTree, require_pose
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
 from .sampling import JointStates
+from ..arguments import typed
 from ..arm import ArmDescription
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
@@ -126,6 +127,7 @@ class ClosedChain:
 
     """
 
+    @typed
     def __init__(
         self,
         tree: BodyTree | ArmDescription | str | Path,

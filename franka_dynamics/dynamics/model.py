@@ -161,7 +161,7 @@ def gravity_vector(gravity: ArrayLike) -> Array:
 
 def require_reference_frame(name: str) -> str:
     """Return `name` if it is one of REFERENCE_FRAMES, or raise FrameError."""
-    if name not in REFERENCE_FRAMES:
+    if not isinstance(name, str) or name not in REFERENCE_FRAMES:
         raise FrameError(
             f'There is no reference frame {name!r}; the choices are {", ".join(REFERENCE_FRAMES)}.'
         )

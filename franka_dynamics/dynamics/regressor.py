@@ -25,7 +25,7 @@ from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import as_array
-from ..errors import BaseParameterError, InertiaError, shortened
+from ..errors import BaseParameterError, InertiaError, shown
 from ..spatial import adjoint_inverse
 from ..typing import Array
 
@@ -209,7 +209,7 @@ def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...]
     whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
     if not whole or len({*chosen.tolist()} & {*range(width)}) < chosen.size:
         raise BaseParameterError(
-            f'columns is {shortened(repr(columns))}; give different numbers from 0 to '
+            f'columns is {shown(columns)}; give different numbers from 0 to '
             f'{width - 1}, of which rotor inertias need rotor_inertia=True.'
         )
     return tuple(chosen.tolist())

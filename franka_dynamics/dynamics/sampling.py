@@ -53,12 +53,13 @@ def sample_states(
     DescriptionError
         If `description` is no arm, or its file cannot be read.
     SettingsError
-        If `count` is no whole number, or below zero.
+        If `count` or `seed` is no whole number, or below zero.
 
     """
-    whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
-    if not whole or count < 0:
-        raise SettingsError(f'The number of states is {count!r}; give a whole number, 0 or more.')
+    for words, number in (('number of states', count), ('seed', seed)):
+        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if not whole or number < 0:
+            raise SettingsError(f'The {words} is {number!r}; give a whole number, 0 or more.')
     description = as_description(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arm.inertia import LinkInertia
 from ..arrays import freeze
 from ..errors import MeshError
-from ..spatial import cross, hat
+from ..spatial import cross, hat, rigid_transform
 from ..typing import Array
 
 # Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
@@ -71,7 +71,7 @@ class TriangleMesh:
 
     def expressed_in(self, transform: ArrayLike) -> TriangleMesh:
         """Return the mesh in a frame in which its present frame has the pose `transform`."""
-        matrix = np.asarray(transform, dtype=float)
+        matrix = rigid_transform(transform)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)
 
 

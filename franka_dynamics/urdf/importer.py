@@ -90,9 +90,7 @@ def import_urdf(
     convention = as_enum(Convention, convention, 'The convention', DescriptionError)
     document = read_document(urdf, source, xacro)
     gripper: Sequence[str] = ()
-    if isinstance(joint_names, str):
-        raise document.error(f'joints is {joint_names!r}; give a list of names, base to tip.')
-    if joint_names:
+    if joint_names is not None and len(joint_names):
         for one in joint_names:
             if not one.startswith(prefix):
                 raise document.error(

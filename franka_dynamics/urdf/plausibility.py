@@ -193,6 +193,12 @@ def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
 def _placeholders(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
     """Yield links with the identity as tensor, and several with one that they can hardly share."""
     alike = dict[bytes, list[_Body]]()
+
+    def sizes(body: _Body) -> list[tuple[str, float]]:
+        joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
+        lengths = [('length', float(np.linalg.norm(one))) for one in joints]
+        return [('distance', body.distance), *lengths]
+
     for body in bodies:
         alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
     for first, *others in alike.values():
@@ -200,12 +206,16 @@ def _placeholders(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[Implaus
             for body in (first, *others):
                 yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
-            # Links of one mass may be of one kind, as two fingers, but hardly, one behind another,
-            # balls or cubes.
+            # Links of one mass may be of one kind: two fingers or, one behind another, modules of
+            # one size, but hardly balls or cubes.
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
+            found = {
+                (what, round(size, 6)) for one in (first, *others) for what, size in sizes(one)
+            }
             path = {k for one in others for k in model.supports[one.joint] if k != one.joint}
             chain = any(one.joint in path for one in (first, *others))
-            if not (ball and chain) and all(one.mass == first.mass for one in others):
+            of_a_kind = not chain or not (ball or len(found) > 2)
+            if of_a_kind and all(one.mass == first.mass for one in others):
                 continue
             names = tuple(one.name for one in (first, *others))
             masses = listed([f'{one.mass:g}' for one in (first, *others)])

@@ -69,20 +69,22 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
 def _rotors(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on each rotor inertia that a <transmission> states."""
     for transmission in robot.iter('transmission'):
-        stated = {}
-        for one in transmission.iter():
-            with suppress(ValueError):  # Drake has the number as `value`
-                stated[one.tag.rpartition('}')[2]] = parse_float(
-                    one.get('value') or one.text or ''
-                )
-        inertia = stated.get('motorInertia', stated.get('rotor_inertia', 0.0))
-        if inertia:
-            ratio = stated.get('mechanicalReduction', stated.get('gear_ratio', 1.0))
+        stated = {  # Drake has the number as `value`
+            one.tag.rpartition('}')[2]: (one.get('value') or one.text or '').strip()
+            for one in transmission.iter()
+        }
+        inertia = stated.get('motorInertia', stated.get('rotor_inertia', '0'))
+        ratio = stated.get('mechanicalReduction', stated.get('gear_ratio', '1'))
+        what = f'{inertia!r} kg m^2 behind a reduction of {ratio!r}, which are no numbers,'
+        with suppress(ValueError):
+            at_motor, factor = parse_float(inertia), parse_float(ratio)
+            at_joint = f'{at_motor * factor**2:g} at the joint,'
+            what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
+        if inertia.strip('-+0.'):
             joints = listed([one.get('name') for one in transmission.iter('joint')])
             yield (
-                f'{joints}: the rotor inertia {inertia:g} kg m^2 behind a reduction of {ratio:g}, '
-                f'{inertia * ratio**2:g} at the joint, is in no model; rotor_inertia of an arm '
-                'file has it.'
+                f'{joints}: the rotor inertia {what} is in no model; rotor_inertia of an arm file '
+                'has it.'
             )
 
 

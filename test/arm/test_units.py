@@ -92,6 +92,15 @@ def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     )
 
 
+def test_in_an_arm_in_degrees_smaller_ones_are_asked_about_too():
+    arm = fd.load('fr3')
+    ends = ((-170.0, 170.0), (-10.0, 10.0), (-6.2832, 6.2832))
+    limits = [JointLimits(*one) for one in ends] + [one.limits for one in arm.joints[3:]]
+    joints = (replace(one, limits=own) for one, own in zip(arm.joints, limits))
+    (question,) = unit_questions(replace(arm, joints=tuple(joints)))
+    assert [*question.limits] == list(arm.joint_names[:2])
+
+
 def test_a_tensor_of_no_body_is_no_question_of_units():
     arm = fd.load('rpr').map_links(lambda one: replace(one, inertia=-one.inertia))
     assert unit_questions(arm) == []

@@ -174,7 +174,7 @@ def test_few_numbers_of_shipped_arms_are_doubted(arm):
 
 
 LINK = '<link name="{}"><inertial><mass value="{}"/><inertia {}/></inertial></link>'
-JOINT = """<joint name="to_{1}" type="continuous"><origin xyz="0 0 2"/><parent link="{0}"/>
+JOINT = """<joint name="to_{1}" type="continuous"><origin xyz="0 0 {2}"/><parent link="{0}"/>
 <child link="{1}"/></joint>"""
 BODY = 'ixx="0.01" ixy="0" ixz="0" iyy="0.012" iyz="0" izz="0.008"'
 BALL = 'ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"'
@@ -182,17 +182,18 @@ IDENTITY = 'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"'
 
 
 @pytest.mark.parametrize(
-    ('tensor', 'masses', 'said'),
+    ('tensor', 'masses', 'lengths', 'said'),
     [
-        (BODY, (3.0, 1.0), ["links 'a' and 'b', <inertia>: the same"]),
-        (BODY, (3.0, 3.0), []),
-        (BALL, (3.0, 3.0), ["links 'a' and 'b', <inertia>: the same"]),
-        (IDENTITY, (3.0, 3.0), ["link 'a', <inertia>: it is", "link 'b', <inertia>: it is"]),
+        (BODY, (3.0, 1.0), (2, 2), ["links 'a' and 'b', <inertia>: the same"]),
+        (BODY, (3.0, 3.0, 3.0), (2, 2, 2), []),  # modules
+        (BODY, (3.0, 3.0, 3.0), (2, 2, 1), ["links 'a', 'b', 'c', <inertia>: the same"]),
+        (BALL, (3.0, 3.0), (2, 2), ["links 'a' and 'b', <inertia>: the same"]),
+        (IDENTITY, (3.0, 3.0), (2, 2), ["link 'a', <inertia>: it is", "link 'b', <inertia>: it"]),
     ],
 )
-def test_a_tensor_that_stands_for_none_is_said(tensor, masses, said):
-    links = ''.join(LINK.format(name, mass, tensor) for name, mass in zip('ab', masses))
-    joints = ''.join(JOINT.format(*pair) for pair in ('ra', 'ab'))
+def test_a_tensor_that_stands_for_none_is_said(tensor, masses, lengths, said):
+    links = ''.join(LINK.format(name, mass, tensor) for name, mass in zip('abc', masses))
+    joints = ''.join(JOINT.format(*pair, at) for pair, at in zip(('ra', 'ab', 'bc'), lengths))
     text = f'<robot name="r"><link name="r"/>{links}{joints}</robot>'
     found = [str(one) for one in find_implausible_values(parse_urdf(text))[0]]
     found = [one for one in found if 'as if not known' in one]
@@ -208,6 +209,7 @@ GAZEBO = '<gazebo reference="a">{}</gazebo>'
     ('extra', 'said'),
     [
         (DRIVE.format(GEARED), 'to_a: the rotor inertia 1e-05 kg m^2 behind a reduction of -100'),
+        (DRIVE.format(GEARED.replace('1e-5', 'small')), "rotor inertia 'small' kg m^2 behind"),
         (DRIVE.format('<d:rotor_inertia xmlns:d="d" value="2"/>'), '2 kg m^2 behind a'),
         (GAZEBO.format('<turnGravityOff>true</turnGravityOff>'), 'a: Gazebo lets no gravity act'),
         (GAZEBO.format('<gravity>0</gravity>'), 'a: Gazebo lets no gravity act'),
@@ -215,6 +217,6 @@ GAZEBO = '<gazebo reference="a">{}</gazebo>'
     ],
 )
 def test_rotors_and_weightless_links_of_a_urdf_are_said(extra, said):
-    links = '<link name="r"/>' + LINK.format('a', 1.0, BODY) + JOINT.format(*'ra')
+    links = '<link name="r"/>' + LINK.format('a', 1.0, BODY) + JOINT.format(*'ra', 2)
     notes = parse_urdf(f'<robot name="r">{links}{extra}</robot>').notes
     assert len(notes) == bool(said) and said in ''.join(notes)

@@ -1,0 +1,122 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks arguments of the functions that `franka_dynamics` exports, by their annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from enum import Enum
+from functools import cache, wraps
+import inspect
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
+
+import numpy as np
+
+from .errors import ArgumentError, FrankaDynamicsError, shown
+
+_Function = TypeVar('_Function', bound=Callable[..., Any])
+# What annotations mean, and the types whose values they allow.
+_PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
+    str: ('text', (str,)),
+    Path: ('a path', (Path,)),
+    bool: ('True or False', (bool, np.bool_)),
+    int: ('a whole number', (Integral,)),
+    float: ('a number', (Real,)),
+    NoneType: ('None', (NoneType,)),
+    object: ('anything', (object,)),
+}
+_UNORDERED = (str, bytes, Set, Mapping)
+
+
+def typed(function: _Function) -> _Function:
+    """
+    Return a function that raises ArgumentError for an argument of another type than declared.
+
+    What arrays, enumerations and objects that may be named must be, the function itself says.
+    """
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:  # Python's own, which names the function
+            return function(*args, **kwargs)
+        hints = _hints(function)
+        for name, value in given.items():
+            several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+            for key, one in value.items() if several else [(name, value)]:
+                _require(key, one, hints.get(name, object), ArgumentError)
+        return function(*args, **kwargs)
+
+    return checked  # type: ignore[return-value]
+
+
+def require_fields(owner: object, error: type[FrankaDynamicsError], *names: str) -> None:
+    """Raise `error` for a field of a dataclass that is of another type than declared."""
+    kind: Any = type(owner)
+    hints = _hints(kind)
+    for name in names:
+        words = f'{name} of a {kind.__name__}'
+        _require(words, getattr(owner, name), hints[name], error)
+
+
+@cache
+def _hints(owner: Any) -> dict[str, Any]:
+    return get_type_hints(owner)
+
+
+def _require(name: str, value: Any, hint: Any, error: type[FrankaDynamicsError]) -> None:
+    if not _fits(value, hint):
+        raise error(f'{name} is {shown(value)}, but must be {_due(hint)}.')
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of an annotated type."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        # An arm, say, as an object, or by its name or file: the function converts it.
+        classes = [one for one in inner if isinstance(one, type)]
+        converted = len(classes) == len(inner) and not _PLAIN.keys() >= {*classes}
+        return converted or any(_fits(value, one) for one in inner)
+    if kind in _PLAIN:
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, bool) and kind in (int, float):
+            return False
+        # A character that no name and no path can have.
+        void = kind in (str, Path) and '\0' in str(value)
+        return isinstance(value, _PLAIN[kind][1]) and not void
+    if kind in (Any, np.ndarray) or not isinstance(kind, type) or issubclass(kind, Enum):
+        return True
+    if kind is Mapping:
+        return isinstance(value, Mapping) and all(
+            _fits(key, inner[0]) and _fits(one, inner[1]) for key, one in value.items()
+        )
+    if kind in (Sequence, tuple):
+        listed = isinstance(value, Collection) and not isinstance(value, _UNORDERED)
+        fixed = kind is tuple and ... not in inner
+        each = inner if fixed else inner[:1] * (len(value) if listed else 0)
+        return listed and len(value) == len(each) and all(map(_fits, value, each))
+    return getattr(kind, '_is_protocol', False) or isinstance(value, kind)
+
+
+def _due(hint: Any) -> str:
+    """Return the annotated type in words."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return ' or '.join(dict.fromkeys(map(_due, sorted(inner, key=_is_type))))
+    if kind is Mapping:
+        return f'a mapping of {_due(inner[0])} to {_due(inner[1])}'
+    if kind is tuple and ... not in inner:
+        return f'({", ".join(map(_due, inner))})'
+    if kind in (Sequence, tuple):
+        return f'a list of {_due(inner[0])}'
+    return _PLAIN[kind][0] if kind in _PLAIN else getattr(kind, '__name__', f'{kind}')
+
+
+def _is_type(hint: Any) -> bool:
+    return hint is not NoneType

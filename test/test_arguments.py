@@ -1,0 +1,106 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong arguments of the exported functions are refused in a sentence that names them."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.errors import ArgumentError
+
+WRONG = (
+    None,
+    3.5,
+    3,
+    True,
+    'a:=b',
+    'a\0b',
+    b'x',
+    [1, 'b'],
+    {1: 2},
+    {1},
+    object(),
+    np.zeros((2, 2)),
+)
+
+
+@pytest.fixture(scope='module')
+def arguments(tmp_path_factory):
+    """Return right arguments of functions, by their names."""
+    arm, folder = fd.load('fr3'), tmp_path_factory.mktemp('written')
+    q, sheet = (
+        arm.home,
+        fd.TriangleMesh(np.eye(4)[:, :3], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
+    )
+    state = {'q': q, 'dq': q, 'ddq': q, 'gravity': (0.0, 0.0, -9.81)}
+    return {
+        'load': {'arm': 'fr3', 'hand': 'none', 'prefix': '', 'repair': None, 'joints': None}
+        | {'held': None, 'tip': None, 'xacro': None, 'inertial_set': None, 'payload': None},
+        'import_urdf': {'urdf': '<robot/>', 'joint_names': None, 'held': None, 'prefix': ''},
+        'load_hand': {'name': 'franka_hand'},
+        'save': {'description': arm, 'path': folder / 'a.yaml', 'title': 'A', 'notes': ''},
+        'write_urdf': {'description': arm, 'path': folder / 'a.urdf', 'root': 'base', 'tool': None}
+        | {'shapes': None, 'tool_shapes': ()},
+        'write_mjcf': {'description': arm, 'path': folder / 'a.xml', 'ideal': True},
+        'compare': {'first': 'fr3', 'second': 'fer', 'xacro': None},
+        'crosscheck': {'description': arm, 'count': 2, 'seed': 0},
+        'sample_states': {'description': arm, 'count': 2, 'seed': 0},
+        'torque_regressor': {'robot': arm, **state, 'rotor_inertia': False, 'columns': None},
+        'tree_motion': {'robot': arm, **state, 'tool_wrench': None},
+        'mesh_inertia': {'mesh': sheet, 'density': 1.0},
+        'load_mesh': {'path': folder / 'a.stl', 'unit': 'm'},
+        'BodyTree': {'parents': [-1], 'placements': [np.eye(4)], 'twists': [[0, 0, 0, 0, 0, 1]]}
+        | {'inertias': [fd.LinkInertia.zero()], 'tool_body': 0, 'names': ['j']},
+        'ClosedChain': {'tree': arm, 'active': [0], 'loops': []},
+    }
+
+
+def test_no_wrong_argument_is_an_error_of_another_kind(arguments):
+    for name, right in arguments.items():
+        for argument in right:
+            for wrong in WRONG:
+                try:
+                    getattr(fd, name)(**{**right, argument: wrong})
+                except fd.FrankaDynamicsError as error:
+                    assert len(f'{error}') < 700, (name, argument, wrong)
+
+
+@pytest.mark.parametrize(
+    ('call', 'words'),
+    [
+        (lambda: fd.load('fr3', prefix=None), ('prefix', 'None', 'text')),
+        (lambda: fd.load('fr3', xacro='a:=b'), ('xacro', "'a:=b'", 'mapping')),
+        (lambda: fd.load('fr3', held={'j': '1'}), ('held', "{'j': '1'}", 'number')),
+        (lambda: fd.load('fr3', joints='abc'), ('joints', "'abc'", 'list')),
+        (lambda: fd.write_urdf('fr3', None), ('path', 'None', 'path')),
+        (lambda: fd.write_urdf('fr3', 'x', root=4), ('root', '4', 'text')),
+        (lambda: fd.write_mjcf('fr3', 'x', ideal='no'), ('ideal', "'no'", 'True or False')),
+        (lambda: fd.crosscheck('fr3', count=2.5), ('count', '2.5', 'whole number')),
+        (lambda: fd.mesh_inertia('a.stl', 1.0), ('mesh', "'a.stl'", 'TriangleMesh')),
+    ],
+)
+def test_the_sentence_names_argument_value_and_what_it_must_be(call, words):
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    assert all(word in f'{caught.value}' for word in words)
+
+
+def test_a_call_with_missing_arguments_is_pythons_error_with_the_functions_name():
+    with pytest.raises(TypeError, match='load'):
+        fd.load()
+
+
+def test_exported_functions_can_be_pickled_and_keep_their_signature():
+    assert pickle.loads(pickle.dumps(fd.load)) is fd.load
+    assert 'xacro' in inspect.signature(fd.load).parameters
+
+
+def test_a_warning_points_to_the_line_that_loads_the_arm(tmp_path):
+    text = '<mujoco><option gravity="0 0 -1"/><worldbody><body name="a"><joint name="j"/>'
+    text += '<geom size=".1"/></body></worldbody></mujoco>'
+    with pytest.warns(UserWarning, match='gravity') as found:
+        fd.load(text)
+    assert found[0].filename == __file__
