@@ -17,7 +17,7 @@ from franka_dynamics.arm.shapes import Shape, ShapeKind
 from franka_dynamics.urdf.writer import urdf_text
 
 from .agreement import refuses
-from .processes import printed
+from .processes import printed, run_python
 
 ROOT = str(Path(fd.__file__).parents[1])
 
@@ -184,9 +184,8 @@ def test_a_member_of_an_enumeration_may_be_given_by_its_word_and_others_are_refu
         call('nonsense')
 
 
-# Configures the node with both models, and runs it from joint states to commands. What apt's ROS
-# does not bring is absent, whoever asks for it.
-PROGRAM = """
+# Before a program: what a system does not bring is absent, whoever asks for it.
+WITHOUT = """
 import sys
 
 
@@ -196,9 +195,11 @@ class Absent:
             raise ModuleNotFoundError(f'{name} is not installed', name=name)
 
 
-ABSENT = set(sys.argv[1].split(','))
+ABSENT = set(sys.argv.pop(1).split(','))
 sys.meta_path.insert(0, Absent())
-
+"""
+# Configures the node with both models, and runs it from joint states to commands.
+NODE = """
 import rclpy
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.serialization import serialize_message
@@ -220,14 +221,47 @@ node.destroy_node()
 rclpy.shutdown()
 print('ran')
 """
-# Every library that an extra or the command line brings.
-ABSENT = (
-    'click rich mujoco rosbags scipy matplotlib trimesh sympy llvmlite clarabel '
-    'casadi jax torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed '
-    'pylibfranka'
+# Every library that an extra brings.
+EXTRAS = (
+    'mujoco rosbags scipy matplotlib h5py pandas pyarrow trimesh sympy llvmlite cffi clarabel '
+    'casadi jax torch meshcat viser PIL distributed pylibfranka'
 ).split()
 
 
 def test_the_node_imports_only_what_apt_brings():
     pytest.importorskip('rclpy')
-    assert printed('-c', PROGRAM, ','.join(ABSENT)).splitlines()[-1] == 'ran'
+    absent = [*EXTRAS, 'click', 'rich', 'setuptools', 'pkg_resources', 'pytest']
+    absent.remove('cffi')  # apt's Python has it
+    assert printed('-c', WITHOUT + NODE, ','.join(absent)).splitlines()[-1] == 'ran'
+
+
+COMMAND = 'from franka_dynamics.__main__ import main\nsys.exit(main())'
+ROS = ('rclpy', 'sensor_msgs', 'diagnostic_msgs', 'trajectory_msgs')
+
+
+@pytest.mark.parametrize(
+    ('words', 'status', 'extra'),
+    [
+        ('arm show panda', 0, None),
+        ('arm show --arm rpr --base-parameters', 0, None),
+        ('arm check --arm rpr --states 10', 0, None),
+        ('arm compare fr3 fr3v2', 1, None),
+        *((f'arm export --format {kind}', 0, None) for kind in ('urdf', 'mjcf', 'controller')),
+        *((f'codegen --arm rpr --language {one}', 0, None) for one in ('c', 'cuda', 'python')),
+        ('node defaults feedforward', 0, None),
+        ('arm export --arm fer --format franky', 2, 'identify'),
+        ('arm export --arm fer --format crisp', 2, 'identify'),
+        ('arm show --arm rpr --symbolic', 2, 'symbolic'),
+        ('identify plan --arm fer --draws 1000000', 2, 'identify'),  # before it draws
+        ('identify arm bag', 2, 'replay'),
+        ('bag replay bag', 2, 'replay'),
+        ('payload-from-mesh part.stl --mass 1', 2, 'mesh'),
+        ('arm check urdf/fr3.xml', 2, 'sim'),
+        *((word, 2, 'ros-jazzy') for word in ('sim', 'demo', 'view', 'node state')),
+    ],
+)
+def test_a_command_runs_without_extras_or_names_the_one_it_needs(words, status, extra):
+    absent = ','.join([*EXTRAS, *ROS])
+    found, _, said = run_python('-c', WITHOUT + COMMAND, absent, *words.split(), cwd=ROOT)
+    assert (found, len(said.splitlines())) == (status, 1 if extra else 0), said
+    assert not extra or f"pip install '.[{extra}]'" in said

@@ -14,7 +14,6 @@ from ._console import say, say_each, show, write_json
 from ._options import ArmChoice, MASS_OPTIONS
 from ..arm.dh_conversion import in_modified_convention
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
-from ..identification.symbolic_parameters import symbolic_base_parameters
 from ..names import GRAVITY, GRAVITY_DIRECTIONS
 from ..report import base_parameters as report
 
@@ -28,6 +27,8 @@ def print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
     """Print each base parameter as an expression, as text or LaTeX (`form`); return 0."""
     forbid_with('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
     forbid_with('--symbolic, which writes the relations alone', 'json')
+    from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
+
     arm = choice.load()
     modified = in_modified_convention(arm)
     if modified is not arm:

@@ -28,9 +28,9 @@ _SPEEDS, _FREQUENCIES, _SECONDS, _STEP_S = (0.6, 0.4), (0.13, 0.31), 30.0, 0.01
 
 def franky_text(arm: ArmDescription) -> str:
     """Return the friction as Python that makes franky's FrictionCompensationParams."""
+    _, dq, torque = _commanded(arm)
     from scipy.optimize import lsq_linear
 
-    _, dq, torque = _commanded(arm)
     columns = np.stack([np.tanh(dq / _EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
     least = [0.0, 0.0, -np.inf]
     found = np.array([lsq_linear(columns, one, (least, np.inf)).x for one in torque.T])
@@ -48,9 +48,8 @@ def franky_text(arm: ArmDescription) -> str:
 
 def crisp_text(arm: ArmDescription) -> str:
     """Return the friction as a parameter file with crisp_controllers' fp1, fp2 and fp3."""
-    from scipy.optimize import least_squares
-
     _, dq, torque = _commanded(arm)
+    from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
         amplitude, slope, rest = x.reshape(3, -1)
@@ -78,7 +77,11 @@ TEXTS: dict[str, Callable[[ArmDescription], str]] = {'franky': franky_text, 'cri
 
 
 def _commanded(arm: ArmDescription) -> tuple[Array, Array, Array]:
-    """Return positions and velocities (N,) of every joint, and the torque (N, n) commanded."""
+    """
+    Return positions and velocities (N,) of every joint, and the torque (N, n) commanded.
+
+    Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
+    """
     if arm.friction is None:
         raise FrictionError(
             f'{arm.file or arm.name} has no friction model; `identify arm` writes one.'

@@ -202,6 +202,8 @@ def optimise(
     limits or the period is not positive; JointVectorError for a wrong `start`;
     MissingDependencyError if scipy is not installed.
     """
+    with require_extra('Optimising a trajectory needs scipy', 'identify'):
+        import scipy.optimize  # noqa: F401  # asked before the draws, which take seconds
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)
     candidates, numbers = [], []
@@ -259,8 +261,8 @@ def _improve(
     report: Callable[[int], None],
 ) -> FourierTrajectory:
     """Return the motion at which SLSQP ends; `report` is called with the iteration's number."""
-    with require_extra('Optimising a trajectory needs scipy', 'identify'):
-        from scipy.optimize import minimize
+    from scipy.optimize import minimize
+
     shapes = np.array(basis(start.period, _times(_SAMPLES, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import sympy as sp
-
 from . import symbolic as rpr
+from .symbolic import sp
 
 _P, (_W, _C) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
 _Q = sp.symbols('q1:4', real=True)

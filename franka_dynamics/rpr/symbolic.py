@@ -13,7 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 import functools
 
-import sympy as sp
+from ..errors import require_extra
+
+with require_extra('The RPR arm in symbols needs sympy', 'symbolic'):
+    import sympy as sp
 
 S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
