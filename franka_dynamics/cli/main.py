@@ -33,7 +33,6 @@ from ..errors import FrankaDynamicsError, UrdfWarning
 PROGRAM_NAME = 'franka-dynamics'
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 EXIT_INVALID_INPUT = FrankaDynamicsError.status
-EXIT_OS_ERROR = 1
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
 EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
 _MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
@@ -180,6 +179,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
         return shell_complete(command, {}, PROGRAM_NAME, _COMPLETION_VARIABLE, instruction)
+    if sys.stderr is None:
+        # Its number is taken, or what libraries say would get into a file that is opened later.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = os.fdopen(2, 'w')
     if sys.stdout is None:  # files opened later would take its place
         return _report('standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT)
     try:
@@ -203,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):
             return EXIT_BROKEN_PIPE
         what = error.strerror or error
-        return _report(f'{error.filename or "standard output"}: {what}.', EXIT_OS_ERROR)
+        return _report(f'{error.filename or "standard output"}: {what}.', EXIT_INVALID_INPUT)
 
 
 def _run(words: list[str]) -> int:

@@ -35,6 +35,8 @@ def copy_package(output: Path) -> Path:
             whole = shutil.copytree(share_directory() / 'cpp', Path(beside, NAME), ignore=ignored)
             whole.rename(folder)
     except OSError as error:
-        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
-        raise OutputError(f'{folder} cannot be written: {why}') from error
+        why = error.strerror
+        if isinstance(error, shutil.Error):  # of its first file: '[Errno 28] REASON: PATHS'
+            why = error.args[0][0][2].partition('] ')[2].partition(':')[0]
+        raise OutputError(f'{folder} cannot be written: {why}. Choose another place.') from error
     return folder

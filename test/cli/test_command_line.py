@@ -54,13 +54,20 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
 
 @pytest.mark.parametrize('words', ['--help', 'arm show fr3', 'arm show --arm rpr --json'])
 def test_an_output_that_takes_nothing_is_named_in_one_line(words):
-    for redirection, status in (('>/dev/full', 1), ('>&-', EXIT_INVALID_INPUT)):
+    for redirection in ('>/dev/full', '>&-'):
         command = ['sh', '-c', f'exec "$@" {redirection}', 'sh', sys.executable, *PROCESS]
         done = subprocess.run(
             [*command, *words.split()], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
         )
-        assert (done.returncode, done.stderr.count('\n')) == (status, 1), done.stderr
+        assert (done.returncode, done.stderr.count('\n')) == (EXIT_INVALID_INPUT, 1), done.stderr
         assert 'standard output' in done.stderr
+
+
+def test_a_closed_standard_error_changes_no_answer():
+    command = ['sh', '-c', 'exec "$@" 2>&-', 'sh', sys.executable, *PROCESS]
+    words = 'arm check --arm rpr --states 10'.split()
+    done = subprocess.run([*command, *words], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0 and done.stdout.startswith('pass')
 
 
 @pytest.mark.parametrize('encoding', ['utf-16-le', 'utf-16-be', 'utf-8'])
