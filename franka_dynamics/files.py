@@ -20,11 +20,20 @@ from .errors import OutputError
 WRITE_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def read_text(path: Path) -> str:
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Windows' PowerShell writes files
+
+
+def read_text(path: Path, errors: str = 'strict') -> str:
     """Return a file's text, which is UTF-8, or UTF-16 if a byte order mark says so."""
     data = path.read_bytes()
-    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Windows' PowerShell writes files
-    return data.decode('utf-16' if data.startswith(marks) else 'utf-8-sig')
+    return data.decode('utf-16' if data.startswith(_UTF16_MARKS) else 'utf-8-sig', errors)
+
+
+def encoding_advice(path: Path) -> str:
+    """Return what makes UTF-8 of a file that is UTF-16, for readers of UTF-8 alone; else ''."""
+    if not path.read_bytes().startswith(_UTF16_MARKS):
+        return ''
+    return f'it is UTF-16; write it as UTF-8, as by "iconv -f UTF-16 -t UTF-8 {path}"'
 
 
 @contextmanager

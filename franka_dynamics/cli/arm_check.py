@@ -17,6 +17,7 @@ from ._options import ArmChoice
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, NoLinksError, UrdfWarning
+from ..files import read_text
 from ..report import crosscheck as report
 from ..report.table import to_json_types
 from ..urdf.document import UrdfDocument
@@ -111,7 +112,7 @@ def _files_of(path: str) -> list[str]:
     return [
         f'{one}'
         for one in sorted(files)
-        if one.suffix != '.xml' or is_mjcf_text(one.read_text('utf-8', 'replace'))
+        if one.suffix != '.xml' or is_mjcf_text(read_text(one, 'replace'))
     ]
 
 

@@ -17,6 +17,7 @@ from rclpy.parameter import Parameter
 
 from .parameter_tables import constraints, no_such_parameter
 from ..errors import listed, SettingsError
+from ..files import read_text
 from ..parameter_schema import check, ParameterSpec
 
 # How a value of each type is written.
@@ -141,7 +142,7 @@ def _warn_of_others(node: Any, given: Sequence[str]) -> None:
             parameter = word.partition(':=')[0].rpartition(':')[2]
             missed = parameter not in given and not parameter.startswith(_OF_ROS)
         elif flag == '--params-file':
-            text = Path(word).read_text(encoding='utf-8')
+            text = read_text(Path(word))  # ROS has read it, UTF-16 or not
             missed = not given or (own not in text and '*' not in text)
         if missed:
             node.get_logger().warning(

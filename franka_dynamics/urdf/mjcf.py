@@ -21,6 +21,7 @@ from .mjcf_notes import left_out
 from .written_links import FreeNames
 from ..arm.fields import JointLimits
 from ..errors import listed, require_extra, UrdfError
+from ..files import encoding_advice
 from ..spatial import exp6, joint_twist, JointKind
 from ..typing import Array
 
@@ -62,7 +63,7 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
     except UrdfError:  # a ValueError, too
         raise
     except (ValueError, OSError) as error:
-        reason = ' '.join(str(error).split())
+        reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
         raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
     tree = _Tree(mujoco, model)
     tensors = _tensors(spec, tree.bodies, spec.compiler.inertiafromgeom)

@@ -11,6 +11,7 @@ from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
 from ..errors import listed, NoLinksError, UrdfError
+from ..files import encoding_advice
 
 # Where a folder above the file may have packages: itself, and two levels of a workspace.
 _PACKAGE_FILES = ('package.xml', '*/package.xml', '*/*/package.xml')
@@ -63,7 +64,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
         found = error.__context__ if type(error.__context__) is LookupError else error
-        reason = ' '.join(str(found).split()) or type(error).__name__
+        reason = encoding_advice(path) or ' '.join(str(found).split()) or type(error).__name__
         if 'Undefined substitution argument' in reason:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error

@@ -79,6 +79,15 @@ def test_a_file_that_another_system_wrote_is_read(encoding, name, tmp_path):
     assert np.array_equal(ours.gravity(np.ones(7)), theirs.gravity(np.ones(7)))
 
 
+@pytest.mark.parametrize('name', ['urdf/fr3.xml', 'urdf/franka.urdf.xacro'])
+def test_a_file_whose_reader_takes_utf_8_alone_is_named_with_what_rewrites_it(name, tmp_path):
+    path = tmp_path / Path(name).name
+    path.write_text((ROOT / name).read_text('utf-8'), 'utf-16')
+    with pytest.raises(fd.FrankaDynamicsError) as error:
+        fd.load(path)
+    assert f'iconv -f UTF-16 -t UTF-8 {path}' in str(error.value)
+
+
 @pytest.mark.parametrize(
     'where', ['{}', 'class Dying:\n    def __del__(self):\n        {}\nDying()']
 )

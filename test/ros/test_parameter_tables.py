@@ -145,7 +145,8 @@ def test_of_a_file_what_is_no_parameter_is_said_and_what_is_misspelt_refused(
 
 def test_what_is_for_another_node_alone_is_said(make_node, tmp_path, capfd):
     file = tmp_path / 'other.yaml'
-    file.write_text(yaml.safe_dump({'/feed_forward': {'ros__parameters': {'robot_type': 'fer'}}}))
+    other = yaml.safe_dump({'/feed_forward': {'ros__parameters': {'robot_type': 'fer'}}})
+    file.write_text(other, 'utf-16')  # which ROS reads, too
     words = '--params-file', file, '-p', 'feedforward:scale:=0.5'
     node = make_node(SimulatorNode, *words, '-r', '__ns:=/a')
     said = capfd.readouterr().err
