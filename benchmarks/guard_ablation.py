@@ -24,7 +24,7 @@ from guard_misconfiguration import FAST, Job
 import guard_runs as runs
 import numpy as np
 
-from franka_dynamics.control import braking, disturbance
+from franka_dynamics.control import disturbance, stopping
 from franka_dynamics.control.feedforward import Feedforward
 
 Rule = Callable[[Feedforward], None]  # takes one rule out of a core
@@ -97,10 +97,10 @@ RULES: dict[str, Rule] = {
     ),
 }
 MIXED_UP = 'letting go where torques are mixed up'
-# The same by a constant of braking.py, which does nothing with this value.
+# The same by a constant of stopping.py, which does nothing with this value.
 CONSTANTS = {
     'compensating what comes later, below 10 % of the limit': ('MAX_START_DISTURBANCE_RATIO', 0.0),
-    "less of it along a joint's motion": ('MAX_COMPENSATION_SPEED_RAD_S', np.inf),
+    "less of it along a joint's motion": ('MIN_MOTION_SPEED_RAD_S', np.inf),
     "the observer's settling": ('OBSERVER_SETTLING_TIME_S', 0.0),
 }
 
@@ -117,7 +117,7 @@ def run_without(name: str, job: Job) -> runs.Run:
         if name == MIXED_UP:
             changed.enter_context(mock.patch.object(disturbance, 'mixed_up', nothing))
         if name in CONSTANTS:
-            changed.enter_context(mock.patch.object(braking, *CONSTANTS[name]))
+            changed.enter_context(mock.patch.object(stopping, *CONSTANTS[name]))
         return mistakes.run_of(job, Without)
 
 

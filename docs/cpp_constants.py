@@ -14,15 +14,15 @@ from pathlib import Path
 
 from franka_dynamics.arm import friction_state, payload
 from franka_dynamics.control import (
-    braking,
     control_law,
+    disturbance,
     limits,
+    planning,
     receiver,
-    reference,
     settings,
     state_check,
+    stopping,
     terms,
-    unseen_arm,
 )
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.dynamics.model import GRAVITY
@@ -33,17 +33,16 @@ PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/cons
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
-    'RUNAWAY_DETECTION_TIME_S',
+    'RUNAWAY_DETECTION_TIME_S BRAKING_TIME_CONSTANT_S',
+    disturbance: 'MAX_DISTURBANCE_TIME_S',
     control_law: 'RAMP_S',
     state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO MIN_GOOD_STATE_COUNT',
     receiver: 'COMMAND_TIMEOUT_S',
-    braking: 'BRAKING_TIME_CONSTANT_S MIN_TIME_CONSTANT_TO_AGE_RATIO '
-    'MAX_SPEED_INCREASE_RATIO MIN_BRAKING_TIME_S '
-    'MAX_BRAKING_TIME_S',
-    reference: 'MAX_START_DISTANCE_RAD',
+    stopping: 'MIN_TIME_CONSTANT_TO_AGE_RATIO MAX_SPEED_INCREASE_RATIO '
+    'MAX_BRAKING_TIME_S UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
+    planning: 'MAX_START_DISTANCE_RAD',
     terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT '
     'MAX_AHEAD_SPEED_RAD_S',
-    unseen_arm: 'UNSEEN_STOP_TIME_CONSTANT_S UNSEEN_STOP_TIME_S',
     friction_state: 'MAX_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
     'MAX_EARTH_GRAVITY_M_S2 MIN_ROTATION_RAD _MAX_DIRECTION_ERROR_RAD',

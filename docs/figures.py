@@ -17,16 +17,16 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.friction_state import MAX_GAP_S
 from franka_dynamics.cli._options import MOUNT_OFFSETS
 from franka_dynamics.control import (
-    braking,
     control_law,
     external_torque,
     external_wrench,
     limits,
+    planning,
     receiver,
-    reference,
     request,
     settings,
     state_check,
+    stopping,
     terms,
     trajectory,
     watchers,
@@ -95,7 +95,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 'For {} s after a change of `payload`, while no joint is faster than {} rad/s',
-                (torques.MAX_PICK_UP_TIME_S, torques.MAX_PICK_UP_SPEED_RAD_S),
+                (torques.MAX_PICK_UP_TIME_S, limits.MAX_GENTLE_SPEED_RAD_S),
             ),
         ],
         'docs/reference/reliability.md': [
@@ -118,7 +118,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('needs states of at most {} ms', (1e3 * state_check.MAX_AGE_AT_START_S,)),
             (
                 'first point at time zero, more than {} rad away',
-                (reference.MAX_START_DISTANCE_RAD,),
+                (planning.MAX_START_DISTANCE_RAD,),
             ),
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
@@ -136,23 +136,23 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (
                     watchers.MAX_SPEED_RATIO,
                     watchers.MAX_FOLLOWING_SPEED_RATIO,
-                    watchers.FOLLOWING_GRACE_TIME_S,
+                    request.STREAM_TIMEOUT_S,
                     1e3 * watchers.MAX_OVERSPEED_TIME_S,
                 ),
             ),
             (
                 'that is faster than {} rad/s could not',
-                (watchers.MAX_SPEED_NEAR_LIMIT_RAD_S,),
+                (limits.MAX_GENTLE_SPEED_RAD_S,),
             ),
             ('For {} s after it an arm at rest', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
             (
                 'needs a difference of at most {} %',
                 (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
             ),
-            ('to rest, for at most {} s', (braking.MAX_BRAKING_TIME_S,)),
+            ('to rest, for at most {} s', (stopping.MAX_BRAKING_TIME_S,)),
             (
                 'faster by {} of its limit, once',
-                (braking.MAX_SPEED_INCREASE_RATIO,),
+                (stopping.MAX_SPEED_INCREASE_RATIO,),
             ),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('moves by {} mrad, the arm', (1e3 * watchers.MIN_FALL_RAD,)),
@@ -174,14 +174,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('At most {} points', (request.MAX_POINTS,)),
             (
                 'at first within {} rad of where the arm is measured',
-                (reference.MAX_START_DISTANCE_RAD,),
+                (planning.MAX_START_DISTANCE_RAD,),
             ),
-            ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
-            ('for {} s or until the next', (reference.MAX_LATENESS_S,)),
+            ('after {} s without one', (request.STREAM_TIMEOUT_S,)),
+            ('for {} s or until the next', (request.MAX_LATENESS_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
             (
                 'starts {} ms after its arrival',
-                (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
+                (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
             ),
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
@@ -204,12 +204,12 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/own-simulator.md': [
             ('For the first {} states', (state_check.MIN_GOOD_STATE_COUNT,)),
             ('After {} states without a first torque', (core.WAIT_WARNING_STATE_COUNT,)),
-            ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE_RAD,)),
+            ('must be within {} rad of where the arm', (planning.MAX_START_DISTANCE_RAD,)),
         ],
         'docs/howto/policies.md': [
             (
                 'two of their periods and {} ms late',
-                (1e3 * reference.PLANNING_TIME_CANDIDATES_S[0],),
+                (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
             ),
         ],
         'docs/howto/recordings.md': [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MAX_STEP_S, MAX_TORQUE_RATE_NM_S
+from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S
 from .reason import Code, Reason
 from .settings import Settings
 from .state_check import PERIOD_MARGIN_RATIO
@@ -24,7 +24,6 @@ from ..typing import Array
 # kp that acts T seconds late takes kp T from the damping; a joint has
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
-_TYPICAL_SPEED_RAD_S = 0.5  # at which a sentence states friction
 RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
 
 
@@ -105,13 +104,13 @@ class ControlLaw:
         model, kp = self.description.friction, self.kp
         if model is None or self.settings.terms.friction:
             return ''
-        torque = np.abs(model.torque(np.full(len(kp), _TYPICAL_SPEED_RAD_S)))
+        torque = np.abs(model.torque(np.full(len(kp), MAX_GENTLE_SPEED_RAD_S)))
         errors = 1e3 * torque[kp > 0.0] / kp[kp > 0.0]
         left = f', and kp makes up for by errors of {errors.max():.2g} mrad' if errors.size else ''
         return (
             f'The joints have a friction of {torque.min():.2g} to {torque.max():.2g} N m at '
-            f'{_TYPICAL_SPEED_RAD_S:g} rad/s, which nobody commands{left}; terms.friction (true) '
-            'commands it.'
+            f'{MAX_GENTLE_SPEED_RAD_S:g} rad/s, which nobody commands{left}; terms.friction '
+            '(true) commands it.'
         )
 
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:

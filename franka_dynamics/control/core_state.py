@@ -6,11 +6,18 @@ State machine of the core: states, transitions and status texts.
 TRANSITIONS has all changes but that of `reset`, which makes the core SILENT; an event without a
 row changes nothing. `ending.py` has what ends torques.
 
-One rule holds for all states in which a torque acts: a torque that departs from what the model
-explains, or a joint that is too fast, makes the core brake and hold the arm; it lets go only where
-braking cannot arrive (`wiring.py`) or fails. Nothing acts on an arm that was let go, or that rests
-under a target which adds gravity. ACTING_TERMS says by which settings torques go out. An arm that
-falls while its torques are refused, as under a mounting that nobody declared, is braked and held.
+Each joint state is answered by the law while RUNNING, and by the brake while BRAKING or HOLDING: a
+brake without gains still slows the arm by its model, but does not pull it back. In the other two
+states the torque goes, at its rate, to the resting torque: zero if the target adds gravity, else
+g(q) of where the arm is, and zero after what ends in `Then.ZERO`. An arm that moved when it was
+seen last is first brought to rest by its model; its resting torque is that of where this ended. A
+node sends nothing while SILENT.
+
+In every state in which a torque acts, a torque that departs from what the model explains, or a
+joint that is too fast, makes the core brake and hold the arm. It lets go of the arm only where
+what the brake sends cannot arrive (`wiring.py`), or where braking fails. An arm that was let go is
+not watched any more, nor one that rests under a target which adds gravity. An arm that falls while
+its torques are refused, as under a mounting that nobody declared, is braked and held, too.
 """
 
 from __future__ import annotations
@@ -24,7 +31,7 @@ from .ending import Cause, Remedy
 class State(str, Enum):
     """States of the core: which torque is sent, and why."""
 
-    SILENT = 'silent'  # the torque rests: a node sends no more, a loop gets the resting torque
+    SILENT = 'silent'  # a node sends nothing, a loop gets the resting torque
     RUNNING = 'running'
     BRAKING = 'braking'  # the arm is brought to rest
     HOLDING = 'holding'  # the arm is held at rest until the fault is cleared, or states cease

@@ -23,12 +23,11 @@ import numpy as np
 from . import advice
 from .ending import Cause, Ending
 from .external_torque import friction_in_measured_effort, MomentumObserver
-from .limits import MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
+from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .load_estimate import LoadEstimate
 from .reason import Code, Reason
-from .repeated_positions import stiction
 from .state_check import StateLimits
-from .terms import StateTerms, TermModel
+from .terms import MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .trajectory import ReferencePoint
 from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription
@@ -43,16 +42,15 @@ from ..typing import Array
 # libfranka's examples let the robot itself stop at 23 % and, at the wrist, 100 %.
 # MAX_DISTURBANCE_RATIO was chosen on draw 22 of benchmarks/guard_false_alarms.py, and judged on
 # draw 23 and on draw 9 of guard_misconfiguration.py.
-MAX_START_DISTURBANCE_RATIO = 0.10
 MAX_DISTURBANCE_RATIO = 0.20
+MAX_START_DISTURBANCE_RATIO = 0.5 * MAX_DISTURBANCE_RATIO
 MAX_WRIST_DISTURBANCE_RATIO = 0.3125
 MAX_WRIST_TORQUE_LIMIT_NM = 20.0
 # For MAX_PICK_UP_TIME_S [s] after a change of payload the arm may carry any load between the old
 # and the new one: else 10 of 16 Franka arms that pick up 2 kg at its end stop (draw 88 of
-# benchmarks/guard_false_alarms.py). A joint faster than MAX_PICK_UP_SPEED_RAD_S [rad/s] ends that:
-# else gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
+# benchmarks/guard_false_alarms.py). A joint faster than MAX_GENTLE_SPEED_RAD_S ends that: else
+# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
 MAX_PICK_UP_TIME_S = 2.0
-MAX_PICK_UP_SPEED_RAD_S = 0.5
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
 # ripple. One joint state, which may come after a gap, counts as at most half of it.
 MAX_DISTURBANCE_TIME_S = 0.02
@@ -63,6 +61,13 @@ MAX_COUNTED_STEP_S = 0.5 * MAX_DISTURBANCE_TIME_S
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
+
+# A joint's friction may be STICTION_MARGIN_RATIO times the one that the arm's description has (6.5
+# % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
+# MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the guard would take a small measured
+# torque for none at the start.
+MIN_STICTION_TORQUE_RATIO = 0.02
+STICTION_MARGIN_RATIO = 1.25
 
 
 class Cycle(NamedTuple):
@@ -196,7 +201,7 @@ class DisturbanceMonitor:
         """
         if self._pick_up is not None:
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
-            if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED_RAD_S:
+            if over or np.abs(state.dq).max() > MAX_GENTLE_SPEED_RAD_S:
                 self._pick_up = None
         self._state = state
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
@@ -376,3 +381,11 @@ def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     any share of it, 0 to 1, is taken off.
     """
     return difference - np.clip(difference, np.minimum(0.0, -lifted), np.maximum(0.0, -lifted))
+
+
+def stiction(arm: ArmDescription) -> Array:
+    """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
+    known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_MOTION_SPEED_RAD_S)
+    slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))
+    least = MIN_STICTION_TORQUE_RATIO * arm.limit('effort')
+    return np.maximum(least, STICTION_MARGIN_RATIO * slides)

@@ -42,6 +42,7 @@ class Remedy(str, Enum):
 class Cause(Enum):
     """What ends torques: its words, what follows, and what lets torques begin again."""
 
+    AWAITED = 'none yet: a first torque is awaited', Then.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Then.RELEASE, Remedy.START
     STATES_LOST = 'joint states that cease or cannot be used', Then.UNSEEN, Remedy.WAIT
     STATES_LOST_OFTEN = (
@@ -77,9 +78,9 @@ class Cause(Enum):
 
 class Ending(NamedTuple):
     """
-    Why torques have ended, what the arm gets then, and until when.
+    Why the law's torques do not go out, what the arm gets instead, and until when.
 
-    `last` is the latest reason, `first` the one that ended torques.
+    `last` is the latest reason, `first` the one that ended torques, or for which none have begun.
     """
 
     last: Reason | None
@@ -122,8 +123,3 @@ class Ending(NamedTuple):
 
 # While torques go out.
 NO_ENDING = Ending(None, Then.RELEASE, Remedy.NONE, None)
-
-
-def waiting(why: Reason | str | None) -> Ending:
-    """Return the ending of torques that have not begun yet, for a reason."""
-    return Cause.STATES_LOST.ending(why or Code.AWAITED())

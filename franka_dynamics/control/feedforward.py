@@ -5,10 +5,10 @@ The core: computes a torque for each joint state, and decides whether torques ar
 
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
-1. Can the joint state be used?                  `state_check.py`, `repeated_positions.py`
+1. Can the joint state be used?                  `state_check.py`, `watchers.py`
 2. May torques begin, and by which settings?     `_admit`, `_use_terms`
-3. Run, or brake.                                `_answer`; `control_law.py`, `braking.py`
-4. Limit the torque and its rate, and send it.   `torque_output.py`; `unseen_arm.py`
+3. Run, or brake.                                `_answer`; `control_law.py`, `stopping.py`
+4. Limit the torque and its rate, and send it.   `torque_output.py`; `stopping.py`
 5. What do the joints get that the model does not explain?   `disturbance.py`
 6. Must torques end?                             `_watch`; `disturbance.py`, `watchers.py`
 
@@ -30,23 +30,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import BrakingController
 from .control_law import ControlLaw, Ramp
 from .core_state import acting_terms, ACTIVE, Event, State, Status, Stop, TRANSITIONS, Whose
 from .default_gains import low_gains
 from .disturbance import Cycle, DisturbanceMonitor
-from .ending import Cause, Ending, NO_ENDING, Remedy, Then, waiting
+from .ending import Cause, Ending, NO_ENDING, Remedy, Then
 from .limits import MAX_STEP_S
+from .planning import MAX_START_DISTANCE_RAD
 from .reason import Code, Reason
-from .reference import MAX_START_DISTANCE_RAD, Reference
-from .repeated_positions import RepeatedPositions
+from .reference import Reference
 from .settings import Settings
 from .state_check import MIN_GOOD_STATE_COUNT, Sample, seconds, StateCheck, StateLimits
+from .stopping import BrakingController, MAX_STOPPED_SPEED_RAD_S, UnseenArm
 from .terms import StateTerms
 from .torque_output import TorqueOutput
 from .trajectory import ReferencePoint, Trajectory
-from .unseen_arm import UnseenArm
-from .watchers import FallWatcher, SpeedWatcher
+from .watchers import FallWatcher, RepeatedPositions, SpeedWatcher
 from ..arm import ArmDescription
 from ..arm.friction_state import MAX_GAP_S
 from ..arm_io import as_description
@@ -140,7 +139,7 @@ class Feedforward:
             self.latest: StateTerms | None = None
             final = self.ending.until is Remedy.CONFIGURE
             if self._wanted and not final:
-                self.ending = waiting(self.states.problem)
+                self._wait_for(self.states.problem)
             elif not final or self.ending.then is not Then.ZERO:
                 self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
@@ -187,7 +186,7 @@ class Feedforward:
             if held:
                 self._begin(Event.BEGIN)
             elif self.state is State.SILENT:
-                self.ending = waiting(self.states.problem or self.blocked)
+                self._wait_for(self.states.problem or self.blocked)
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.cleared()
 
@@ -195,8 +194,10 @@ class Feedforward:
         """
         End torques for a reason; `then` says what follows.
 
-        A stop that does not hold lets go of a held arm; a fault stays latched. An arm whose torque
-        rests is not caught by a stop, only one that was to be held before.
+        By default an arm that moves is braked to rest, by the gains there are and by its model,
+        and then gets the resting torque. A stop that does not hold lets go of a held arm; a fault
+        stays latched. An arm whose torque rests is not caught by a stop, only one that was to be
+        held before.
         """
         with self._lock:
             later, holds = then.value.ending(reason), self.ending.then is Then.HOLD
@@ -401,11 +402,13 @@ class Feedforward:
             if wrong_order:
                 return self._answer_out_of_order(sample, wrong_order)
             now = sample.stamp if sample.now is None else sample.now
-            unusable, reference = self._inspect(sample, now)
-            if unusable is not None:
-                return unusable
-            latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
-            self.latest, late, refused = latest, self.states.age_in_periods, None
+            problem, reference = self._inspect(sample, now)
+            if problem is not None:
+                return self._reject(problem, now)
+            if self.repeated.whole_arm:
+                return self._rest_or_last(now, 0.0)
+            assert self.latest is not None, 'the state is possible'
+            latest, late, refused = self.latest, self.states.age_in_periods, None
             acts, sent = self.state in ACTIVE, list(self.output.sent)
             if not acts:
                 if self.state is State.SILENT and self.acting.adds_gravity:
@@ -468,7 +471,7 @@ class Feedforward:
         elif problem.latched:
             self._end(problem, acts=False)
         elif self.state is State.SILENT and self.enabled:
-            self.ending = problem
+            self._wait_for(problem.last)
         self._warn_while_waiting()
         return self._rest_or_last(now, math.inf)
 
@@ -477,7 +480,7 @@ class Feedforward:
         if error == 'late':  # it is dropped; the last state counts
             why = self.states.repetition(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
-                self.ending = waiting(why)
+                self._wait_for(why)
             self._warn_while_waiting()
             return self.tick(*self.states.tick_times(sample))
         now = sample.stamp if sample.now is None else sample.now
@@ -487,48 +490,35 @@ class Feedforward:
         self._forget(now)  # a further torque of this instant must not differ
         return torque
 
-    def _inspect(self, sample: Sample, now: float) -> tuple[Array | None, ReferencePoint | None]:
-        """Return the torque after a state that cannot be used, else None, and what is desired."""
-        states, unseen = self.states, self.unseen
+    def _inspect(self, sample: Sample, now: float) -> tuple[Ending | None, ReferencePoint | None]:
+        """Return why a state cannot be used, if so, and what is desired; note what it shows."""
+        states, repeated, reference = self.states, self.repeated, None
+        self.latest = None
         problem = states.impossible(sample.q, sample.dq, sample.effort)
-        if problem is not None:
-            if states.stamp is None and self.output.in_loop:
-                states.refuse_degrees(sample.q)  # raises
-            self.latest = None
-            unseen.see(sample.q, sample.dq, now, states.possible)
-            return self._reject(problem, now), None
-        problem = states.update(sample, now)
-        reference = self.reference.at(sample.stamp)
-        if problem is None and (states.same.any() or self.repeated.stuck.any()):
-            problem = self._standing_still(sample, reference, now)
-            if problem is None and self.repeated.whole_arm:
-                return self._rest_or_last(now, 0.0), None
-        elif self.repeated.still_s.any():
-            self.repeated.clear()
-        if states.contradicted or self.repeated.stuck.any():
-            if not states.leapt:
-                unseen.see(sample.q, states.believed_dq, now, ~self.repeated.stuck)
-        elif not states.leapt:
-            unseen.last = sample.q, sample.dq, now
-        if self.acting.friction.model is not None:
-            self.acting.friction.update(sample.stamp, sample.q)
-        if problem is not None:
+        if problem is None:
+            problem = states.update(sample, now)
+            reference = self.reference.at(sample.stamp)
+            if problem is not None:
+                repeated.clear()
+            else:
+                torque = None if self.state is State.SILENT else self.output.last
+                problem = repeated.check(states, torque, reference and reference.dq)
+                if problem is not None and self.state in ACTIVE:
+                    self.unseen.last = *repeated.extrapolated(sample.q), now
             self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
-            return self._reject(problem, now), None
-        states.good, states.problem = states.good + 1, None
-        unseen.stops = unseen.stops and states.contradicted
-        return None, reference
-
-    def _standing_still(
-        self, sample: Sample, reference: ReferencePoint | None, now: float
-    ) -> Ending | None:
-        """Return an ending if a position stands still; the arm is then stopped by the model."""
-        torque = None if self.state is State.SILENT else self.output.last
-        desired_dq = None if reference is None else reference.dq
-        problem = self.repeated.check(self.states, torque, desired_dq)
-        if problem is not None and self.state in ACTIVE:
-            self.unseen.last = *self.repeated.extrapolated(sample.q), now
-        return problem
+        elif states.stamp is None and self.output.in_loop:
+            states.refuse_degrees(sample.q)  # raises
+        if problem is None and repeated.whole_arm:
+            return None, None  # nothing new is seen
+        if not states.leapt:
+            believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
+            self.unseen.see(sample.q, believed, now, seen)
+        if self.latest is not None:
+            self.acting.friction.update(sample.stamp, sample.q)
+        if problem is None:
+            states.good, states.problem = states.good + 1, None
+            self.unseen.stops = self.unseen.stops and states.contradicted
+        return problem, reference
 
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""
@@ -559,8 +549,14 @@ class Feedforward:
             if not why:
                 self._begin(Event.BEGIN, state)
             elif self.state is State.SILENT:  # else the reason of the stop stays
-                self.ending = waiting(why)
+                self._wait_for(why)
         return refused
+
+    def _wait_for(self, why: Reason | str | None) -> None:
+        """Say why no first torque goes out yet; a receiver's pause lasts while `blocked` does."""
+        paused = self.blocked and self.enabled and self.ending.then is Then.ZERO
+        later = Cause.AWAITED.ending(why or Code.AWAITED())
+        self.ending = self.ending.joined(later) if paused else later
 
     def _waits_for(self) -> Reason | None:
         """Return what joint states or gains lack for the first torque, if so; it is no fault."""
@@ -676,10 +672,11 @@ class Feedforward:
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """
-        Return the next torque on the way to the resting torque, of an arm not seen by way of rest.
+        Return the next torque of an arm that was let go: towards the resting torque.
 
-        If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So this
-        lasts while the arm moves, as far as states show it.
+        An arm that is not seen is first brought to rest by its model. If the target adds no
+        gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
+        show that the arm moves.
         """
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.then is not Then.ZERO
@@ -688,7 +685,8 @@ class Feedforward:
         goal = output.clipped(goal)
         torque = output.send(goal, now - output.sent_at, now)
         unseen = self.states.problem is not None or silence > MAX_GAP_S
-        goes_on = state is not None and not (terms.adds_gravity or unseen) and state.moves
+        moves = state is not None and np.abs(state.dq).max() > MAX_STOPPED_SPEED_RAD_S
+        goes_on = moves and not (terms.adds_gravity or unseen)
         if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change(Event.END)
             seen = None if arm.last is None else arm.probable(now)

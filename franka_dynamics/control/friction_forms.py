@@ -22,8 +22,6 @@ from ..typing import Array
 
 _EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
 _MAX_SLOPE_S_RAD = 2.0 / _EPSILON_RAD_S  # the sigmoid that is as steep
-# The motion: speeds [rad/s] and frequencies [Hz] of two sines, to about 1 rad and 1 rad/s.
-_SPEEDS, _FREQUENCIES, _SECONDS, _STEP_S = (0.6, 0.4), (0.13, 0.31), 30.0, 0.01
 
 
 def franky_text(arm: ArmDescription) -> str:
@@ -88,10 +86,11 @@ def _commanded(arm: ArmDescription) -> tuple[Array, Array, Array]:
         )
     with require_extra('Fitting friction needs scipy', 'identify'):
         import scipy  # noqa: F401
-    time = np.arange(0.0, _SECONDS, _STEP_S)
-    turns = [2.0 * np.pi * one for one in _FREQUENCIES]
-    dq = sum(speed * np.sin(turn * time) for speed, turn in zip(_SPEEDS, turns))
-    q = sum(-speed / turn * np.cos(turn * time) for speed, turn in zip(_SPEEDS, turns))
+    time = np.arange(0.0, 30.0, 0.01)
+    # Speeds [rad/s] and frequencies of two sines, to about 1 rad and 1 rad/s.
+    sines = (0.6, 2.0 * np.pi * 0.13), (0.4, 2.0 * np.pi * 0.31)
+    dq = sum(speed * np.sin(turn * time) for speed, turn in sines)
+    q = sum(-speed / turn * np.cos(turn * time) for speed, turn in sines)
     every = np.ones(arm.n)
     states = np.outer(q, every), np.outer(dq, every)
     torque = FrictionFeedforward(arm.friction).torque_along(*states)

@@ -18,6 +18,11 @@ MAX_STEP_S = 1e-3
 # arm's joints 2 and 4 ask for more torque than its rate allows (chosen on draw 6 of
 # benchmarks/guard_misconfiguration.py, judged on draw 9).
 MAX_BRAKING_DECELERATION_RAD_S2 = 30.0
+# Time constant with which braking makes velocities decay [s]: thirty cycles, so that a delay of
+# two cycles causes no overshoot.
+BRAKING_TIME_CONSTANT_S = 30.0 * MAX_STEP_S
+# A gentle speed [rad/s], with which an arm may be led against its stops.
+MAX_GENTLE_SPEED_RAD_S = 0.5
 # What drives the arm for so long, though the torques that are sent do not, does not end by itself
 # [s]: five cycles.
 RUNAWAY_DETECTION_TIME_S = 5.0 * MAX_STEP_S

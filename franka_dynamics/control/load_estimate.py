@@ -33,7 +33,9 @@ MIN_LOAD_STD_COUNT = 3.0  # nor of a mass that is less than so many deviations
 # joint's torque limit. With them the masses of two real FER without a hand are within 2.3
 # deviations of what the model has (the recordings in test/control/test_load_estimate.py).
 TORQUE_ERROR_RATIO, FRICTION_ERROR_RATIO = 0.03, 0.05
-PRIOR_MASS_KG, PRIOR_MOMENT_KG_M = 2.0, 0.2  # deviations of an unknown load
+# Deviations of an unknown load: its centre is some 0.1 m from the flange.
+PRIOR_MASS_KG = 2.0
+PRIOR_MOMENT_KG_M = 0.1 * PRIOR_MASS_KG
 
 
 class LoadEstimate:

@@ -16,11 +16,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import BrakingController, MAX_BRAKING_TIME_S
 from .limits import MAX_STEP_S, TorqueLimiter
 from .request import MAX_LATENESS_S
 from .settings import Settings
 from .state_check import MIN_GOOD_STATE_COUNT, MIN_PERIOD_S, StateCheck, StateLimits
+from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError

@@ -18,12 +18,12 @@ from ..typing import Array
 # before the latest joint state is refused.
 MAX_LATENESS_S = 0.1
 # A trajectory that starts more than MAX_LEAD_S [s] after the latest joint state is refused,
-# because its stamp comes from another clock. A set-point's bound is MAX_LATENESS_S.
+# because its stamp comes from another clock. A set-point's bound is MAX_LATENESS_S: MoveIt Servo's
+# are due 10 to 34 ms after they are sent.
 MAX_LEAD_S = 600.0
-# A set-point is due at most so long after it is sent [s], as MoveIt Servo's are: 10 to 34 ms.
-MAX_LEAD_OF_SETPOINT_S = 0.1
-# A trajectory with a start and velocities that is no longer continues a stream [s].
-MAX_WINDOW_S = 0.5
+# A stream ends if no point came for this time [s]: five periods of a slow one, of 10 Hz. A
+# trajectory with a start and velocities that is no longer continues a stream.
+STREAM_TIMEOUT_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINTS = 2000
@@ -57,7 +57,7 @@ class TrajectoryRequest:
         """
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
-        With `allow_setpoint`, a single point at most MAX_LEAD_OF_SETPOINT_S ahead is a set-point,
+        With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point,
         without `times`.
         Raises JointsRefusedError as `require_joints`.
         """
@@ -65,7 +65,7 @@ class TrajectoryRequest:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
         self.require_joints(arm)
         ahead = float(self.times[0]) if len(self.times) == 1 else np.inf
-        single = allow_setpoint and 0.0 <= ahead <= MAX_LEAD_OF_SETPOINT_S
+        single = allow_setpoint and 0.0 <= ahead <= MAX_LATENESS_S
         order = [self.joint_names.index(name) for name in arm.joint_names]
         given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
         at = (0 if single else slice(None)), order
@@ -74,7 +74,7 @@ class TrajectoryRequest:
             return {**rows, 'times': None, 'start': self.start, 'ahead': ahead}
         # MoveIt Servo sends the points of the last and the next tenth of a second, each time anew.
         dated = self.start is not None and self.velocities is not None
-        window = bool(allow_setpoint and dated and self.times[-1] <= MAX_WINDOW_S)
+        window = bool(allow_setpoint and dated and self.times[-1] <= STREAM_TIMEOUT_S)
         return {**rows, 'times': self.times, 'start': self.start, 'window': window}
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .ending import Cause, Ending
+from .limits import MAX_STEP_S
 from .reason import Code, Reason
 from ..arm import ArmDescription
 from ..arrays import as_array
@@ -31,7 +32,7 @@ POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
 MAX_DRIFT_RAD = 0.02
 MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
-MAX_VELOCITY_DELAY_S = 0.005
+MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
 DRIFT_TIME_CONSTANT_S = 0.2
 # Positions of which one is beyond this [rad], and none is out of its limits as degrees, are
 # degrees.
@@ -47,8 +48,8 @@ MAX_AGE_AT_START_S = 0.015  # of the first torque's states: feedback from older 
 # real time at 1 kHz.
 MAX_LATE_S = 1.0
 # Range of the time between two states that a caller may state [s].
-MIN_PERIOD_S = 0.5e-3
-MAX_PERIOD_S = 0.01
+MIN_PERIOD_S = 0.5 * MAX_STEP_S
+MAX_PERIOD_S = 10.0 * MAX_STEP_S
 # What is decided by a period bears one that later is PERIOD_MARGIN_RATIO times as long.
 PERIOD_MARGIN_RATIO = 1.05
 # States lost more than MAX_RESTART_COUNT times within RESTART_WINDOW_S [s] are a fault.
@@ -337,12 +338,11 @@ class StateCheck:
         self._track.append((stamp, q))
         return problem
 
-    @property
-    def believed_dq(self) -> Array:
-        """The measured velocities, or those by positions once the measured are contradicted."""
+    def believed(self, dq: Array) -> Array:
+        """Return measured velocities, or those by positions once the measured are contradicted."""
+        if not self.contradicted or len(self._track) < 2:
+            return dq
         (before, q), (stamp, now) = self._track[0], self._track[-1]
-        if not self.contradicted or stamp <= before:
-            return self.dq
         return np.asarray((now - q) / (stamp - before))
 
     def _untimely(self, stamp: float, age: float | None) -> Reason | None:

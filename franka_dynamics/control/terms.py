@@ -19,6 +19,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
 MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders
+MIN_MOTION_SPEED_RAD_S = 5.0 * MAX_REST_SPEED_RAD_S  # from which it surely moves
 # Reference speed below which no friction is commanded, so that noise in a reference at rest causes
 # no torque; above MAX_REST_SPEED_RAD_S the full friction is.
 MIN_FRICTION_SPEED_RAD_S = 0.005

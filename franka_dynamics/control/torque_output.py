@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .limits import MAX_STEP_S, TorqueLimiter
+from .planning import MAX_START_DISTANCE_RAD
 from .receiver import COMMAND_TIMEOUT_S
-from .reference import MAX_START_DISTANCE_RAD
 from .state_check import MAX_LATE_S, StateLimits
 from .terms import StateTerms
 from ..arm import ArmDescription

@@ -34,7 +34,8 @@ from ..typing import Array
 FRANKA_ROS2 = 'franka_ros2'
 # kp and kd of franka_ros2's joint_impedance_with_ik_example_controller [N m/rad, N m s/rad].
 FRANKA_ROS2_GAINS = (600.0,) * 4 + (250.0, 150.0, 50.0), (30.0,) * 4 + (10.0, 10.0, 5.0)
-_KD_TO_KP_S = 0.05  # where kd is not given, as franka_ros2's first four joints
+# Where kd is not given, as franka_ros2's first four joints.
+_KD_TO_KP_S = FRANKA_ROS2_GAINS[1][0] / FRANKA_ROS2_GAINS[0][0]
 # Sampling rate, at most, and cut-off of the motion [Hz]: what a PD with such gains follows.
 _MAX_RATE_HZ, _CUTOFF_HZ = 200.0, 5.0
 

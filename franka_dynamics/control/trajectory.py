@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .limits import MAX_STEP_S
 from ..arm import ArmDescription, JointKind
 from ..errors import apart, LimitExceededError, ReferenceRefusedError
 from ..typing import Array
@@ -36,7 +37,7 @@ _MAX_STREAM_ACCELERATION_RATIO = 2.0
 ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLES, _MIN_SEGMENT_SAMPLES = 400, 12
-_MIN_SEGMENT_S = 1e-4
+_MIN_SEGMENT_S = 0.1 * MAX_STEP_S
 
 
 class ReferencePoint(NamedTuple):

@@ -1,6 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Watches the speeds of the joints, and whether an arm falls whose torques are refused."""
+"""
+Watches speeds, an arm that falls while its torques are refused, and positions that stand still.
+
+A real encoder's position never repeats bit for bit for long. A simulator's without noise does, of
+an arm at rest, and so does one of a joint that sticks, with a coarse encoder. But no joint is
+stopped between two counts of an encoder of 0.1 mrad that was faster than MIN_MOTION_SPEED_RAD_S,
+which takes 50 rad/s^2. And one moves that is desired to, faster than at rest, once its torque has
+changed by more than its friction.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +16,31 @@ import math
 
 import numpy as np
 
-from .disturbance import Cycle, DisturbanceMonitor
+from .disturbance import Cycle, DisturbanceMonitor, MAX_DISTURBANCE_TIME_S, stiction
 from .ending import Cause, Ending
-from .limits import MAX_BRAKING_DECELERATION_RAD_S2, MAX_STEP_S
+from .limits import (
+    BRAKING_TIME_CONSTANT_S,
+    MAX_BRAKING_DECELERATION_RAD_S2,
+    MAX_GENTLE_SPEED_RAD_S,
+    MAX_STEP_S,
+)
 from .reason import Code
+from .request import STREAM_TIMEOUT_S
+from .state_check import StateCheck
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S
 from ..arm import ArmDescription
 from ..errors import apart
 from ..typing import Array
 
-# Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves
-# faster than MIN_REFERENCE_SPEED_RAD_S [rad/s], and FOLLOWING_GRACE_TIME_S [s] longer, noise and
-# overshoot may exceed the limit a little. They are judged after MAX_OVERSPEED_TIME_S [s]: three
-# states at 1 kHz.
+# Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves,
+# and so long after it as a stream of references may pause, noise and overshoot may exceed the
+# limit a little. They are judged after MAX_OVERSPEED_TIME_S [s]: three states at 1 kHz.
 MAX_SPEED_RATIO = 0.6
 MAX_FOLLOWING_SPEED_RATIO = 1.15
-MIN_REFERENCE_SPEED_RAD_S = 0.05
-FOLLOWING_GRACE_TIME_S = 0.5
 MAX_OVERSPEED_TIME_S = 3.0 * MAX_STEP_S
-# While no reference moves, a joint that is faster than MAX_SPEED_NEAR_LIMIT_RAD_S [rad/s], with
-# which an arm may be led against its stops, must be able to come to rest before its position
-# limit: by that acceleration, STOPPING_DELAY_S [s] late, for braking's time constant and the
-# torque's rate.
-MAX_SPEED_NEAR_LIMIT_RAD_S = 0.5
-STOPPING_DELAY_S = 0.05
+# While no reference moves, a joint that is faster than MAX_GENTLE_SPEED_RAD_S must be able to come
+# to rest before its position limit: by MAX_BRAKING_DECELERATION_RAD_S2, so late [s].
+STOPPING_DELAY_S = BRAKING_TIME_CONSTANT_S + MAX_DISTURBANCE_TIME_S
 # An arm that has moved so far while its torques are refused falls [rad or m]: further than elastic
 # gears yield when motors take their load (1.7 mrad of an FR3), which lasts up to 20 ms.
 MIN_FALL_RAD = 3e-3
@@ -47,9 +57,7 @@ class SpeedWatcher:
         self._disturbances = disturbances
         self._velocity, self._names = arm.limit('velocity'), arm.joint_names
         self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
-        self._always_allowed = min(
-            MAX_SPEED_NEAR_LIMIT_RAD_S, MAX_SPEED_RATIO * self._velocity.min()
-        )
+        self._always_allowed = min(MAX_GENTLE_SPEED_RAD_S, MAX_SPEED_RATIO * self._velocity.min())
         self.reset()
 
     def reset(self) -> None:
@@ -62,20 +70,18 @@ class SpeedWatcher:
         if not (cycle.runs or cycle.rests):
             return None
         state, reference = cycle.state, cycle.reference
-        if reference is not None and np.abs(reference.dq).max() > MIN_REFERENCE_SPEED_RAD_S:
+        if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
             self._moved_at = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain(state, cycle.terms)
         if speed.max() <= self._always_allowed:
             self._fast_s = 0.0
             return None
-        follows = state.stamp - self._moved_at < FOLLOWING_GRACE_TIME_S
+        follows = state.stamp - self._moved_at < STREAM_TIMEOUT_S
         allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._velocity
         if not follows:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
-            allowed = np.where(
-                way > left, np.minimum(MAX_SPEED_NEAR_LIMIT_RAD_S, allowed), allowed
-            )
+            allowed = np.where(way > left, np.minimum(MAX_GENTLE_SPEED_RAD_S, allowed), allowed)
         self._fast_s = self._fast_s + cycle.elapsed if (speed > allowed).any() else 0.0
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return None
@@ -88,7 +94,7 @@ class SpeedWatcher:
             most=most,
             share=MAX_SPEED_RATIO,
             following=MAX_FOLLOWING_SPEED_RATIO,
-            near=MAX_SPEED_NEAR_LIMIT_RAD_S,
+            near=MAX_GENTLE_SPEED_RAD_S,
             causes=self._disturbances.causes(cycle.terms),
         )
         return Cause.TOO_FAST.ending(why)
@@ -112,3 +118,75 @@ class FallWatcher:
         self._from = cycle.state.q if self._from is None else self._from
         falls = np.abs(cycle.state.q - self._from).max() > MIN_FALL_RAD
         return Cause.DISTURBED.ending(cycle.refused) if falls else None
+
+
+class RepeatedPositions:
+    """
+    Follows positions that repeat.
+
+    Attributes
+    ----------
+    still_s : ndarray, shape (n,)
+        For how long the position of each joint repeats, while a torque acts [s].
+    stuck : ndarray of bool, shape (n,)
+        Whose position stood still though they must move, until it changes.
+
+    """
+
+    def __init__(self, arm: ArmDescription) -> None:
+        self._names, self._stiction, self._zero = arm.joint_names, stiction(arm), np.zeros(arm.n)
+        self.clear()
+
+    def clear(self) -> None:
+        """Reset to no position that repeats."""
+        # Of each joint, while its position repeats: the velocity before, the torque sent then, and
+        # whether it must have moved.
+        self.still_s = self._dq = self._torque = self._zero
+        self.stuck = self._must_move = np.zeros(len(self._zero), dtype=bool)
+
+    def check(
+        self, states: StateCheck, torque: Array | None, desired_dq: Array | None
+    ) -> Ending | None:
+        """
+        Return an ending if a joint that must move stands still, at the latest state of `states`.
+
+        `torque` was sent last, (n,) [N m]; None: none acts, and nothing is judged. `desired_dq` is
+        the desired velocity, (n,) [rad/s], or None.
+        """
+        same = states.same
+        if not (same.any() or self.stuck.any()):  # as nearly always: no time is spent
+            if self.still_s.any():
+                self.clear()
+            return None
+        self.stuck = self.stuck & same
+        if torque is None:
+            self.still_s, self._must_move = self._zero, self._must_move & False
+            return None
+        begins = same & (self.still_s == 0.0)
+        self._torque = np.where(begins, torque, self._torque)
+        self._dq = np.where(begins, states.dq_before, self._dq)
+        self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
+        led = np.abs(torque - self._torque) > self._stiction
+        led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
+        self._must_move = same & (self._must_move | self._moved | led)
+        stuck = self._must_move & (self.still_s > states.silence_timeout())
+        if not stuck.any():
+            return None
+        joint, self.stuck = int(stuck.argmax()), self.stuck | stuck
+        position, still = float(states.q[joint]), 1e3 * float(self.still_s[joint])
+        why = Code.STANDS_STILL(joint=self._names[joint], value=position, still=still)
+        return Cause.POSITION_STANDS_STILL.ending(why)
+
+    @property
+    def _moved(self) -> Array:
+        """Which joints moved before their positions began to repeat, (n,)."""
+        return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
+
+    @property
+    def whole_arm(self) -> bool:
+        """Whether all positions of an arm that moved are those of the state before."""
+        return bool(self.still_s.all() and self._moved.any())
+
+    def extrapolated(self, q: Array) -> tuple[Array, Array]:
+        """Return positions and velocities, (n,) each, as joints moved before, at measured q."""
+        return q + self.still_s * self._dq, self._dq

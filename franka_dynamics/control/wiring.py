@@ -22,11 +22,13 @@ import numpy as np
 
 from ..typing import Array
 
-# So many of the last states are fitted: 50 ms at 1 kHz. Fewer than the least say nothing.
-FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = 50, 6
 # Delays of torques, in states: what a receiver in order may have, from which on braking with its
 # time constant is given up, and the longest that is looked for.
-SHORT_DELAY_COUNT, MIN_DELAY_COUNT, MAX_DELAY_COUNT = 5, 10, 50
+SHORT_DELAY_COUNT = 5
+MIN_DELAY_COUNT = 2 * SHORT_DELAY_COUNT
+MAX_DELAY_COUNT = 50
+# So many of the last states are fitted: 50 ms at 1 kHz. No more than a short delay say nothing.
+FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_DELAY_COUNT, SHORT_DELAY_COUNT + 1
 MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's largest
 # What was sent explains received torques if it leaves these shares of what constants leave, where
 # they are measured and where they are estimated from the motion. In 80 runs of three makes of
@@ -35,7 +37,6 @@ MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's large
 MAX_UNEXPLAINED_RATIO, MAX_ESTIMATED_UNEXPLAINED_RATIO = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
 MIN_RECEIVED_RATIO = 0.6
-_ACCELERATION_STATE_COUNT = 5  # over which velocities are differentiated
 KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
 
 
@@ -54,7 +55,7 @@ def mixed_up(
     excess = np.abs(received - sent)
     if (excess[-1] <= excessive).all():
         return False
-    k = _ACCELERATION_STATE_COUNT
+    k = SHORT_DELAY_COUNT  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
     by_constants, by_sent, telling = [], [], []

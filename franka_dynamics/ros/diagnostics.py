@@ -22,7 +22,8 @@ from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REFUSED
 from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
-from ..control.reference import MAX_START_DISTANCE_RAD, ReferenceEvent, ReferenceState
+from ..control.planning import MAX_START_DISTANCE_RAD
+from ..control.reference import ReferenceEvent, ReferenceState
 
 DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn

@@ -36,8 +36,8 @@ from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from .trajectory_action import TrajectoryAction
-from ..control.braking import MAX_BRAKING_TIME_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
+from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, shortened, StartRefusedError
 from ..parameter_schema import specs
 

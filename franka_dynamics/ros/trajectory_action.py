@@ -25,7 +25,8 @@ from .messages import float64_array, seconds, stamp_from_seconds
 from .motion_requests import MotionRequests
 from .rclpy_private import begin_goal
 from ..control.feedforward import State
-from ..control.reference import MAX_START_DISTANCE_RAD, ReferenceEvent, ReferenceState
+from ..control.planning import MAX_START_DISTANCE_RAD
+from ..control.reference import ReferenceEvent, ReferenceState
 from ..control.request import TrajectoryRequest
 from ..control.terms import StateTerms
 from ..control.trajectory import ReferencePoint, Trajectory

@@ -11,14 +11,14 @@ import pytest
 
 import franka_dynamics
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.control.braking import (
+from franka_dynamics.control.disturbance import DisturbanceMonitor, MAX_PICK_UP_TIME_S
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.stopping import (
     BRAKING_TIME_CONSTANT_S,
     BrakingController,
     MAX_SPEED_INCREASE_RATIO,
 )
-from franka_dynamics.control.disturbance import DisturbanceMonitor, MAX_PICK_UP_TIME_S
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
-from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity

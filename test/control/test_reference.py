@@ -10,7 +10,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.reference import PLANNING_TIME_CANDIDATES_S, Reference
+from franka_dynamics.control.planning import PLANNING_TIME_CANDIDATES_S
+from franka_dynamics.control.reference import Reference
 from franka_dynamics.control.request import MAX_LATENESS_S, MAX_POINTS, TrajectoryRequest
 from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel

@@ -67,7 +67,7 @@ public:
     std::transform(
       desired.begin(), desired.end(), sent.begin(), held_back_.begin(), std::minus<double>());
     for (std::size_t i = 0; !turned_known_ && i < kMaxJoints; ++i) {
-      turned_[i] = std::max(kMinBrakingTimeS, std::abs(held_back_[i]) / kMaxTorqueRateNmS);
+      turned_[i] = std::max(kMaxDisturbanceTimeS, std::abs(held_back_[i]) / kMaxTorqueRateNmS);
     }
     turned_known_ = true;
   }

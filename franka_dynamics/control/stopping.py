@@ -1,21 +1,27 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Brakes a moving arm to rest and holds the arm there, without a reference.
+Brings a moving arm to rest: by its states, or by its model while none can be believed.
 
-The torque is g(q) + C(q, dq) dq, a PD torque towards the pose where braking began, M(q) a as far
-as kd damps less, and the disturbance torque, as far as it was there when braking began or
-is small. What has grown since may be braking's own torque, which a wrong sensor cannot tell from a
-load.
+The brake also holds the arm, without a reference. Its torque is g(q) + C(q, dq) dq, a PD torque
+towards the pose where braking began, M(q) a as far as kd damps less, and the disturbance torque,
+as far as it was there when braking began or is small. What has grown since may be braking's own
+torque, which a wrong sensor cannot tell from a load.
+
+Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
+is brought to rest by its model, then gets the resting torque. The first state that can be used
+again ends that, even if the arm still moves; one whose velocities its positions contradict does
+not, nor the first after a gap, which only shows how long it was.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .disturbance import MAX_START_DISTURBANCE_RATIO
+from .disturbance import MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO
 from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
+    BRAKING_TIME_CONSTANT_S,
     MAX_BRAKING_DECELERATION_RAD_S2,
     MAX_STEP_S,
     MAX_TORQUE_RATE_NM_S,
@@ -23,28 +29,29 @@ from .limits import (
 )
 from .reason import Code, Reason
 from .state_check import MIN_GOOD_STATE_COUNT
-from .terms import MAX_REST_SPEED_RAD_S, StateTerms, TermModel
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
+from ..arm.friction_state import MAX_GAP_S
 from ..typing import Array
 
-# Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
-# delay of two cycles causes no overshoot; but at least MIN_TIME_CONSTANT_TO_AGE_RATIO times the
-# age of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.
-BRAKING_TIME_CONSTANT_S = 30.0 * MAX_STEP_S
+# Braking slows down less where states are old: its time constant is at least so many times the age
+# of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.
 MIN_TIME_CONSTANT_TO_AGE_RATIO = 3.0
-# Speed of a joint [rad/s] from which no disturbance is compensated along the motion: it would keep
-# that up.
-MAX_COMPENSATION_SPEED_RAD_S = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first for RUNAWAY_DETECTION_TIME_S by this share of its velocity limit: one
 # that was braked because of its speed has reached the limit then.
 MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_RATIO
-# Before this the torque from before braking may still act [s]; longer where the limit of its rate
-# holds it back.
-MIN_BRAKING_TIME_S = 0.02
-# After MAX_BRAKING_TIME_S [s] the arm counts as held, even if it still moves.
+# Up to this speed a braked arm is at rest, because gears ripple. After MAX_BRAKING_TIME_S [s] it
+# counts as held, even if it still moves.
+MAX_STOPPED_SPEED_RAD_S = 2.0 * MAX_REST_SPEED_RAD_S
 MAX_BRAKING_TIME_S = 1.0
+# Time constant with which an arm whose motion is not seen is brought to rest [s], and time after
+# which that is over, in such constants. On draw 73 of benchmarks/guard_misconfiguration.py an FR3
+# with firm gains, all joints frozen in motion, reached 7.6 rad/s with a time constant of 0.06, and
+# 2.5 with 0.1, each over after 0.3 s; with the values below 1.6.
+UNSEEN_STOP_TIME_CONSTANT_S = 0.1
+UNSEEN_STOP_TIME_S = 2.5 * UNSEEN_STOP_TIME_CONSTANT_S
 
 
 class BrakingController:
@@ -127,7 +134,8 @@ class BrakingController:
         disturbance = self.disturbance + filtered * (disturbance - self.disturbance)
         most, small = self._largest, self._small
         self.disturbance = np.clip(disturbance, np.minimum(-small, most), np.maximum(small, most))
-        along = np.maximum(0.0, 1.0 - np.abs(dq) / MAX_COMPENSATION_SPEED_RAD_S)
+        # Compensated along the motion of a joint that surely moves, it would keep that up.
+        along = np.maximum(0.0, 1.0 - np.abs(dq) / MIN_MOTION_SPEED_RAD_S)
         compensated = self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
         # It yields where M(q) a would reach its bound, and the arm stays where it was pushed to.
         bound, time_squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * decay) ** 2
@@ -148,14 +156,14 @@ class BrakingController:
         """Record a desired torque and what limits left of it, (n,) each [N m]."""
         self._held_back = desired - sent
         if self._turned_s is None:
+            # Before this the torque from before braking may still act.
             turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
-            self._turned_s = np.maximum(MIN_BRAKING_TIME_S, turning)
+            self._turned_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
     def _watch(self, speed: Array, elapsed: float) -> None:
         """Set `at_rest` and `driven`."""
         self._time += elapsed
-        # Gears ripple.
-        self._resting = self._resting + 1 if speed.max() < 2.0 * MAX_REST_SPEED_RAD_S else 0
+        self._resting = self._resting + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         self.at_rest = (
             self.at_rest
             or self._resting >= MIN_GOOD_STATE_COUNT
@@ -170,3 +178,88 @@ class BrakingController:
         if self._gaining >= RUNAWAY_DETECTION_TIME_S:
             name, more = self._names[joint], float(faster[joint])
             self.driven = Code.BRAKING_DRIVES(joint=name, faster=more)
+
+
+class UnseenArm:
+    """
+    Estimates where the joints are while they are not seen; computes stopping and resting torque.
+
+    Attributes
+    ----------
+    last : tuple or None
+        Position and velocity, (n,) each, of each joint when it was seen last, and when, one time
+        or one for each joint [s].
+    stops : bool
+        Whether the arm is brought to rest by the model.
+
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Discard the last state."""
+        self.last: tuple[Array, Array, Array | float] | None = None
+        self.stops, self._begun = False, 0.0
+
+    def see(self, q: Array, dq: Array, now: float, seen: Array) -> None:
+        """
+        Record the positions and velocities of the joints `seen`, (n,) each, at a time [s].
+
+        The others keep theirs; an arm that was never seen as a whole has none.
+        """
+        if seen.all():
+            self.last = q, dq, now
+        elif self.last is not None:
+            q_last, dq_last, when = self.last
+            both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
+            self.last = *both, np.where(seen, now, when)
+
+    def lose(self, now: float, some: bool = False) -> None:
+        """
+        Begin to stop an arm by the model if it moved when last seen, at a time [s].
+
+        `some`: joints are lost of an arm whose others are seen, and may move.
+        """
+        if self.last is not None and not self.stops:
+            q, dq, _ = self.last
+            self.last = q, dq, now
+            self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
+            self._begun = now
+
+    def probable(self, now: float) -> tuple[Array, Array]:
+        """
+        Return the probable position and velocity at a time [s], (n,) each.
+
+        The velocity of a joint that is not seen is taken to decay exponentially.
+        """
+        assert self.last is not None, 'only an arm that was seen is stopped'
+        q, dq, since = self.last
+        left = np.exp(-np.maximum(0.0, now - since) / UNSEEN_STOP_TIME_CONSTANT_S)
+        return q + (1.0 - left) * UNSEEN_STOP_TIME_CONSTANT_S * dq, left * dq
+
+    def stopping_torque(self, terms: TermModel, now: float) -> Array:
+        """Return the torque that stops the arm by the model at a time [s], (n,) [N m]."""
+        q, dq = self.probable(now)
+        slowing = terms.inertia_torque(q, dq / UNSEEN_STOP_TIME_CONSTANT_S)
+        return terms.gravity_to_command(q, terms.gravity(q)) + terms.coriolis(q, dq) - slowing
+
+    def has_stopped(self, terms: TermModel, now: float) -> bool:
+        """
+        Return whether the arm is at rest at a time [s] according to the model.
+
+        Where the target adds no gravity, a joint that is not seen may fall, and the others are
+        slowed as long as they are seen.
+        """
+        if now - self._begun < UNSEEN_STOP_TIME_S or self.last is None:
+            return now - self._begun >= UNSEEN_STOP_TIME_S
+        _, dq, since = self.last
+        seen = np.broadcast_to(now - since < MAX_GAP_S, dq.shape)
+        falls = seen.any() and not (seen.all() or terms.adds_gravity)
+        return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
+
+    def resting_torque(self, terms: TermModel, now: float) -> Array:
+        """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
+        if self.last is None or terms.adds_gravity:
+            return np.zeros(terms.loaded.n)
+        return terms.gravity(self.probable(now)[0])
