@@ -179,8 +179,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     """Set kp and kd, and log them, if kp asks for default gains."""
     if list(parameters['kp']) != _DEFAULT_KP:
         return
-    parameters.update(kp=[0.0], kd=[0.0])
-    settings = settings_from(parameters)
+    settings = settings_from({**parameters, 'kp': [0.0], 'kd': [0.0]})
     held = max(COMMAND_TIMEOUT_S, TIMEOUT_PERIODS * parameters['period'])
     if settings.target == 'mujoco':
         held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
@@ -245,18 +244,13 @@ def _wait_for_description(
         waiting.destroy_node()
     if came:
         return topic, came[0].data
-    found = node.get_publishers_info_by_topic(topic)
-    volatile = [
-        node_name_of(one)
-        for one in found
-        if one.qos_profile.durability is not DurabilityPolicy.TRANSIENT_LOCAL
-    ]
     cause = 'nobody publishes it in this namespace: start robot_state_publisher there'
-    if found:
-        cause = f'{node_name_of(found[0])} publishes there, but no text has come'
-    if volatile:
-        cause = (
-            f'{", ".join(volatile)} publishes it as volatile, and this node takes it as transient '
-            'local, as from robot_state_publisher'
-        )
+    for one in node.get_publishers_info_by_topic(topic):
+        cause = f'{node_name_of(one)} publishes there, but no text has come'
+        if one.qos_profile.durability is not DurabilityPolicy.TRANSIENT_LOCAL:
+            cause = (
+                f'{node_name_of(one)} publishes it as volatile, and this node takes it as '
+                'transient local, as from robot_state_publisher'
+            )
+            break
     raise DescriptionError(f'{topic} did not arrive within {seconds:g} s; {cause}.')

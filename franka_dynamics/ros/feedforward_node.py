@@ -239,7 +239,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         """Destroy the node, its action and its lifecycle state machine; stop the arm before."""
         if self.active:
             self.shut_down()
-        # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 1724).
+        # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._in_use:
             self._finalized = True
             self._goals.destroy()

@@ -57,11 +57,9 @@ class MotionRequests:
         """
         controller, self._diagnostics.refused = self._node.controller, ''
         try:
-            request = parse()
-            arguments = request.follow_arguments(
-                controller.description, allow_setpoint=allow_setpoint
-            )
-            if others := request.extra_joints(controller.description):
+            request, arm = parse(), controller.description
+            arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
+            if others := request.extra_joints(arm):
                 self._say_once(
                     f"references also name {', '.join(others)}, which are not the arm's and hold "
                     'still: they are ignored'
@@ -76,9 +74,7 @@ class MotionRequests:
             raise error from None
         if arguments['times'] is not None and self.someone_else_follows:
             filled, efforts = controller.asked.with_efforts(planned)
-            self._filled.publish(
-                motion_message(list(controller.names), filled, efforts, filled.begin)
-            )
+            self._filled.publish(motion_message(list(controller.names), filled, efforts))
         return planned
 
     def note_efforts(self, message: JointTrajectory) -> None:

@@ -16,6 +16,7 @@ from enum import Enum
 import time
 from typing import Any
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
@@ -115,8 +116,16 @@ class ReceiverCheck:
         self._heard_at = 0.0  # when a torque of another sender came
         self._count, self._wrong_since = -1, 0.0
         self._next_look, self.unheard = 0.0, ''
+        # Without rclpy's handlers of events: when they are destroyed with their subscription, a
+        # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
+        without = SubscriptionEventCallbacks(use_default_callbacks=False)
         self._subscription = self._node.create_subscription(
-            Float64MultiArray, self.topic, self._on_torque, STATE_QOS, raw=True
+            Float64MultiArray,
+            self.topic,
+            self._on_torque,
+            STATE_QOS,
+            raw=True,
+            event_callbacks=without,
         )
 
     def _on_torque(self, _: bytes) -> None:

@@ -140,11 +140,8 @@ class TrajectoryAction:
         goal.ended = event.state is ReferenceState.FINISHED
         if event.state is ReferenceState.INTERRUPTED:
             del self._goals[event.goal_id]
-            code, why = (
-                self._type.Result.INVALID_GOAL,
-                f'The motion was interrupted: {event.reason}.',
-            )
-            self._end(goal.handle, goal.handle.abort, code, why)
+            handle, code = goal.handle, self._type.Result.INVALID_GOAL
+            self._end(handle, handle.abort, code, f'The motion was interrupted: {event.reason}.')
 
     def poll(self) -> None:
         """Check goals against their tolerances, end them, publish feedback; every 50 ms."""

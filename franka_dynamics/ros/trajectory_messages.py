@@ -54,12 +54,10 @@ def trajectory_message(
     return message
 
 
-def motion_message(
-    joint_names: Sequence[str], motion: Trajectory, effort: Array, start: float
-) -> JointTrajectory:
-    """Return `motion` with torques `effort` (k, n) [N m] as a message stamped `start` [s]."""
+def motion_message(names: Sequence[str], motion: Trajectory, effort: Array) -> JointTrajectory:
+    """Return a motion with torques `effort` (k, n) [N m] as a message stamped with its begin."""
     rows = motion.positions, motion.velocities, motion.accelerations, effort
-    return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start=start)
+    return trajectory_message(names, motion.times - motion.times[0], *rows, start=motion.begin)
 
 
 def reference_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:

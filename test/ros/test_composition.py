@@ -68,3 +68,15 @@ def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(ma
     node.destroy_node()
     assert over.wait(5.0)
     assert not wrong
+
+
+def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wait_for(make_node):
+    # A MultiThreadedExecutor goes on waiting for what another thread destroys.
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    node.trigger_configure()
+    node.trigger_activate()  # it listens for other senders of torques until it is deactivated
+    waited_for = list(node.waitables)
+    node.trigger_deactivate()
+    for one in waited_for:
+        with one:
+            assert one.get_num_entities()
