@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import os
 from pathlib import Path
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from .parameter_tables import as_yaml
 from ..errors import FrankaDynamicsError
 
 _END_TIMEOUT_S = 10.0
+_FULL_BYTES = 65536  # no log, page or bag is written where less is free
 
 # A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
 # PR_SET_PDEATHSIG is 1). It asks for real-time scheduling of its own, and must not inherit its
@@ -153,6 +155,8 @@ class NodeGroup:
         if process.returncode < 0:
             name = signal.Signals(-process.returncode).name
             return f'{module} was ended by {name}; its log is {log}.'
+        if shutil.disk_usage(self._folder).free < _FULL_BYTES:
+            return f'{module} ended, as the disk of {self._folder} is full; choose another place.'
         text = log.read_text(errors='replace').strip()
         last = text.splitlines()[-1] if text else 'it said nothing'
         return f'{module} ended with exit status {process.returncode}: {last}'

@@ -8,15 +8,17 @@ import random
 from select import select
 import signal
 from subprocess import PIPE
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.node_group import NodeGroup
+from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 
 from .conftest import COMMAND
+from ..agreement import refuses
 from ..processes import background, printed, run_python, TIMEOUT_S, until
 
 # Each row of an environment, and whether SCHED_FIFO is forbidden, is asked in a copy of its own.
@@ -273,6 +275,15 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
     assert all(word in said for word in ('feedforward_node', 'SIGABRT', str(log)))
     assert 'Fatal Python error: Aborted' in log.read_text()
     assert not torques
+
+
+def test_a_node_that_ended_on_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
+    with NodeGroup(tmp_path) as nodes:
+        nodes.start('simulator_node', {'robot_type': 'no_such_arm'})
+        nodes._running['simulator_node'].wait(TIMEOUT_S)
+        monkeypatch.setattr('shutil.disk_usage', lambda folder: SimpleNamespace(free=0))
+        with refuses(NodeEndedError, f'{tmp_path} is full', 'choose another place'):
+            nodes.require_running()
 
 
 LEFT = """
