@@ -107,13 +107,7 @@ setup(
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['__init__.pyi', 'py.typed']},
     data_files=shared_files() + programs_for_ros(),
-    install_requires=[
-        'numpy>=1.26',
-        'PyYAML',
-        'pin>=3.0',
-        'click>=8.1',
-        'rich',
-    ],
+    install_requires=['numpy>=1.26', 'PyYAML', 'pin>=3.0', 'click>=8.1', 'rich'],
     extras_require={
         **EXTRAS,
         **LIBRARIES,
@@ -149,7 +143,5 @@ setup(
     ],
     description='Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.',
     license='Apache-2.0',
-    entry_points={
-        'console_scripts': PROGRAMS,
-    },
+    entry_points={'console_scripts': PROGRAMS},
 )

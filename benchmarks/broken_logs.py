@@ -383,9 +383,7 @@ def main() -> None:
     names = available_sets(arguments.arm) if arguments.arm in available_arms() else ()
     sets = [load_arm(arguments.arm, one, hand=arguments.hand) for one in names] or [arm]
     options = IdentificationOptions(
-        arguments.gravity,
-        friction=arguments.friction,
-        rotor_inertia=arguments.rotor_inertia,
+        arguments.gravity, friction=arguments.friction, rotor_inertia=arguments.rotor_inertia
     )
     model, down = options.torque_model(arm), np.array(arguments.gravity)
     for bag in arguments.bags:

@@ -321,11 +321,7 @@ def simulate(
 
 
 def plant_of(
-    kind: str,
-    real: ArmDescription,
-    settings: SimulationSettings,
-    case: Case,
-    draw: int,
+    kind: str, real: ArmDescription, settings: SimulationSettings, case: Case, draw: int
 ) -> ArmSimulation | OtherPlant:
     """Return the simulated arm of a row: `real`, or an FR3 of another make with the same hand."""
     if kind == 'own':

@@ -140,20 +140,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     1e3 * watchers.MAX_OVERSPEED_TIME_S,
                 ),
             ),
-            (
-                'that is faster than {} rad/s could not',
-                (limits.MAX_GENTLE_SPEED_RAD_S,),
-            ),
+            ('that is faster than {} rad/s could not', (limits.MAX_GENTLE_SPEED_RAD_S,)),
             ('For {} s after it an arm at rest', (torques.MAX_BRAKE_RELEASE_TIME_S,)),
-            (
-                'needs a difference of at most {} %',
-                (100.0 * torques.MAX_START_DISTURBANCE_RATIO,),
-            ),
+            ('needs a difference of at most {} %', (100.0 * torques.MAX_START_DISTURBANCE_RATIO,)),
             ('to rest, for at most {} s', (stopping.MAX_BRAKING_TIME_S,)),
-            (
-                'faster by {} of its limit, once',
-                (stopping.MAX_SPEED_INCREASE_RATIO,),
-            ),
+            ('faster by {} of its limit, once', (stopping.MAX_SPEED_INCREASE_RATIO,)),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('moves by {} mrad, the arm', (1e3 * watchers.MIN_FALL_RAD,)),
             ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
@@ -164,10 +155,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 '`simulator_node` | likewise after {} s of simulated time |',
                 (receiver.COMMAND_TIMEOUT_S,),
             ),
-            (
-                'higher ones by more than {}.',
-                (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,),
-            ),
+            ('higher ones by more than {}.', (receiver.COMMAND_TIMEOUT_S / limits.MAX_STEP_S,)),
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
         ],
         'docs/reference/topics.md': [
@@ -179,10 +167,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after {} s without one', (request.STREAM_TIMEOUT_S,)),
             ('for {} s or until the next', (request.MAX_LATENESS_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
-            (
-                'starts {} ms after its arrival',
-                (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
-            ),
+            ('starts {} ms after its arrival', (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],)),
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
@@ -210,7 +195,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             (
                 'two of their periods and {} ms late',
                 (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],),
-            ),
+            )
         ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
@@ -223,14 +208,12 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
             ('a motion begins by a ramp of {} s', (control_law.RAMP_S,)),
         ],
-        'docs/howto/gazebo.md': [
-            ('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,)),
-        ],
+        'docs/howto/gazebo.md': [('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,))],
         'docs/howto/payloads.md': [
             (
                 '`hand` (rotated by {}°) or `hand_tcp` ({} mm in front of `hand`)',
                 (math.degrees(MOUNT_OFFSETS['hand'][1]), 1e3 * MOUNT_OFFSETS['hand_tcp'][0]),
-            ),
+            )
         ],
         'docs/howto/fci.md': [
             ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE_NM_S,)),
@@ -264,9 +247,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (100.0 * results.MIN_IMPROVEMENT_RATIO,),
             )
         ],
-        'docs/howto/real-arm.md': [
-            ('changes gradually, over {} s', (control_law.RAMP_S,)),
-        ],
+        'docs/howto/real-arm.md': [('changes gradually, over {} s', (control_law.RAMP_S,))],
         'docs/troubleshooting.md': [
             (
                 'changed by more than {} N m within a millisecond',
@@ -290,10 +271,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     torque_model.PRESLIDING_DISTANCES_RAD[1],
                 ),
             ),
-            (
-                'noise is {} % of the torque limit for joints of {} N·m and more, {} %',
-                noise,
-            ),
+            ('noise is {} % of the torque limit for joints of {} N·m and more, {} %', noise),
             (
                 'A fault makes recordings unsound whose effect is above {} and',
                 (cross_validation.CLEAR_EFFECT,),

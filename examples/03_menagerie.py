@@ -45,12 +45,7 @@ def follow(model, home, terms):
         friction=ViscousCoulombFriction(model.dof_damping, model.dof_frictionloss, np.zeros(7)),
     )
     feedforward = fd.Feedforward(
-        arm,
-        target='mujoco',
-        period=model.opt.timestep,
-        kp=KP,
-        kd=KD,
-        terms=terms,
+        arm, target='mujoco', period=model.opt.timestep, kp=KP, kd=KD, terms=terms
     )
     data = mujoco.MjData(model)
     data.qpos[:] = home

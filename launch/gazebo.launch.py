@@ -137,8 +137,7 @@ def direct_way(arguments, arm):
     # The typed status of gazebo_direct says when the arm is held.
     name = f'/{arguments.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
     held = ExecuteProcess(
-        output='screen',
-        cmd=[sys.executable, '-m', 'franka_dynamics.ros.topic_listener', name],
+        output='screen', cmd=[sys.executable, '-m', 'franka_dynamics.ros.topic_listener', name]
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     service = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'

@@ -50,11 +50,7 @@ def franka_sim_python():
         )
         pip = [sys.executable, '-m', 'pip', '--python', python, 'install', *PIP_OPTIONS]
         answer = subprocess.run(
-            [*pip, *PACKAGES],
-            capture_output=True,
-            text=True,
-            env=clean_environment(),
-            check=False,
+            [*pip, *PACKAGES], capture_output=True, text=True, env=clean_environment(), check=False
         )
         if answer.returncode != 0:
             pytest.skip(

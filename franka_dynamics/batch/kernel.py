@@ -150,11 +150,7 @@ def _compiled(text: str) -> tuple[Any, int]:
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=features,
-        opt=2,
-        codemodel='jitdefault',
-        jit=True,
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
     )
 
     def compiled() -> bytes:

@@ -18,10 +18,14 @@ from typing import Union
 
 Number = Union['Expression', float, int]
 
-CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
-ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
-SIN, COS = 'sin', 'cos'
-RECIPROCAL, SQRT = '1/', 'sqrt'
+
+class Kind:
+    """What a node is: a constant, an input or an operation; the last as text writes it."""
+
+    CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
+    ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
+    SIN, COS = 'sin', 'cos'
+    RECIPROCAL, SQRT = '1/', 'sqrt'
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,12 +70,12 @@ class Expression:
     @property
     def is_zero(self) -> bool:
         """Whether the expression is the constant 0."""
-        return self.node.kind == CONSTANT and self.node.value == 0.0
+        return self.node.kind == Kind.CONSTANT and self.node.value == 0.0
 
     @property
     def number(self) -> float | None:
         """The value of a numerical constant; None for any other expression."""
-        return self.sign * self.node.value if self.node.kind == CONSTANT else None
+        return self.sign * self.node.value if self.node.kind == Kind.CONSTANT else None
 
 
 class Graph:
@@ -95,18 +99,18 @@ class Graph:
             return value
         magnitude = abs(float(value))
         return Expression(
-            self, -1 if value < 0 else 1, self._node(CONSTANT, value=magnitude, constant=True)
+            self, -1 if value < 0 else 1, self._node(Kind.CONSTANT, value=magnitude, constant=True)
         )
 
     def variable(self, name: str) -> Expression:
         """Return the expression of an input `name` that changes with every evaluation."""
-        return Expression(self, 1, self._node(VARIABLE, name=name))
+        return Expression(self, 1, self._node(Kind.VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
         """Return the expression of an input `name` that is set once and counts as constant."""
         if self._parameters_vary:
             return self.variable(name)
-        return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
+        return Expression(self, 1, self._node(Kind.PARAMETER, name=name, constant=True))
 
     def name(self, name: str, value: Number) -> None:
         """
@@ -133,8 +137,8 @@ class Graph:
         """Return sine and cosine of an angle as expressions."""
         if angle.number is not None:
             return self.lift(math.sin(angle.number)), self.lift(math.cos(angle.number))
-        sine = Expression(self, angle.sign, self._node(SIN, (angle.node,)))
-        return sine, Expression(self, 1, self._node(COS, (angle.node,)))
+        sine = Expression(self, angle.sign, self._node(Kind.SIN, (angle.node,)))
+        return sine, Expression(self, 1, self._node(Kind.COS, (angle.node,)))
 
     def add(self, a: Expression, b: Expression) -> Expression:
         """Return the sum a + b, simplified where a term is zero or both are constant."""
@@ -151,7 +155,7 @@ class Graph:
             return simpler
         if a.node.number > b.node.number:
             a, b = b, a
-        kind = ADD if a.sign == b.sign else SUBTRACT
+        kind = Kind.ADD if a.sign == b.sign else Kind.SUBTRACT
         return Expression(self, a.sign, self._node(kind, (a.node, b.node)))
 
     def product(self, a: Expression, b: Expression) -> Expression:
@@ -159,18 +163,18 @@ class Graph:
         sign = a.sign * b.sign
         if a.is_zero or b.is_zero:
             return self.zero
-        if a.node.kind == CONSTANT and b.node.kind == CONSTANT:
+        if a.node.kind == Kind.CONSTANT and b.node.kind == Kind.CONSTANT:
             return self.lift(sign * a.node.value * b.node.value)
         if b.node.constant and not a.node.constant:
             a, b = b, a
-        if a.node.kind == CONSTANT and a.node.value == 1.0:
+        if a.node.kind == Kind.CONSTANT and a.node.value == 1.0:
             return Expression(self, sign, b.node)
-        if b.node.kind == CONSTANT and b.node.value == 1.0:
+        if b.node.kind == Kind.CONSTANT and b.node.value == 1.0:
             return Expression(self, sign, a.node)
         if (
             a.node.constant
             and not b.node.constant
-            and b.node.kind == MULTIPLY
+            and b.node.kind == Kind.MULTIPLY
             and b.node.operands[0].constant
         ):
             inner, rest = b.node.operands  # c (k x) = (c k) x; c k is computed once
@@ -179,20 +183,20 @@ class Graph:
         ordered = (a.node, b.node)
         if a.node.constant == b.node.constant and a.node.number > b.node.number:
             ordered = (b.node, a.node)
-        return Expression(self, sign, self._node(MULTIPLY, ordered))
+        return Expression(self, sign, self._node(Kind.MULTIPLY, ordered))
 
     def reciprocal(self, a: Expression) -> Expression:
         """Return the reciprocal 1 / a, a number where a is constant."""
         if a.number is not None:
             return self.lift(1.0 / a.number)
-        return Expression(self, a.sign, self._node(RECIPROCAL, (a.node,)))
+        return Expression(self, a.sign, self._node(Kind.RECIPROCAL, (a.node,)))
 
     def sqrt(self, a: Expression) -> Expression:
         """Return the square root of an expression, NaN at run time where it is negative."""
         if a.number is not None:
             return self.lift(math.sqrt(a.number))
-        node = a.node if a.sign > 0 else self._node(SUBTRACT, (self.zero.node, a.node))
-        return Expression(self, 1, self._node(SQRT, (node,)))
+        node = a.node if a.sign > 0 else self._node(Kind.SUBTRACT, (self.zero.node, a.node))
+        return Expression(self, 1, self._node(Kind.SQRT, (node,)))
 
     def sum(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
@@ -203,10 +207,10 @@ class Graph:
 
     def _cancelled(self, a: Expression, b: Expression) -> Expression | None:
         """Return a + b if the sum b contains -a, as in a - (a + y) = -y; otherwise None."""
-        if b.node.kind not in (ADD, SUBTRACT):
+        if b.node.kind not in (Kind.ADD, Kind.SUBTRACT):
             return None
         first, second = b.node.operands
-        signs = (b.sign, b.sign if b.node.kind == ADD else -b.sign)
+        signs = (b.sign, b.sign if b.node.kind == Kind.ADD else -b.sign)
         if first is a.node and signs[0] == -a.sign:
             return Expression(self, signs[1], second)
         if second is a.node and signs[1] == -a.sign:
@@ -223,7 +227,7 @@ class Graph:
         return (c + k) * Expression(self, 1, x)
 
     def _coefficient(self, a: Expression) -> tuple[Expression, Node]:
-        if a.node.kind == MULTIPLY and a.node.operands[0].constant:
+        if a.node.kind == Kind.MULTIPLY and a.node.operands[0].constant:
             factor, rest = a.node.operands
             return Expression(self, a.sign, factor), rest
         return self.lift(float(a.sign)), a.node
@@ -266,20 +270,20 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         if adjoint.is_zero or not node.operands:
             continue
         first, last = node.operands[0], node.operands[-1]
-        if node.kind in (ADD, SUBTRACT):
+        if node.kind in (Kind.ADD, Kind.SUBTRACT):
             add(first, adjoint)
-            add(last, adjoint if node.kind == ADD else -adjoint)
-        elif node.kind == MULTIPLY:
+            add(last, adjoint if node.kind == Kind.ADD else -adjoint)
+        elif node.kind == Kind.MULTIPLY:
             add(first, adjoint * Expression(graph, 1, last))
             add(last, adjoint * Expression(graph, 1, first))
-        elif node.kind == RECIPROCAL:
+        elif node.kind == Kind.RECIPROCAL:
             value = Expression(graph, 1, node)
             add(first, -(adjoint * (value * value)))
-        elif node.kind == SQRT:
+        elif node.kind == Kind.SQRT:
             add(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
-            add(first, adjoint * cosine if node.kind == SIN else -(adjoint * sine))
+            add(first, adjoint * cosine if node.kind == Kind.SIN else -(adjoint * sine))
     return [
         variable.sign * adjoints.get(variable.node.number, graph.zero) for variable in variables
     ]

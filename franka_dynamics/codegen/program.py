@@ -18,24 +18,9 @@ from dataclasses import dataclass
 import re
 from typing import NamedTuple
 
-from .expression import (
-    ADD,
-    CONSTANT,
-    COS,
-    Expression,
-    Graph,
-    MULTIPLY,
-    Node,
-    PARAMETER,
-    reachable,
-    RECIPROCAL,
-    SIN,
-    SQRT,
-    SUBTRACT,
-    VARIABLE,
-)
+from .expression import Expression, Graph, Kind, Node, reachable
 
-_SUMS = (ADD, SUBTRACT)
+_SUMS = (Kind.ADD, Kind.SUBTRACT)
 _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 
@@ -100,7 +85,7 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
     inputs: dict[str, list[int]] = {array: [] for array in arrays}
     for node in writer.nodes:
         found = _INPUT.fullmatch(node.name)
-        if node.kind == VARIABLE and found:
+        if node.kind == Kind.VARIABLE and found:
             inputs[found[1]].append(int(found[2]))
         elif node.operands and writer.deserves_statement(node):
             (preparation if node.constant else statements).append(writer.statement(node))
@@ -126,12 +111,17 @@ class _Writer:
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         # Parameters and prepared values that statements or outputs read, in their order.
         self.crossing = sorted(
-            {n.number for n in (*reads, *results) if n.constant and n.kind != CONSTANT}
+            {n.number for n in (*reads, *results) if n.constant and n.kind != Kind.CONSTANT}
         )
-        self.held = {n.number: n.name for n in self.nodes if n.kind in (VARIABLE, PARAMETER)}
+        self.held = {
+            n.number: n.name for n in self.nodes if n.kind in (Kind.VARIABLE, Kind.PARAMETER)
+        }
 
     def deserves_statement(self, node: Node) -> bool:
-        if node.kind in (SIN, COS, SQRT, RECIPROCAL) or self.uses[node.number] > 1:
+        if (
+            node.kind in (Kind.SIN, Kind.COS, Kind.SQRT, Kind.RECIPROCAL)
+            or self.uses[node.number] > 1
+        ):
             return True
         if node.constant:
             return node.number in self.crossing
@@ -139,7 +129,7 @@ class _Writer:
         return self.graph.name_of(node) is not None and node.number not in self.results
 
     def statement(self, node: Node) -> str:
-        if node.kind in (SIN, COS):
+        if node.kind in (Kind.SIN, Kind.COS):
             angle = self._render(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
         else:
@@ -156,17 +146,17 @@ class _Writer:
         """Return the text that stands for a node in an expression."""
         if node.number in self.held:
             return self.held[node.number]
-        return repr(node.value) if node.kind == CONSTANT else self._operation(node)
+        return repr(node.value) if node.kind == Kind.CONSTANT else self._operation(node)
 
     def _operation(self, node: Node) -> str:
-        if node.kind == RECIPROCAL:
-            return f'1.0 / {self._factor(node.operands[0], *_SUMS, MULTIPLY)}'
-        if node.kind == SQRT:
+        if node.kind == Kind.RECIPROCAL:
+            return f'1.0 / {self._factor(node.operands[0], *_SUMS, Kind.MULTIPLY)}'
+        if node.kind == Kind.SQRT:
             return f'sqrt({self._render(node.operands[0])})'
         first, second = node.operands
-        if node.kind == MULTIPLY:
+        if node.kind == Kind.MULTIPLY:
             return f'{self._factor(first, *_SUMS)}*{self._factor(second, *_SUMS)}'
-        inner = _SUMS if node.kind == SUBTRACT else ()
+        inner = _SUMS if node.kind == Kind.SUBTRACT else ()
         return f'{self._render(first)} {node.kind} {self._factor(second, *inner)}'
 
     def _factor(self, node: Node, *kinds: str) -> str:
@@ -184,11 +174,11 @@ class _Writer:
         if node.number in self.held or not node.operands:
             return ''
         first, second = node.operands[0], node.operands[-1]
-        if node.kind == MULTIPLY and first.kind == CONSTANT:
+        if node.kind == Kind.MULTIPLY and first.kind == Kind.CONSTANT:
             return f'-{self._operation(node)}'
-        if node.kind == SUBTRACT:
+        if node.kind == Kind.SUBTRACT:
             return f'{self._render(second)} - {self._factor(first, *_SUMS)}'
-        if node.kind == ADD:
+        if node.kind == Kind.ADD:
             for one, other in ((first, second), (second, first)):
                 if text := self._negative(one):
                     return f'{text} - {self._factor(other, *_SUMS)}'

@@ -18,21 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .equations import Equations
-from .expression import (
-    ADD,
-    CONSTANT,
-    COS,
-    MULTIPLY,
-    Node,
-    reachable,
-    RECIPROCAL,
-    SIN,
-    SQRT,
-    SUBTRACT,
-    VARIABLE,
-)
+from .expression import Kind, Node, reachable
 
-_OPERATIONS = {ADD: 'fadd', SUBTRACT: 'fsub', MULTIPLY: 'fmul'}
+_OPERATIONS = {Kind.ADD: 'fadd', Kind.SUBTRACT: 'fsub', Kind.MULTIPLY: 'fmul'}
 
 
 class _Constants(NamedTuple):
@@ -187,20 +175,20 @@ class _Writer:
         return self._operation('fmul', total, self._constant(0.0))
 
     def _value(self, node: Node, inputs: dict[str, str]) -> str:
-        if node.kind == VARIABLE:
+        if node.kind == Kind.VARIABLE:
             return inputs[node.name]
-        if node.kind == CONSTANT:
+        if node.kind == Kind.CONSTANT:
             return self._constant(node.value)
         operands = [self.values[operand.number] for operand in node.operands]
-        if node.kind == SQRT:
+        if node.kind == Kind.SQRT:
             return self._let(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
-        if node.kind == RECIPROCAL:
+        if node.kind == Kind.RECIPROCAL:
             return self._operation('fdiv', self._constant(1.0), operands[0])
-        if node.kind in (SIN, COS):
+        if node.kind in (Kind.SIN, Kind.COS):
             angle = node.operands[0].number
             if angle not in self.turns:
                 self.turns[angle] = self._sine_cosine(operands[0])
-            return self.turns[angle][node.kind == COS]
+            return self.turns[angle][node.kind == Kind.COS]
         return self._operation(_OPERATIONS[node.kind], *operands)
 
     def _sine_cosine(self, x: str) -> tuple[str, str]:

@@ -25,14 +25,7 @@ from .faults.offset import Offset
 from .gram_sums import GramSums
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
-from .solve import (
-    common_noise,
-    estimate,
-    joint_noise,
-    least_noise,
-    residual_weights,
-    square_root,
-)
+from .solve import common_noise, estimate, joint_noise, least_noise, residual_weights, square_root
 from ..recordings.replay import TorqueErrorUnit
 from ..typing import Array
 

@@ -115,10 +115,7 @@ class Excitation:
 
 
 def random_trajectory(
-    problem: ExcitationProblem,
-    start: Array,
-    period: float,
-    rng: np.random.Generator,
+    problem: ExcitationProblem, start: Array, period: float, rng: np.random.Generator
 ) -> FourierTrajectory:
     """
     Return a random trajectory, scaled down as far as the limits require.
@@ -146,9 +143,7 @@ def random_trajectory(
 
 
 def scale_to_limits(
-    problem: ExcitationProblem,
-    trajectory: FourierTrajectory,
-    samples: int,
+    problem: ExcitationProblem, trajectory: FourierTrajectory, samples: int
 ) -> FourierTrajectory:
     """
     Return the trajectory with its amplitude reduced, if necessary, to keep all limits.

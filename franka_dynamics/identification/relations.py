@@ -29,9 +29,7 @@ class Relation:
 
 
 def relations(
-    names: Sequence[str],
-    columns: Sequence[int],
-    matrix: NDArray[np.float64],
+    names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64]
 ) -> tuple[Relation, ...]:
     """
     Return one relation per row of the map from standard to base parameters.

@@ -118,8 +118,7 @@ class LogTable:
             return self
         rows = column.reshape(len(column), -1)[:, 0] == number
         return replace(
-            self,
-            arrays={k: v[rows] if len(v) == len(rows) else v for k, v in self.arrays.items()},
+            self, arrays={k: v[rows] if len(v) == len(rows) else v for k, v in self.arrays.items()}
         )
 
     def _named(self, name: str) -> Array | None:

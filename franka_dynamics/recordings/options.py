@@ -97,5 +97,5 @@ LAYOUTS = {
         effort='observation/robot_state/motor_torques_measured',
         stamp='observation/timestamp/robot_state/read_start',
         stamp_unit='ms',
-    ),
+    )
 }

@@ -34,11 +34,7 @@ def link_consistency(arm: ArmDescription) -> list[LinkConsistency]:
     """Return the margins of physical consistency of each link."""
     return [
         LinkConsistency(
-            joint,
-            link.mass,
-            link.consistency_margin(),
-            link.triangle_margin(),
-            link.is_physical(),
+            joint, link.mass, link.consistency_margin(), link.triangle_margin(), link.is_physical()
         )
         for joint, link in zip(arm.joint_names, arm.links)
     ]

@@ -23,8 +23,7 @@ SHIPPED = fd.available_arms()
 def in_degrees(arm):
     joints = (
         replace(
-            one,
-            limits=JointLimits(*np.degrees([one.limits.lower, one.limits.upper]).round(1)),
+            one, limits=JointLimits(*np.degrees([one.limits.lower, one.limits.upper]).round(1))
         )
         for one in arm.joints
     )

@@ -36,8 +36,7 @@ ARMS = {
     'fr3': load('fr3'),
     'fer with hand': load('fer', hand='franka_hand'),
     'a link without mass': replace(
-        load('fer'),
-        links=(*load('fer').links[:3], LinkInertia.zero(), *load('fer').links[4:]),
+        load('fer'), links=(*load('fer').links[:3], LinkInertia.zero(), *load('fer').links[4:])
     ),
     'own frame': replace(load('fer'), fixed_frames=(OWN,)),
     **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(3)},

@@ -109,10 +109,7 @@ def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, 
 def test_a_slide_along_or_turn_about_an_axis_is_one_difference(shift, parameter):
     for joint, place in ((0, 'base'), (2, 'fer_joint3'), (6, 'fer_joint7')):
         (found,) = compare(FER, with_row_shifted(FER, joint, **shift)).differences
-        assert (found.place, found.parameter) == (
-            place,
-            parameter,
-        )
+        assert (found.place, found.parameter) == (place, parameter)
         assert abs(found.second - found.first) == pytest.approx(*shift.values(), rel=1e-9)
 
 
