@@ -176,13 +176,6 @@ def adjoint_inverse(transform: ArrayLike) -> Array:
     return adjoint(inverse_transform(transform))
 
 
-def bracket(first: ArrayLike, second: ArrayLike) -> Array:
-    """Return the Lie bracket ad(first) second of two twists (v, omega), shape (..., 6)."""
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    linear = cross(a[..., 3:], b[..., :3]) + cross(a[..., :3], b[..., 3:])
-    return np.concatenate((linear, cross(a[..., 3:], b[..., 3:])), axis=-1)
-
-
 def ad(twist: Array) -> Array:
     """Return the (..., 6, 6) matrix of twists V = (v, omega) that maps a twist W to [V, W]."""
     out = np.zeros((*twist.shape, 6))

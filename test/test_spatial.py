@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from franka_dynamics.errors import InertiaError, RigidMotionError
 from franka_dynamics.spatial import (
+    ad,
     adjoint,
     adjoint_inverse,
-    bracket,
     exp3,
     exp6,
     hat,
@@ -54,7 +54,7 @@ def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
         (hat(adjoint(pose) @ a), pose @ hat(a) @ back),
         (adjoint_inverse(pose), np.linalg.inv(adjoint(pose))),
         (inverse_transform(pose), back),
-        (hat(bracket(a, b)), hat(a) @ hat(b) - hat(b) @ hat(a)),
+        (hat(ad(a) @ b), hat(a) @ hat(b) - hat(b) @ hat(a)),
     ):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 

@@ -13,14 +13,10 @@ from ._console import say, say_each, write_json
 from .arm_check import MISMATCH, PASS
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
-from ..arm.hand_file import is_file_name
-from ..arm_io import load_arm
 from ..errors import listed, UrdfWarning
-from ..names import AS_LISTED
 from ..report.table import to_json_types
 from ..validation.compare_files import read_pair
 from ..validation.comparison import compare_descriptions
-from ..validation.published import published_sets
 from ..validation.urdf_check import node_notes
 
 
@@ -37,7 +33,14 @@ def run(
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     if is_robot_model(first) and not is_robot_model(second):
         first, second = second, first  # what URDFs lack comes from the other arm
-    one, other = _pair(first, second, inertial_set, hand, prefix, xacro)
+    if not is_robot_model(second):
+        forbid_with('an arm that is no URDF or MJCF', 'prefix', 'xacro')
+    elif is_robot_model(first):
+        two = 'two URDFs or MJCFs, which are compared as they are written'
+        forbid_with(two, 'inertial_set', 'hand')
+    one, other = read_pair(
+        first, second, inertial_set, hand=hand, prefix=prefix, xacro=xacro, nearest=True
+    )
     found = compare_descriptions(one, other)
     words = other.urdf.words if other.urdf else None
     empty = {
@@ -81,31 +84,3 @@ def run(
 def _title(given: str, arm: ArmDescription) -> str:
     """Return what was given for an arm, with set and hand unless that is a URDF."""
     return given if is_robot_model(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'
-
-
-def _pair(
-    first: str,
-    second: str,
-    inertial_set: str | None,
-    hand: str,
-    prefix: str | None,
-    xacro: Mapping[str, str],
-) -> tuple[ArmDescription, ArmDescription]:
-    """Return both arms."""
-    if not is_robot_model(second):
-        forbid_with('an arm that is no URDF or MJCF', 'prefix', 'xacro')
-        arms = (load_arm(one, inertial_set, hand=hand) for one in (first, second))
-        return next(arms), next(arms)
-    if is_robot_model(first):
-        forbid_with(
-            'two URDFs or MJCFs, which are compared as they are written', 'inertial_set', 'hand'
-        )
-        one, other = (xacro if name.endswith('.xacro') else None for name in (first, second))
-        return read_pair(load_arm(first, xacro=one), second, prefix=prefix, xacro=other)
-    if is_file_name(first):
-        arm = load_arm(first, inertial_set, hand=hand)
-        return read_pair(arm, second, prefix=prefix, xacro=xacro)
-    known = hand if hand != AS_LISTED else None
-    arm = load_arm(first, inertial_set)
-    sets = published_sets(arm, known, inertial_set)
-    return read_pair(arm, second, prefix=prefix, xacro=xacro, among=sets)

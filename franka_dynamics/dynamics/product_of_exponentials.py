@@ -36,7 +36,6 @@ from ..spatial import (
     ad,
     adjoint,
     adjoint_inverse,
-    bracket,
     cross,
     exp6,
     hat,
@@ -185,7 +184,7 @@ class ExponentialsModel(DynamicsFormulation):
         """
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         composite = np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)
-        brackets = bracket(columns[..., :, None, :], columns[..., None, :, :])
+        brackets = np.einsum('...iab,...kb->...ika', ad(columns), columns)
         joints = np.arange(self.description.n)
         momenta = np.einsum('...mab,...jb->...mja', composite, columns)
         # larger[j, k] is the index of the first link that joints j and k both move.
@@ -247,7 +246,8 @@ class ExponentialsModel(DynamicsFormulation):
         q, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         twists = self.spatial_link_twists(q, velocity)
-        steps = acceleration[..., None] * columns + bracket(twists, velocity[..., None] * columns)
+        turning = matvec(ad(twists), velocity[..., None] * columns)
+        steps = acceleration[..., None] * columns + turning
         accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
         inertias = self._inertias(q)
         momenta = matvec(inertias, twists)

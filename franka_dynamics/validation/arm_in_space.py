@@ -9,42 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from ..arm import ArmDescription, JointKind, LinkInertia
+from ..arm import ArmDescription
 from ..dynamics.body_tree import BodyTree
-from ..dynamics.derivatives import tree_motion
-from ..dynamics.sampling import JointStates
-from ..spatial import adjoint, joint_twist
+from ..spatial import adjoint
 from ..typing import Array
 
 _LEAST_TURN = 1e-9  # weight by which of several rotations that fit the least is taken
 
 
-@dataclass(frozen=True, eq=False)
-class ArmInSpace:
-    """
-    Axes, inertias and flange of an arm at q = 0 in {S}.
-
-    `twists`, shape (n, 6), are the joints' unit twists (v, omega), `links` the moving links about
-    the origin and in the axes of {S}, `rotors`, shape (n,), the rotor inertias, `flange` is the
-    flange's pose, shape (4, 4).
-    """
-
-    twists: Array
-    links: tuple[LinkInertia, ...]
-    rotors: Array
-    flange: Array
+@dataclass(frozen=True, eq=False, repr=False)
+class ArmInSpace(BodyTree):
+    """A serial arm as a tree whose bodies' frames lie in {S} at q = 0, with the flange as tool."""
 
     @classmethod
     def of(cls, arm: ArmDescription) -> ArmInSpace:
         """Return an arm's axes, inertias and flange."""
-        frames = (arm.base, *arm.frames(np.zeros(arm.n)))
-        axes = [one @ before for one, (before, _) in zip(frames, arm.joint_placements())]
-        placed = zip(axes, arm.joints)
+        tree = BodyTree.from_description(arm)
+        poses = tree.poses(np.zeros(arm.n))
         return cls(
-            np.array([joint_twist(at[:3, 2], at[:3, 3], joint.kind) for at, joint in placed]),
-            tuple(link.expressed_in(frame) for link, frame in zip(arm.links, frames[1:])),
-            np.array([joint.rotor_inertia for joint in arm.joints]),
-            frames[-1],
+            tree.parents,
+            np.tile(np.eye(4), (arm.n, 1, 1)),
+            (adjoint(poses) @ tree.twists[..., None])[..., 0],
+            tuple(link.expressed_in(pose) for link, pose in zip(arm.links, poses)),
+            tree.rotor_inertias,
+            tool=poses[-1] @ tree.tool,
         )
 
     def axis(self, i: int) -> tuple[Array, Array]:
@@ -52,17 +40,11 @@ class ArmInSpace:
         v, omega = self.twists[i, :3], self.twists[i, 3:]
         return (omega, np.cross(omega, v)) if omega.any() else (v, np.zeros(3))
 
-    def kind(self, i: int) -> JointKind:
-        """Return whether a joint is revolute or prismatic."""
-        return JointKind.REVOLUTE if self.twists[i, 3:].any() else JointKind.PRISMATIC
-
-    def with_joint(self, i: int, other: ArmInSpace, *fields: str) -> ArmInSpace:
-        """Return the arm with what `fields` name of a joint taken from another arm."""
-        changed: dict[str, Any] = {}
-        for name in fields:
-            values = list(getattr(self, name))
-            values[i] = getattr(other, name)[i]
-            changed[name] = tuple(values) if name == 'links' else np.array(values)
+    def with_joint(self, i: int, other: ArmInSpace, field: str) -> ArmInSpace:
+        """Return the arm with a joint's entry of a field taken from another arm."""
+        values = list(getattr(self, field))
+        values[i] = getattr(other, field)[i]
+        changed: dict[str, Any] = {field: tuple(values)}
         return replace(self, **changed)
 
     def reversed(self, i: int) -> ArmInSpace:
@@ -71,26 +53,19 @@ class ArmInSpace:
 
     def moved(self, motion: Array, first: int) -> ArmInSpace:
         """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
-        behind = tuple(link.expressed_in(motion) for link in self.links[first:])
+        behind = tuple(link.expressed_in(motion) for link in self.inertias[first:])
         return replace(
             self,
             twists=np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T)),
-            links=(*self.links[:first], *behind),
-            flange=motion @ self.flange,
+            inertias=(*self.inertias[:first], *behind),
+            tool=motion @ self.tool,
         )
-
-    def torque(self, states: JointStates, gravity: Array) -> Array:
-        """Return the rigid-body torques at states (..., n) [N m or N]."""
-        n = len(self.links)
-        parents, places = range(-1, n - 1), np.tile(np.eye(4), (n, 1, 1))
-        tree = BodyTree(tuple(parents), places, self.twists, self.links, self.rotors)
-        return tree_motion(tree, *states, gravity=gravity).tau
 
 
 def axes_agree(one: ArmInSpace, other: ArmInSpace, i: int, tolerance: float) -> bool:
     """Return whether two arms have the same axis of a joint, of whichever direction."""
     (d, p), (e, q) = one.axis(i), other.axis(i)
-    apart = np.cross(d, q - p) if one.kind(i) is JointKind.REVOLUTE else np.zeros(3)
+    apart = np.cross(d, q - p) if one.twists[i, 3:].any() else np.zeros(3)
     return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
 
@@ -103,12 +78,12 @@ def motion_of_rest(
     With `flange` the flange is among what is moved. Of several motions the smallest is returned,
     and None if there is no such motion.
     """
-    joints = range(first, len(one.links))
+    joints = range(first, one.n)
     pairs = [(one.axis(i), other.axis(i)) for i in joints]
     signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
     directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
     if flange:
-        directions += zip(one.flange[:3, :3].T, other.flange[:3, :3].T)
+        directions += zip(one.tool[:3, :3].T, other.tool[:3, :3].T)
     # Kabsch's rotation of the directions.
     u, _, vt = np.linalg.svd(sum(np.outer(e, d) for d, e in directions) + _LEAST_TURN * np.eye(3))
     motion = np.eye(4)
@@ -118,10 +93,10 @@ def motion_of_rest(
     points = [
         (np.eye(3) - np.outer(e, e), p, q)
         for i, ((_, p), (e, q)) in zip(joints, pairs)
-        if one.kind(i) is JointKind.REVOLUTE
+        if one.twists[i, 3:].any()
     ]
     if flange:
-        points.append((np.eye(3), one.flange[:3, 3], other.flange[:3, 3]))
+        points.append((np.eye(3), one.tool[:3, 3], other.tool[:3, 3]))
     for project, p, q in points:
         across.append(project)
         offsets.append(project @ (q - center - turn @ (p - center)))
@@ -129,5 +104,5 @@ def motion_of_rest(
     motion[:3, 3] = center + shift - turn @ center
     brought = one.moved(motion, first)
     fits = all(axes_agree(brought, other, i, tolerance) for i in joints)
-    apart = np.abs(brought.flange - other.flange).max() if flange else 0.0
+    apart = np.abs(brought.tool - other.tool).max() if flange else 0.0
     return motion if fits and apart <= tolerance else None

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 
 from .arm_in_space import ArmInSpace
 from .comparison import compare_descriptions, Comparison
-from .published import links_in_frames_of, nearest_set
+from .published import links_in_frames_of, nearest_set, published_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
+from ..arm.hand_file import is_file_name
 from ..arm_io import as_description, load_arm
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
+from ..names import AS_LISTED
 from ..urdf.dh_recovery import description_from_chain
 from ..urdf.importer import names_in
 from ..urdf.reading import read_document
@@ -61,28 +63,30 @@ def compare(
         If a URDF cannot be read, or which of its joints are the arm is not clear.
 
     """
-    of_first, of_second = (str(one).endswith('.xacro') for one in (first, second))
-    if xacro and not (of_first or of_second):
-        raise DescriptionError('Neither arm is a xacro file; leave xacro out.')
-    if xacro and of_first and is_robot_model(second):
-        first, xacro = load_arm(str(first), xacro=xacro), xacro if of_second else None
     return compare_descriptions(*read_pair(first, second, xacro=xacro), gravity)
+
+
+def _is_xacro(arm: object) -> bool:
+    return str(arm).endswith('.xacro')
 
 
 def read_pair(
     first: str | Path | ArmDescription,
     second: str | Path | ArmDescription,
+    inertial_set: str | None = None,
     *,
+    hand: str = AS_LISTED,
     prefix: str | None = None,
     xacro: Mapping[str, object] | None = None,
-    among: Sequence[ArmDescription] = (),
+    nearest: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
     Return two loaded arms for `compare_descriptions`; if one is from a URDF, it comes second.
 
-    `first` and `second` are arms as `compare` takes them. `prefix` is the prefix of the joint
-    names in the URDF, found if not given; `xacro` are a xacro file's arguments. Of the arms
-    `among`, if there are any, the first gets the inertial set and the hand nearest to the URDF's.
+    `first` and `second` are arms as `compare` takes them; one that is no URDF gets `inertial_set`
+    and `hand` or, with `nearest`, as a shipped arm what of these is not given from the published
+    sets, nearest to the URDF's. `prefix` is that of the joint names in the URDF, found if not
+    given; `xacro` are a xacro file's arguments.
 
     Raises
     ------
@@ -92,17 +96,29 @@ def read_pair(
         If there is no such arm.
 
     """
+    if xacro and not any(map(_is_xacro, (first, second))):
+        raise DescriptionError('Neither arm is a xacro file; leave xacro out.')
+
+    def loaded(one: str | Path | ArmDescription) -> ArmDescription:
+        if is_robot_model(one):
+            return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
+        if isinstance(one, (str, Path)):
+            return load_arm(one, inertial_set, hand=hand)
+        return as_description(one)
+
+    if is_robot_model(first) and not is_robot_model(second):
+        # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
+        first, second = second, first
+    reference = loaded(first)
     if not is_robot_model(second):
-        if is_robot_model(first):
-            # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
-            return read_pair(second, first, prefix=prefix, xacro=xacro)
-        return as_description(first), as_description(second)
-    reference = as_description(first)
-    document = read_document(f'{second}', xacro=xacro)
+        return reference, loaded(second)
+    document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = names_in(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
+    shipped = nearest and not (is_robot_model(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
-    if among:
+    if shipped:
+        among = published_sets(reference, None if hand == AS_LISTED else hand, inertial_set)
         known = nearest_set(links_in_frames_of(reference, arm), among).known
         reference = replace(
             reference, links=known.links, inertial_set=known.inertial_set, hand=known.hand

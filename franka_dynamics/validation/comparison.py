@@ -160,9 +160,9 @@ class _Differences:
             self._add('geometry', name, signs, here.reversed(i))
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         rotors = [_Pair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
-        self._add('geometry', name, rotors, here.with_joint(i, there, 'rotors'))
-        inertias = [*_of_inertia(here.links[i], there.links[i])]
-        self._add('link', name, inertias, here.with_joint(i, there, 'links'))
+        self._add('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
+        inertias = [*_of_inertia(here.inertias[i], there.inertias[i])]
+        self._add('link', name, inertias, here.with_joint(i, there, 'inertias'))
         limits = its.limits
         if against:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
@@ -172,7 +172,7 @@ class _Differences:
         """Return whether moving the link along or about the joint axis explains its difference."""
         moved = self.here if motion is None else self.here.moved(motion, i)
         here, brought = (
-            all(map(self._are_close, _of_inertia(one.links[i], self.there.links[i])))
+            all(map(self._are_close, _of_inertia(one.inertias[i], self.there.inertias[i])))
             for one in (self.here, moved)
         )
         return brought and not here
@@ -195,7 +195,7 @@ class _Differences:
     def add_flange(self) -> None:
         """Add the differences of the flange, on which no torque depends: a load is in a link."""
         if self._has_flange:
-            one, other = self.here.flange, self.there.flange
+            one, other = self.here.tool, self.there.tool
             turn = log3(other[:3, :3] @ one[:3, :3].T)
             pairs = _of_vectors('position', 'm', one[:3, 3], other[:3, 3])
             pairs += _of_vectors('turn about', 'rad', np.zeros(3), turn)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .arm_in_space import ArmInSpace
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
+from ..dynamics.derivatives import tree_motion
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import sample_states
 from ..errors import apart
@@ -102,15 +103,15 @@ class TorqueProbe:
     def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
         self._first, self._gravity = first, gravity_vector(gravity)
         self._states = sample_states(first, _STATES)
-        largest = np.abs(ArmInSpace.of(first).torque(self._states, self._gravity)).max()
+        largest = np.abs(self._torque(ArmInSpace.of(first))).max()
         self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
         self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
     ) -> JointEffect:
         """Return the change of torques from `arm` to `changed`, and to the friction of `other`."""
-        rigid = (one.torque(self._states, self._gravity) for one in (changed, arm))
-        change = np.vstack([np.subtract(*rigid), np.zeros((_PATH_SAMPLES, self._first.n))])
+        rigid = self._torque(changed) - self._torque(arm)
+        change = np.vstack([rigid, np.zeros((_PATH_SAMPLES, self._first.n))])
         if other is not None:
             change += self._friction(other) - self._friction(self._first)
         change[np.abs(change) <= self._floor] = 0.0
@@ -120,6 +121,9 @@ class TorqueProbe:
             self._first.joint_names[int(worst.argmax())],
             float(np.sqrt(np.mean(np.sum(change[:_STATES] ** 2, axis=1)))),
         )
+
+    def _torque(self, arm: ArmInSpace) -> Array:
+        return tree_motion(arm, *self._states, gravity=self._gravity).tau
 
     def _friction(self, arm: ArmDescription) -> Array:
         """Return an arm's friction torque at the random states, then along a path."""

@@ -199,7 +199,7 @@ def _judgement(
     for i, place in enumerate(found.first.joint_names):
         if nearest.matches[i]:
             continue
-        link, changed = second.links[i], first.with_joint(i, second, 'links')
+        link, changed = second.inertias[i], first.with_joint(i, second, 'inertias')
         remark = '' if link.is_physical() else 'no real body has these parameters'
         differing = [
             replace(one, remark=remark)
