@@ -18,7 +18,7 @@ from .fields import ArmFields
 from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
 from .typed_file import FieldError, Positive, prepend_keys, read_typed
-from .units import unit_questions
+from .units import require_units
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
 from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
@@ -156,13 +156,7 @@ def load(
         description.require_home_within_limits()
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
-    for question in unit_questions(description):
-        fix = (
-            'Leave a limit out where none is known.'
-            if question.limits
-            else 'Arm files have m, kg.'
-        )
-        raise DescriptionError(f'{path}: {question.sentence} {fix}')
+    require_units(description, f'{path}')
     alias = spelled if spelled in ARM_NAME_ALIASES else file.name
     description = description.with_joint_names(
         [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]

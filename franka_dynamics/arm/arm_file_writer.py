@@ -13,7 +13,7 @@ from .bodies import Body, InertiaReferencePoint, Pose
 from .description import ArmDescription
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted_path, encode, FieldError
-from .units import unit_questions
+from .units import require_units
 from ..errors import DescriptionError
 from ..spatial import rpy_from_rotation
 
@@ -55,19 +55,14 @@ def arm_file_text(
     """
     description.require_home_within_limits()
     content: dict[str, Any] = {}
+    place = f'{description.name!r} cannot be written to an arm file'
     try:
         content = encode(ArmFile, _arm_file(description, source, title, notes))
         decode(ArmFile, content)
     except FieldError as error:
-        raise DescriptionError(
-            f'{description.name!r} cannot be written to an arm file: '
-            f'{dotted_path(content, error.keys)} {error.problem}.'
-        ) from error
-    for question in unit_questions(description):
-        fix = ' Make a limit infinite where none is known.' if question.limits else ''
-        raise DescriptionError(
-            f'{description.name!r} cannot be written to an arm file: {question.sentence}{fix}'
-        )
+        at = dotted_path(content, error.keys)
+        raise DescriptionError(f'{place}: {at} {error.problem}.') from error
+    require_units(description, place)
     if friction_source and description.friction is not None:
         content['friction']['source'] = friction_source
     return yaml_text(content)

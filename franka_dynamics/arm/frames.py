@@ -64,7 +64,7 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
 
     Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp.
     """
-    n, names, fixed = arm.n, link_names(arm.joint_names), _fixed_places(arm)
+    n, names, fixed = arm.n, link_names(arm.joint_names), fixed_places(arm)
     flange, base = FramePlace(n, arm.flange_transform()), FramePlace(0, np.eye(4))
     table: dict[Frame, FramePlace] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
@@ -88,7 +88,7 @@ def link_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
     A link has the fixed frame of its name, such as that of the URDF it is from, or else the frame
     on its joint's axis: for modified DH rows the DH frame.
     """
-    fixed, axes = _fixed_places(arm), [behind for _, behind in arm.joint_placements()]
+    fixed, axes = fixed_places(arm), [behind for _, behind in arm.joint_placements()]
     places = []
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
         own = fixed.get(name)
@@ -97,7 +97,7 @@ def link_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
     return tuple(places)
 
 
-def _fixed_places(arm: ArmDescription) -> dict[str, FramePlace]:
+def fixed_places(arm: ArmDescription) -> dict[str, FramePlace]:
     """Return the places of the fixed frames; one without a joint is fixed to the flange."""
     flange = arm.flange_transform()
     return {

@@ -12,7 +12,7 @@ import numpy as np
 
 from .description import ArmDescription
 from .fields import JointLimits
-from ..errors import listed
+from ..errors import DescriptionError, listed
 from ..spatial import JointKind
 
 MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
@@ -51,6 +51,15 @@ def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
     sentences = _lengths_and_masses(description)
     questions = [UnitQuestion(sentence, {}) for sentence in sentences]
     return [*questions, *_efforts(description), *_motions(description)]
+
+
+def require_units(description: ArmDescription, place: str) -> None:
+    """Raise DescriptionError, which begins with `place`, if there is a question of units."""
+    for question in unit_questions(description):
+        fix = 'Arm files have m, kg.'
+        if question.limits:
+            fix = 'Leave a limit out, in Python infinite, where none is known.'
+        raise DescriptionError(f'{place}: {question.sentence} {fix}')
 
 
 def _lengths_and_masses(arm: ArmDescription) -> Iterator[str]:

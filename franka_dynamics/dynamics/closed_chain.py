@@ -353,11 +353,8 @@ class ClosedChain:
 
     def reduction(self, q: ArrayLike) -> Array:
         """Return dq / dq_a = [1; J_p] in the order of all joints, shape (..., n, active)."""
-        J_p = self.passive_jacobian(q)
-        reduction = np.zeros((*J_p.shape[:-2], self.tree.n, len(self.active)))
-        reduction[..., self.active, np.arange(len(self.active))] = 1.0
-        reduction[..., self.passive, :] = J_p
-        return reduction
+        columns = np.swapaxes(self.passive_jacobian(q), -1, -2)
+        return np.swapaxes(self._join(np.eye(len(self.active)), columns), -1, -2)
 
     def _join(self, active: Array, passive: Array) -> Array:
         stack = np.broadcast_shapes(active.shape[:-1], passive.shape[:-1])

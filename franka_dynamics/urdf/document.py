@@ -83,14 +83,9 @@ class UrdfInertial:
     the <inertial>'s frame, whose pose in the link's frame, shape (4, 4), is `origin`.
     """
 
-    mass: float
-    tensor: Array
-    origin: Array
-
-    @classmethod
-    def none(cls) -> UrdfInertial:
-        """Return that of a link without mass."""
-        return cls(0.0, np.zeros((3, 3)), np.eye(4))
+    mass: float = 0.0
+    tensor: Array = field(default_factory=lambda: np.zeros((3, 3)))
+    origin: Array = field(default_factory=lambda: np.eye(4))
 
     @property
     def has_inertia(self) -> bool:

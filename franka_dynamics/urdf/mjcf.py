@@ -147,7 +147,7 @@ class _Tree:
             if site.name:
                 taken = site.name in self.bodies
                 name = self._free_link(f'{site.name}_site' if taken else site.name)
-                self._links[name] = UrdfInertial.none()
+                self._links[name] = UrdfInertial()
                 self._fix(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
 
     def document(
@@ -180,7 +180,7 @@ class _Tree:
         for k in range(first, first + count):
             last = k == first + count - 1
             child = name if last else self._free_link(f'{name}{BETWEEN_JOINTS}{k - first + 1}')
-            self._links[child] = self._inertial(body) if last else UrdfInertial.none()
+            self._links[child] = self._inertial(body) if last else UrdfInertial()
             self._move(k, parent, child, pose)
             parent, pose = child, np.eye(4)
         if not count:

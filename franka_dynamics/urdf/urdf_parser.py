@@ -252,7 +252,7 @@ def _from_root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) 
 def _link(link: _Part) -> UrdfInertial:
     inertial = link.parts('inertial').get('inertial')
     if inertial is None:
-        return UrdfInertial.none()
+        return UrdfInertial()
     parts = inertial.parts('mass', 'inertia', 'origin')
     for tag in ('mass', 'inertia'):
         if tag not in parts:

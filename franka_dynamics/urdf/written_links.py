@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arm.description import ArmDescription
-from ..arm.frames import FramePlace, link_places, ROOT
+from ..arm.frames import fixed_places, FramePlace, link_places, ROOT
 from ..arm.link_names import link_names
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
@@ -70,13 +70,11 @@ def written_links(
     `on_axes` the frame of every link that turns lies on its joint's axis, as URDF wants it.
     """
     names, flange = link_names(arm.joint_names), arm.flange_transform()
-    frames = dict[str, FramePlace]()
-    for one in arm.fixed_frames:
-        if one.joint is not None:
-            frames[one.name] = FramePlace(one.joint, one.matrix())
-            continue
-        name = one.name if one.name.startswith(names.prefix) else names.prefix + one.name
-        frames[name] = FramePlace(arm.n, flange @ one.matrix())
+    on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
+    frames = {
+        names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place
+        for name, place in fixed_places(arm).items()
+    }
     for name in frames:
         free(name)
 

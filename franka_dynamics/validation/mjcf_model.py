@@ -9,7 +9,6 @@ joints and flange and the positions of held joints, but no code.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 import warnings
@@ -17,7 +16,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arm import ArmDescription, LinkInertia
+from ..arm import ArmDescription
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import JointStates
 from ..errors import UrdfError
@@ -30,13 +29,6 @@ _LEFT_OUT = (
     *('tendon_armature', 'tendon_damping', 'tendon_dampingpoly'),
     *('tendon_stiffness', 'tendon_stiffnesspoly', 'actuator_damping', 'actuator_dampingpoly'),
 )
-
-
-def without_payload(description: ArmDescription) -> ArmDescription:
-    """Return an arm without the payload that was added after it was read from a file."""
-    assert description.urdf is not None
-    bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
-    return replace(bare, urdf=replace(description.urdf, payload=LinkInertia.zero()))
 
 
 def mjcf_terms(

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 import pinocchio as pin
 
-from .mjcf_model import mjcf_terms, without_payload
-from ..arm import ArmDescription
+from .mjcf_model import mjcf_terms
+from ..arm import ArmDescription, LinkInertia
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_builder import pinocchio_inertia
@@ -128,7 +128,8 @@ def compare_with_urdf(
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
     if description.urdf.mjcf:
-        ours = NewtonEulerModel(without_payload(description), gravity)
+        bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
+        ours = NewtonEulerModel(bare, gravity)
         M, coriolis, g, poses = mjcf_terms(description, gravity, states)
     else:
         M, coriolis, g, poses = urdf_terms(description, gravity, states)
