@@ -19,13 +19,15 @@ for _file in iter_modules(__path__, f'{__name__}.'):
     import_module(_file.name)
 
 
-def _kinds(of: type[Fault]) -> Iterator[type[Fault]]:
-    """Yield the kinds of fault below a class, without classes that have kinds below them."""
-    for kind in of.__subclasses__():
-        yield from _kinds(kind) if kind.__subclasses__() else (kind,)
+def _below(kind: type[Fault]) -> Iterator[type[Fault]]:
+    """Yield a class of faults and those below it."""
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _below(one)
 
 
-KINDS: dict[str, type[Fault]] = {kind.kind: kind for kind in _kinds(Fault)}
+# Those with a sentence of their own; without it a class is what several kinds share.
+KINDS: dict[str, type[Fault]] = {one.kind: one for one in _below(Fault) if 'text' in vars(one)}
 
 
 def faults_of(n: int) -> list[Fault]:

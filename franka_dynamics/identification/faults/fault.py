@@ -137,7 +137,8 @@ class Fault:
     `kind`; whether each joint may have the fault, all together, or two; whether its value is
     read off all fitted torques, because inertias explain a part; whether it is in a part of the
     recording alone, or in positions, velocities or times; whether the user is asked about one that
-    does no harm; and a sentence `text` for `str.format` (the words are those of `sentence`).
+    does no harm; names of its columns, `parts`, if it has several; and a sentence `text` for
+    `str.format` (the words are those of `sentence`).
     """
 
     joints: tuple[int, ...] = ()
@@ -149,6 +150,7 @@ class Fault:
     is_in_part: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
     is_asked: ClassVar[bool] = False
+    parts: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
 
     @classmethod
@@ -161,7 +163,8 @@ class Fault:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the regressor columns; one that the torque model has is its column."""
-        return ('_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)]),)
+        own = '_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)])
+        return tuple(f'{own}_{part}' for part in self.parts) or (own,)
 
     @property
     def simpler(self) -> Fault:

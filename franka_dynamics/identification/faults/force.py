@@ -16,15 +16,11 @@ class Force(Fault):
     """A constant force that the surroundings exert on the flange, in the space frame [N]."""
 
     kind = 'force'
+    parts = ('x', 'y', 'z')
     text = (
         'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
         'a cable, a spring, or a contact. Remove it, and record again.'
     )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(f'force_{axis}' for axis in 'xyz')
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether the force is larger than what a sound log may show."""

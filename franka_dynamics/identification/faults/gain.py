@@ -47,23 +47,3 @@ class Gain(Fault):
         shown = ','.join(f'{one:.3g}' for one in (scales if np.ptp(scales) else scales[:1]))
         effort = super().sentence(found, names, scale)
         return f'{effort}{what}; --effort-scale {shown} corrects it.'
-
-
-class VaryingGain(Fault):
-    """A gain with a second column; its values are the ratios at two ends."""
-
-    of_all, of_each = False, True
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of a constant gain and of its change."""
-        return (*self.simpler.names, *super().names)
-
-    @property
-    def simpler(self) -> Fault:
-        """A constant gain."""
-        return Gain(self.joints)
-
-    def friction_factor(self, values: Sequence[float]) -> float:
-        """Return the mean ratio, which friction has as well."""
-        return 0.5 * (values[0] + values[1])

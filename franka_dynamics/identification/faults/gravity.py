@@ -23,15 +23,11 @@ class Gravity(Fault):
     """Another gravity than declared; its values are the vector in the space frame [m/s^2]."""
 
     kind, is_in_torques, is_asked = 'gravity', True, True
+    parts = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
     )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the three columns: two turn gravity, one changes its size."""
-        return 'gravity_level_1', 'gravity_level_2', 'gravity_size'
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the gravity torques of three vectors, those of `gravity_axes`."""

@@ -12,12 +12,8 @@ class Load(Fault):
     """An undeclared load; values: mass [kg], first moment in the flange frame [kg m]."""
 
     kind = 'load'
+    parts = ('m', 'x', 'y', 'z')
     text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(f'{self.kind}_{unit}' for unit in ('m', 'x', 'y', 'z'))
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the torques of mass and first moments."""
