@@ -95,7 +95,7 @@ def fit_consistent(
     Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
     `equations` (R, z) are from `solve.equations`. The cost of the links' inertias is the exact
     log-determinant divergence from the starting set, not its second-order approximation in
-    `Prior.least_squares_rows`.
+    `Prior.information`.
 
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
     is not installed.

@@ -67,13 +67,12 @@ class CrossValidation:
         common = noise = common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
             noise = joint_noise(sums, estimate(sums, prior, precision, noise))
-        rows, right = prior.least_squares_rows(precision)
-        self.p, parts = len(right), np.flatnonzero(sums.samples)
+        self.p, parts = len(prior.std), np.flatnonzero(sums.samples)
         self.products, self.samples = sums.products[parts], sums.samples[parts]
         weights = residual_weights(noise)
         whole, each = sums.weighted(weights), np.einsum('j,kjab->kab', weights, self.products)
         known = _FAINT * np.eye(len(whole))
-        known[: self.p, : self.p], known[: self.p, -1] = rows.T @ rows, rows.T @ right
+        known[: self.p, : self.p], known[: self.p, -1] = prior.information(precision)
         identified = sums.weighted(residual_weights(common))
         self.equations = known + np.stack([*(whole - each), whole, identified])
         self._whole = whole

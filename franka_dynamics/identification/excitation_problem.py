@@ -96,8 +96,7 @@ class ExcitationProblem:
     @cached_property
     def _prior_information(self) -> Array:
         """Inverse covariance of prior and earlier recordings, shape (p, p)."""
-        rows, _ = self.prior.least_squares_rows(1.0)
-        return rows.T @ rows + (0.0 if self.known is None else self.known)
+        return self.prior.information(1.0)[0] + (0.0 if self.known is None else self.known)
 
     def std(self, q: Array, dq: Array, ddq: Array) -> Array:
         """

@@ -129,11 +129,9 @@ def identify_payload(
     prior = Prior.centered_at(arm, model, max_torque)
     rows = [_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
-    known, right = prior.least_squares_rows(1.0)
-    p = len(right)
-    information = np.diag(np.append(np.zeros(p), _PRIOR**-2.0))
-    information[:p, :p] = known.T @ known
-    pull = np.append(known.T @ right, np.zeros(LINK_PARAMETERS))
+    p = len(prior.std)
+    information, pull = np.diag(np.append(np.zeros(p), _PRIOR**-2.0)), np.zeros(p + len(_PRIOR))
+    information[:p, :p], pull[:p] = prior.information(1.0)
     noise = prior.expected_residual
     for _ in range(2):  # the second time with the residuals of the first
         scaled = columns / noise[:, None]

@@ -181,17 +181,16 @@ class Prior:
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
         return np.asarray(np.linalg.inv(np.linalg.cholesky(spread)) / scale)
 
-    def least_squares_rows(self, precision: float) -> tuple[Array, Array]:
+    def information(self, precision: float) -> tuple[Array, Array]:
         """
-        Return the prior as least-squares equations: matrix (p, p), right side (p,).
+        Return the prior's inverse covariance (p, p), and that times its mean (p,).
 
         `precision` is that of the inertias: the reference's masses have a relative standard
         deviation of 1 / sqrt(precision).
         """
-        b = len(self.sqrt_precision)
-        rows = np.diag(1.0 / self.std)
-        rows[:b, :b] = np.sqrt(precision) * self.sqrt_precision
-        return rows, rows @ self.center
+        b, matrix = len(self.sqrt_precision), np.diag(self.std**-2.0)
+        matrix[:b, :b] = precision * (self.sqrt_precision.T @ self.sqrt_precision)
+        return matrix, matrix @ self.center
 
 
 @dataclass(frozen=True)

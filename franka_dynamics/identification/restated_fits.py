@@ -94,9 +94,8 @@ def restated_fits(sums: Array, count: int, prior: Prior, least_effect: float) ->
 
 def _fitted(gram: Array, prior: Prior) -> Array:
     """Return the parameters (p,) that fit the sums best under the prior."""
-    rows, right = prior.least_squares_rows(DEFAULT_PRIOR_PRECISION)
-    matrix = gram[:-1, :-1] + rows.T @ rows
-    return np.asarray(np.linalg.solve(matrix, gram[:-1, -1] + rows.T @ right))
+    known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
+    return np.asarray(np.linalg.solve(gram[:-1, :-1] + known, gram[:-1, -1] + pull))
 
 
 def _error(gram: Array, theta: Array, count: int) -> float:

@@ -37,10 +37,9 @@ def estimate(sums: GramSums, prior: Prior, precision: float, noise: Array) -> Ar
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
     [N m].
     """
-    products, p = (sums.weighted(residual_weights(noise)), len(prior.center))
-    rows, right = prior.least_squares_rows(precision)
-    matrix = products[:p, :p] + rows.T @ rows
-    return np.asarray(np.linalg.solve(matrix, products[:p, -1] + rows.T @ right))
+    products, (known, pull) = sums.weighted(residual_weights(noise)), prior.information(precision)
+    p = len(pull)
+    return np.asarray(np.linalg.solve(products[:p, :p] + known, products[:p, -1] + pull))
 
 
 def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
@@ -127,8 +126,7 @@ def posterior_covariance(
     own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
     supported = starting_set_precision(equations(sums, prior, own), prior)
     p, b = len(theta), len(prior.sqrt_precision)
-    rows, _ = prior.least_squares_rows(precision)
-    information = rows.T @ rows
+    information, _ = prior.information(precision)
     weights = residual_weights(noise)
     inverse = np.linalg.inv(sums.weighted(weights)[:p, :p] + information)
     spread = sums.weighted(weights * (own / noise) ** 2)[:p, :p]
@@ -143,8 +141,8 @@ def std_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:
 
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
-    rows, _ = prior.least_squares_rows(1.0)
-    p = len(rows)
+    known, _ = prior.information(1.0)
+    p = len(known)
     matrix = sums.weighted(residual_weights(noise))[:p, :p]
-    spread = np.sqrt(np.diag(np.linalg.inv(matrix + rows.T @ rows)))
+    spread = np.sqrt(np.diag(np.linalg.inv(matrix + known)))
     return np.asarray(spread / prior.std)

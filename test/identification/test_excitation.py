@@ -75,7 +75,8 @@ def test_predicted_deviations_are_those_of_estimates():
     rows = (
         problem.model.regressor(*problem.model.regressor_blocks(motion)) / problem.noise[:, None]
     )
-    known, _ = Prior.centered_at(FER, problem.model, np.ones(7)).least_squares_rows(1.0)
+    information, _ = Prior.centered_at(FER, problem.model, np.ones(7)).information(1.0)
+    known = np.linalg.cholesky(information).T
     units = 1.0 / np.diag(known)
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known]) * units
     expected = units * np.linalg.norm(np.linalg.pinv(stacked), axis=1)

@@ -38,7 +38,8 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
         / prior.expected_residual[:, None]
     )
     right = motion.effort / np.sqrt(6.0) / prior.expected_residual
-    known, pull = prior.least_squares_rows(1.0)
+    known = np.linalg.cholesky(prior.information(1.0)[0]).T
+    pull = known @ prior.center
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
     found = estimate(sums, prior, 1.0, prior.expected_residual)

@@ -114,8 +114,8 @@ def scores(sums, truth, prior, precision):
     covariance, _ = posterior_covariance(sums, prior, precision, NOISE, theta)
     stated = np.sqrt(np.diag(covariance))
     triangle, _ = equations(sums, prior, NOISE)
-    rows, _ = prior.least_squares_rows(precision)
-    claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + rows.T @ rows)))
+    known, _ = prior.information(precision)
+    claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + known)))
     return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
 
 
