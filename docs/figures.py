@@ -43,7 +43,7 @@ from franka_dynamics.identification import (
     torque_model,
     verdict,
 )
-from franka_dynamics.identification.faults import contact, delay, gravity, unexplained
+from franka_dynamics.identification.faults import contact, unexplained
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
@@ -279,11 +279,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ("a Student's **t** above {} (95 %)", (cross_validation.SIGNIFICANT_T,)),
             ('rises by more than {}: masses', (cross_validation.STRONG_EVIDENCE,)),
             ('within {} % and the inverse', (100.0 * cross_validation._AGREES,)),
-            ('above {} they are faults, above {} asked', (verdict._SURE, verdict._LIKELY)),
+            ('likelier: above {} they are faults', (verdict._CLEARER,)),
             ('whose efforts more than {} % is left', (100.0 * unexplained._MOST,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
-            ('a base turned by {} to {} rad', (gravity._LEVEL, gravity._NEARLY)),
-            ('and a delay below {} s', (delay._STALE,)),
             ('above {} times the usual are left out', (contact._LARGE,)),
             ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),

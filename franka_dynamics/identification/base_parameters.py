@@ -68,6 +68,10 @@ _MAX_STATE = 2.0
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
+# For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
+# most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
+# rows is nearly zero or an angle is nearly a multiple of pi/2.
+_MAX_DROPPED, _MIN_KEPT = 1e-12, 1e-5
 # A coefficient is rounded if it is nearer to an integer than _ROUNDING_RATIO times the condition
 # number of the kept columns.
 _ROUNDING_RATIO = 1e-14
@@ -89,6 +93,11 @@ class RankGap:
 
     smallest_kept: float
     largest_dropped: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no column nearly depends on others."""
+        return self.smallest_kept >= _MIN_KEPT and self.largest_dropped <= _MAX_DROPPED
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
@@ -172,8 +172,11 @@ class GramSums:
 
     def squared_combination(self, coefficients: Array) -> Array:
         """Return each joint's sum of squares of columns times `coefficients` (c,), (n,)."""
-        whole = self.products.sum(axis=0)
-        return np.maximum(whole @ coefficients @ coefficients, 0.0)
+        return np.maximum(self._whole @ coefficients @ coefficients, 0.0)
+
+    @cached_property
+    def _whole(self) -> Array:
+        return np.asarray(self.products.sum(axis=0))
 
     def weighted(self, weights: Array) -> Array:
         """Return the sum over folds and joints of weights (n,) times the products, (c, c)."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from .faults import Diagnosis, Restated, restated_of
 from .options import DEFAULT_PRIOR_PRECISION
-from .prior import log_evidence, Prior
+from .prior import COARSE_PRECISIONS, log_evidence, Prior
 from .solve import residual_weights, square_root
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
@@ -105,12 +105,21 @@ def _error(gram: Array, theta: Array, count: int) -> float:
 
 
 def _evidence(gram: Array, prior: Prior) -> float:
-    """Return the log evidence, with a common factor of the efforts, offsets and a load free."""
+    """
+    Return the log evidence, with a common factor of the efforts and offsets free.
+
+    A load is free where that is likelier. Masses are known as well as in the fit, or better:
+    those of a set that is good for nothing would explain the recorded states, too.
+    """
     triangle, effort = square_root(gram, [*range(len(prior.std))], prior.std)
     load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
     b = len(prior.sqrt_precision)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
-    free = triangle[:, :b] @ np.column_stack([prior.center[:b], load])
-    unknown = np.column_stack([free, triangle[:, offsets]])
+    free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
+    known = COARSE_PRECISIONS >= DEFAULT_PRIOR_PRECISION
+    tables = (
+        log_evidence((triangle, effort), prior, unknown)
+        for unknown in (free, np.column_stack([free, triangle[:, :b] @ load]))
+    )
     rest = float(gram[-1, -1] - effort @ effort)
-    return float(log_evidence((triangle, effort), prior, unknown).max()) - 0.5 * rest
+    return max(float(table[known].max()) for table in tables) - 0.5 * rest

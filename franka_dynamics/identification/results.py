@@ -15,7 +15,7 @@ from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
 from .summary import SourceNote
-from .torque_model import TorqueModel
+from .torque_model import OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file_writer import arm_file_text
@@ -31,6 +31,12 @@ IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
 # smallest useful reduction of E, relative to the published set's E.
 _SPREAD_STD_COUNT = 2.0
 MIN_IMPROVEMENT_RATIO = 0.05
+# A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
+# 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
+_DOUBTED = 1.4
+_POORLY_KNOWN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
+# Offsets and slip elements, which many sound motions leave near zero.
+_NEAR_0 = (OFFSET_SYMBOL, SLIP_SYMBOL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +139,12 @@ class Estimate:
         """The standard deviations of `base`, (p,)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
+    @property
+    def poorly_known(self) -> list[str]:
+        """Names of the parameters that the motion leaves open."""
+        left = zip(self.model.names, self.std_ratios)
+        return [name for name, part in left if part > _POORLY_KNOWN and name[:2] not in _NEAR_0]
+
 
 @dataclass(frozen=True)
 class Recordings:
@@ -197,6 +209,29 @@ class Identification:
     def published(self) -> tuple[TorqueErrors, ...]:
         """Torque errors of the published sets, with friction fitted to the recordings."""
         return self.scores[2:]
+
+    @property
+    def best_published(self) -> TorqueErrors:
+        """Torque errors of the published set that predicts unseen parts best."""
+        return min(self.published, key=lambda one: one.test.E)
+
+    @property
+    def doubted_links(self) -> dict[int, float]:
+        """Ratios of mass to the starting set's, of links that the fit changes much, from 1."""
+        pairs = enumerate(zip(self.arm.links, self.start.links), 1)
+        ratios = {k: own.mass / start.mass for k, (own, start) in pairs}
+        return {k: one for k, one in ratios.items() if max(one, 1.0 / one) > _DOUBTED}
+
+    @property
+    def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
+        """Errors of a set with another hand, and of the best with the own, if those are worse."""
+        own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
+        best, doubted = self.best_published, self.doubted_links
+        if not own or best in own or not Improvement.of(best, own).better:
+            return None
+        if doubted and max(doubted, key=lambda k: abs(np.log(doubted[k]))) < self.start.n:
+            return None  # a hand is part of the last link
+        return best, min(own, key=lambda one: one.test.E)
 
     def save(
         self,

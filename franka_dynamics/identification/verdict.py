@@ -38,6 +38,7 @@ from .faults.scale import another_unit, not_measured
 from .faults.unexplained import Unexplained, unexplained
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
+from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
 from .restated_fits import restated_fits, RestatedFit
 from .summary import SourceNote, sum_up, Summary
@@ -46,10 +47,9 @@ from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# A named fault without columns has as much more log evidence than others. One that has _LIKELY is
-# asked about, one with _SURE makes recordings unsound: of sound logs the largest are 6, and 22 of
-# one with velocities derived from positions.
-_CLEARER, _LIKELY, _SURE = 5.0, 8.0, 25.0
+# Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
+# Raftery 1995).
+_CLEARER = 5.0
 _MAX_TURNS = 3  # of gravity, each refitted at the direction that was found
 
 
@@ -92,13 +92,14 @@ def diagnose(
     while True:
         tried = fits.fits_with(every)
         doubtful = [fit for fit in tried if fit.matters()]
-        clear = (one for one in tried if one in doubtful or one.is_harmless())
-        best = next((one for one in clear if one in doubtful or one.significant()), None)
-        if best is None or best in doubtful or not doubtful or not best.better(doubtful[0]):
+        harmless = next((fit for fit in tried if fit.is_harmless() and fit.significant()), None)
+        if not doubtful or harmless is None or not harmless.better(doubtful[0]):
             break
-        fits.give(best)
-    evidence = fits.log_bayes_factor(best.fault) if best else -np.inf
-    if restated and restated[0].gain > max(evidence, _SURE):
+        fits.give(harmless)
+    likely = [fit.fault for fit in (*doubtful[:1], harmless) if fit is not None]
+    least = DEFAULT_PRIOR_PRECISION
+    evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
+    if restated and restated[0].gain > max(evidence, _CLEARER):
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
@@ -218,23 +219,15 @@ def judge_recordings(
     found = next((tuple(one) for find in causes if (one := find())), ())
     if found or suspected:
         return RecordingVerdict(found, (), () if found else suspected, narrowest)
-    return RecordingVerdict((), tuple(_questions(fits, restated)), (), narrowest)
+    return RecordingVerdict((), tuple(_questions(fits)), (), narrowest)
 
 
-def _questions(fits: CrossValidation, restated: Sequence[RestatedFit]) -> Iterator[Diagnosis]:
-    """
-    Yield faults of all joints that do no harm, and offsets that are large and significant.
-
-    A fault of `restated` is asked about that is likelier than none, but not surely there.
-    """
+def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
+    """Yield faults of all joints that do no harm, and offsets that are large and significant."""
     yield from (one for one in fits.asked if not one.joints)
     plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
-    found = [fit.diagnosis() for fit in of_all if fit.significant()]
-    likely = [one for one in restated[:1] if one.gain > _LIKELY and not found]
-    others = (fit for fit in fits.fits_with(every if likely else []) if fit.possible())
-    clearer = any(fits.log_bayes_factor(fit.fault) > likely[0].gain for fit in others)
-    yield from found[:1] or [one.diagnosis() for one in likely if not clearer]
+    yield from [fit.diagnosis() for fit in of_all if fit.significant()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)

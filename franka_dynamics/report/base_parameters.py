@@ -11,11 +11,6 @@ from ..arm import ArmDescription
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
-# For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
-# most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
-# rows is nearly zero or an angle is nearly a multiple of pi/2.
-_MAX_DROPPED = 1e-12
-_MIN_KEPT = 1e-5
 
 
 def base_parameter_table(base: BaseParameters, title: str) -> Table:
@@ -52,7 +47,7 @@ def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: f
 def close_rank_notes(base: BaseParameters) -> list[str]:
     """Return a note if the rank of the regressor is hard to decide, else an empty list."""
     gap = base.rank_gap
-    if gap.smallest_kept >= _MIN_KEPT and gap.largest_dropped <= _MAX_DROPPED:
+    if gap.is_clear:
         return []
     return [
         'the geometry is close to one with fewer base parameters (a rank decision rests on '

@@ -16,15 +16,8 @@ from .verdict import headline, undetermined_lines, verdict_lines
 from ..arm.arm_file import is_franka
 from ..control.tracking_prediction import FRANKA_ROS2_GAINS
 from ..identification.faults.heavy import MAX_MASS_RATIO
-from ..identification.results import Identification, Improvement, MIN_IMPROVEMENT_RATIO
+from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
-
-# A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
-# 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
-_DOUBTED = 1.4
-_POORLY_KNOWN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
-# Offsets and slip elements, which many sound motions leave near zero.
-_NEAR_ZERO = ('fo', 'fz')
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
@@ -82,7 +75,7 @@ def conclusion(result: Identification) -> str:
     """Return whether recordings are sound and the identified arm predicts better, with its E."""
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
-    best = min(result.published, key=lambda one: one.test.E)
+    best = result.best_published
     judged = 'better' if gained.better else 'NOT better'
     why = ''
     if not gained.better:
@@ -140,16 +133,9 @@ def details(result: Identification) -> list[str]:
     ]
 
 
-def _doubted_links(result: Identification) -> dict[int, float]:
-    """Return by number the links whose mass the fit changes much, and the ratio to the start's."""
-    pairs = enumerate(zip(result.arm.links, result.start.links), 1)
-    ratios = {k: own.mass / start.mass for k, (own, start) in pairs}
-    return {k: one for k, one in ratios.items() if max(one, 1.0 / one) > _DOUBTED}
-
-
 def _start_doubted(result: Identification) -> list[str]:
     """Return a sentence on links that are much heavier or lighter than in the starting set."""
-    doubted = _doubted_links(result)
+    doubted = result.doubted_links
     if not doubted or result.verdict.causes:
         return []
     ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
@@ -162,18 +148,13 @@ def _start_doubted(result: Identification) -> list[str]:
 
 def _better_hand(result: Identification) -> list[str]:
     """Return a sentence if published sets with another hand predict the recordings better."""
-    own = [one for one in result.published if one.name.endswith(f', {result.start.hand}')]
-    best = min(result.published, key=lambda one: one.test.E)
-    if not own or best in own or not Improvement.of(best, own).better:
+    if result.better_hand is None:
         return []
-    doubted = _doubted_links(result)
-    if doubted and max(doubted, key=lambda k: abs(np.log(doubted[k]))) < result.start.n:
-        return []  # a hand is part of the last link
+    best, own = result.better_hand
     return [
         f'Is another hand mounted? {best.name} predicts these recordings better '
         f'(E = {best.test.E:.3f} {result.unit}) than every set with the hand '
-        f'{result.start.hand} ({min(one.test.E for one in own):.3f} {result.unit}). Name the '
-        'mounted hand by --hand.'
+        f'{result.start.hand} ({own.test.E:.3f} {result.unit}). Name the mounted hand by --hand.'
     ]
 
 
@@ -195,8 +176,7 @@ _WHY = {
 
 def _poorly_known(result: Identification) -> list[str]:
     """Return a sentence on the links whose parameters the motion leaves open, and why."""
-    parts = zip(result.estimate.model.names, result.estimate.std_ratios)
-    opened = [name for name, part in parts if part > _POORLY_KNOWN and name[:2] not in _NEAR_ZERO]
+    opened = result.estimate.poorly_known
     if not opened:
         return []
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
@@ -211,7 +191,7 @@ def _poorly_known(result: Identification) -> list[str]:
 def tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
-    best, own = min(result.published, key=lambda one: one.test.E), result.arm_score.test
+    best, own = result.best_published, result.arm_score.test
 
     def heads(*names: str, form: str = '.3f') -> list[Header]:
         return [Header(name, form=form) for name in names]

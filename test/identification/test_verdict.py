@@ -280,6 +280,33 @@ def test_efforts_that_are_a_little_late_are_asked_about(usual):
     assert asked.values[0] == pytest.approx(0.004, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ('change', 'joint'),
+    [
+        (lambda log: turned(log, 5, 0.5 * np.pi), 5),
+        (lambda log: turned(log, 5, np.pi), 5),
+        (lambda log: turned(log, 4, 0.3), 4),
+        (lambda log: scaled(log, 5, 0.5), 5),
+        (lambda log: stretched(log, 1.25), None),
+    ],
+)
+def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, joint):
+    # Its identified arm has 1.5 to 9 times E of the one by the log as it is.
+    model = IdentificationOptions().torque_model(FER)
+    found = judge_motion(change(loose(fer_recording)), model, FER, [FER], 'log')
+    named = {*found.suspected, *(one for cause in found.causes for one in cause.joints)}
+    assert not found.sound and named <= {joint}
+
+
+def test_efforts_held_at_30_hz_are_sound_and_those_that_are_late_are_not(fer_1khz_recording):
+    log, model = fer_1khz_recording, IdentificationOptions().torque_model(FER)
+    held = replace(log, effort=log.effort[np.arange(len(log)) // 33 * 33])
+    found = judge_motion(prepare(held), model, FER, [FER], 'log')
+    assert found.sound and not found.questions
+    (cause,) = judge_motion(late(prepare(log), 0.02), model, FER, [FER], 'log').causes
+    assert cause.kind == 'delay' and cause.values[0] == pytest.approx(0.02, abs=0.002)
+
+
 def test_friction_that_drives_within_the_residual_is_no_fault(usual):
     found = judged(added(usual, 6, 0.0))
     driven = -0.31 * np.tanh(usual.dq / 0.01) * np.eye(7)[6]  # of 0.3 N m that brake

@@ -103,6 +103,24 @@ def test_zero_efforts_are_idle_from_a_tenth_of_a_second_on(zeros, left_out):
     assert len(without_idle_effort(replace(whole, effort=effort))) == len(whole) - left_out
 
 
+def test_efforts_held_at_a_steady_rate_are_no_later_than_the_states():
+    whole = sinusoid(rate=100.0)
+    first = np.arange(len(whole)) // 4 * 4
+    resting = np.clip(whole.effort, -2.0, 2.0)  # for up to a second at a time
+    for effort in (whole.effort, resting):
+        motion = prepare(replace(whole, effort=effort[first]))
+        (remark,) = motion.remarks
+        assert 'every 4th' in remark
+        # Linear interpolation over 0.04 s is off by (w h)^2 / 8 = 7e-4 of 5 N m, and at a kink by
+        # half of what the effort changes in 0.04 s; held values would be late by 0.02 s.
+        expected = prepare(replace(whole, effort=effort)).effort
+        np.testing.assert_allclose(motion.effort, expected, rtol=0.0, atol=0.03)
+        late = np.interp(motion.time - 0.02, motion.time, expected[:, 0]) - expected[:, 0]
+        assert np.abs(late).max() > 0.1
+    rounded = replace(whole, effort=np.round(2.0 * whole.effort) / 2.0)
+    assert prepare(rounded).remarks == ()
+
+
 @pytest.mark.parametrize(
     ('recording', 'options', 'names'),
     [

@@ -2,13 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The efforts of a joint, or all, are late against the positions."""
 
-from collections.abc import Sequence
-
 from .fault import Fault, Samples
 from ...typing import Array
-
-# [s] Efforts that are measured anew 20 to 30 times a second are as late on average.
-_STALE = 0.025
 
 
 class Delay(Fault):
@@ -19,10 +14,6 @@ class Delay(Fault):
         '{effort} is {ms:.0f} ms {late} against the positions. Record both in one message, or '
         'move the effort columns.'
     )
-
-    def is_slight(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether efforts are no later than those of sound recordings."""
-        return not self.joints and abs(values[0]) < _STALE
 
     def columns(self, at: Samples) -> list[Array]:
         """Return minus the time derivative of the torques."""

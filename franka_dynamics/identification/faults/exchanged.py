@@ -21,6 +21,12 @@ class Exchanged(Fault):
         (i, j), each = self.joints, np.eye(at.model.n)
         return [(at.rigid[:, [j]] - at.rigid[:, [i]]) * (each[i] - each[j])]
 
+    def undone_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction with that of the two joints exchanged back."""
+        found = fitted.copy()
+        found[[*self.joints]] = fitted[[*self.joints[::-1]]]
+        return found
+
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether the efforts are exchanged as a whole."""
         return is_whole(values[0])

@@ -187,17 +187,13 @@ class Fault:
         """
         return [found[name] for name in self.names]
 
-    def friction_factor(self, values: Sequence[float]) -> float:
-        """Return the ratio of recorded to real friction of the fault's joints."""
-        return 1.0
+    def undone_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction parameters (n, k) without the fault, of `fitted` with it."""
+        return fitted
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether a fault can have these values; `gravity` is as declared."""
         return True
-
-    def is_slight(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether a fault with these values is only asked about, whatever its effect."""
-        return False
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:

@@ -16,6 +16,12 @@ _SIGN = (
 )
 
 
+def divided(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
+    """Return friction parameters (n, k) with those of some joints divided by a ratio."""
+    there = np.isin(np.arange(len(friction)), joints)[:, None]
+    return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
+
+
 class Gain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
@@ -30,9 +36,9 @@ class Gain(Fault):
         """Return the ratio of the recorded effort to the real one."""
         return [1.0 + found[self.names[0]]]
 
-    def friction_factor(self, values: Sequence[float]) -> float:
-        """Return the ratio, which friction has as well."""
-        return values[0]
+    def undone_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction divided by the ratio, which it has as well."""
+        return divided(fitted, self.joints, values[0])
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:

@@ -11,9 +11,9 @@ from .gain import Gain
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...typing import Array
 
-# A base that is turned by less [rad] is level, or nearly: of sound logs that of a FER is turned by
-# 0.011, that of an AR5 by 0.020.
-_LEVEL, _NEARLY = 0.015, 0.022
+# Gravity whose size changes by more than so many times its turn is not turned: other times change
+# it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
+_MOST_SIZE = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
 _LEFT_OUT = 0.16
@@ -38,20 +38,21 @@ class Gravity(Fault):
         """
         Return gravity as the recording has it: its direction, or zeros if it is left out.
 
-        A common factor of all efforts, which is fitted beside it, is part of the direction.
+        A common factor of all efforts, which is fitted beside it, is part of the direction. Where
+        nearly its size alone changes, it is `gravity`.
         """
         each, factor = [found[name] for name in self.names], 1.0 + found[Gain().kind]
         turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
-        return (np.zeros(3) if size < _LEFT_OUT * real else turned * real / size).tolist()
+        if size < _LEFT_OUT * real:
+            return [0.0, 0.0, 0.0]
+        direction = turned * real / size
+        alone = abs(size / real - 1.0) > _MOST_SIZE * turn(direction, gravity)
+        return (gravity if alone else direction).tolist()
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether values, as of `values`, turn gravity, or leave it out."""
-        return turn(values, gravity) > _LEVEL
-
-    def is_slight(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the base is nearly level."""
-        return turn(values, gravity) < _NEARLY
+        return list(values) != gravity.tolist()
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:

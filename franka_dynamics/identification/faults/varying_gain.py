@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from .fault import Fault, Samples
-from .gain import Gain
+from .gain import divided, Gain
 from ...typing import Array
 
 
@@ -42,9 +42,9 @@ class VaryingGain(Fault, ABC):
         constant, change = (found[name] for name in self.names)
         return [1.0 + constant + end * change for end in self.ends]
 
-    def friction_factor(self, values: Sequence[float]) -> float:
-        """Return the mean ratio, which friction has as well."""
-        return 0.5 * (values[0] + values[1])
+    def undone_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction divided by the mean ratio, which it has as well."""
+        return divided(fitted, self.joints, 0.5 * (values[0] + values[1]))
 
 
 class Drift(VaryingGain):
