@@ -37,7 +37,7 @@ class CommandReceiver:
     """
     Passes torques from a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
-    Arm, settings, time-out and `holding` are those of the receiver, `receiver`. `on_followed` is
+    Arm, settings and `holding` are those of the receiver, `receiver`. `on_followed` is
     called after each accepted torque. A service declares to senders whether the arm adds its
     gravity torque to a torque that it takes.
     """
@@ -48,11 +48,10 @@ class CommandReceiver:
         arm: ArmDescription,
         settings: Settings,
         on_followed: Callable[[], None],
-        timeout: float = COMMAND_TIMEOUT_S,
         holding: Array | None = None,
     ) -> None:
         self._node, self._arm, self._on_followed = node, arm, on_followed
-        self.receiver = TorqueReceiver(arm, settings, timeout, holding=holding)
+        self.receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
         self._head = float64_message_head(arm.n)
         self.held = False  # whether a torque holds the arm; its owner sets it
         self._published: tuple[ReceiverState, bool] | None = None

@@ -75,7 +75,7 @@ def resolve_model(
     if source == ARM_DESCRIPTION:
         return reference, None
     if source == ROBOT_DESCRIPTION:
-        name, text = _wait_for_description(node, DESCRIPTION_TIMEOUT_S, should_stop)
+        name, text = _wait_for_description(node, should_stop)
     else:
         name, text = source, read_urdf(Path(source).expanduser())
     hand = values['hand']
@@ -206,11 +206,9 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
         )
 
 
-def _wait_for_description(
-    node: Any, seconds: float, should_stop: Callable[[], bool]
-) -> tuple[str, str]:
+def _wait_for_description(node: Any, should_stop: Callable[[], bool]) -> tuple[str, str]:
     """
-    Wait at most `seconds` for robot_description; return its topic's full name and its text.
+    Wait for robot_description; return its topic's full name and its text.
 
     The subscription belongs to a node of its own, because a transition runs in a callback, and no
     executor serves this node's subscriptions meanwhile.
@@ -226,8 +224,7 @@ def _wait_for_description(
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
-    began = time.monotonic()
-    say_at = _WAITED_S
+    began, say_at, seconds = time.monotonic(), _WAITED_S, DESCRIPTION_TIMEOUT_S
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)

@@ -82,9 +82,8 @@ class NodeClient(TopicListener):
 
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
-        found = self.call_service(
-            DescribeParameters, 'describe_parameters', names=[parameter]
-        ).descriptors
+        kind = DescribeParameters
+        found = self.call_service(kind, 'describe_parameters', names=[parameter]).descriptors
         if len(found) != 1:
             raise self._without(parameter)
         if found[0].read_only:
