@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,8 +61,8 @@ class Tolerances(NamedTuple):
         Return the tolerances that control_msgs/JointTolerance messages set for an arm's joints.
 
         What is 0 in a message, or has none, is `position` and any velocity; what is negative may
-        be anything. Raises ReferenceRefusedError for the tolerance of an acceleration, which
-        nobody measures, and JointsRefusedError for that of a joint that is not the arm's.
+        be anything. Raises ReferenceRefusedError for NaN and for the tolerance of an acceleration,
+        which nobody measures, and JointsRefusedError for that of a joint that is not the arm's.
         """
         found = cls(np.full(len(names), position), np.full(len(names), np.inf))
         for one in messages:
@@ -69,6 +70,10 @@ class Tolerances(NamedTuple):
                 raise JointsRefusedError(
                     f'A tolerance is for {shortened(one.name)!r}, which is no joint of this arm: '
                     f'it has {listed(names)}.'
+                )
+            if math.isnan(one.position + one.velocity):
+                raise ReferenceRefusedError(
+                    f'The tolerance of {one.name} is NaN; give a number, or 0 for the default.'
                 )
             if one.acceleration > 0.0:
                 raise ReferenceRefusedError(

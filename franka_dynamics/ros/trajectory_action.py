@@ -44,7 +44,7 @@ class _Goal:
     motion: Trajectory
     path: Tolerances
     at_end: Tolerances
-    time: float  # how long after its end the arm may still come to it [s]; 0: for ever
+    time: float  # that the arm may take after its end [s]; any if not positive
     ended: bool = False  # whether the motion is over
     next_feedback: float = -np.inf  # stamp [s]
 
@@ -181,7 +181,7 @@ class TrajectoryAction:
             self._publish_feedback(goal, state, desired)
         elif not wrong:
             return goal.handle.succeed, result.SUCCESSFUL, ''
-        elif goal.time and state.stamp >= goal.motion.end + goal.time:
+        elif goal.time > 0.0 and state.stamp >= goal.motion.end + goal.time:
             said = f'{wrong} {goal.time:g} s after its end.'
             return goal.handle.abort, result.GOAL_TOLERANCE_VIOLATED, said
         return None, result.SUCCESSFUL, ''

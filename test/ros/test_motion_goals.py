@@ -147,6 +147,7 @@ def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world)
         (goal(names=['a', *NAMES[1:]], start=AWAY), Result.INVALID_JOINTS, 'must name each'),
         (goal(path=[('a', {})]), Result.INVALID_JOINTS, "'a', which is no joint"),
         (goal(path=[(NAMES[0], {'acceleration': 1.0})]), Result.INVALID_GOAL, 'acceleration'),
+        (goal(path=[(NAMES[0], {'position': np.nan})]), Result.INVALID_GOAL, 'is NaN'),
     ):
         status, found, said = world.end_of(bad)
         assert (status, found, words in said, len(said) < 600) == (ABORTED, code, True, True), said
@@ -181,8 +182,9 @@ def test_tolerances_end_a_goal_and_the_arm_is_braked(make_world):
     erased = goal(FER.home, start=world.here, path=[(NAMES[3], {'velocity': -1.0})])
     assert world.end_of(erased)[0] == SUCCEEDED
     # Without a time the goal waits, until it is cancelled or replaced.
-    for replaced in (False, True):
-        missed = goal(FER.home, start=world.here, at_end=[(NAMES[0], {'position': 1e-18})])
+    for replaced, wait in ((False, 0.0), (True, -1.0)):
+        strict = [(NAMES[0], {'position': 1e-18})]
+        missed = goal(FER.home, start=world.here, at_end=strict, wait=wait)
         waits = world.client.followed(missed)
         world.wait(1.5)  # longer than the motion
         if replaced:
