@@ -138,7 +138,8 @@ class ControlCycle:
     @property
     def clock_rate(self) -> float:
         """How often the node's time goes on [Hz], at most as often as joint states come."""
-        return 1.0 / median(self._clock_steps) if self._clock_steps else np.inf
+        stands_still = time.monotonic() - self._clock_stepped
+        return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
 
     def run_timed_tasks(self) -> float:
         """

@@ -67,10 +67,13 @@ class PresentStatus:
 
     def _advice_on_clocks(self) -> str:
         """Return what to do about stamps that are not of this node's time."""
-        clocks = ', '.join(publisher_names(self._node, '/clock'))
+        publishers = publisher_names(self._node, '/clock')
+        clocks = ', '.join(publishers)
         if self._node.get_parameter('use_sim_time').value:
             if not clocks:
                 return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
+            if len(publishers) > 1:
+                return f'{clocks} all publish /clock, which goes to and fro: stop all but one'
             rate = self._node.clock_rate
             if rate < MIN_CLOCK_RATE_HZ:
                 return (

@@ -170,8 +170,11 @@ def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Che
         text = f'simulated time of {", ".join(clock or simulator)} runs at {speed:.2f} of '
         fix = 'resume the simulation, or leave it more processor time'
         yield Check('clock', TO_DO, f'{text}real time: {fix}')
+    elif len(clock) > 1:
+        text = f'{", ".join(clock)} all publish /clock, which goes to and fro: stop all but one'
+        yield Check('clock', TO_DO, text)
     elif clock:
-        text = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
+        text = f'/clock comes from {clock[0]}: nodes need use_sim_time true'
         yield Check('clock', NOTE, text)
     elif states.stamps and simulator:
         text = f'stamps are simulated time of {", ".join(simulator)}, which runs at '

@@ -115,6 +115,7 @@ def commands(listeners, *names):
         (clock(heard(start=5.0)), 'clock', TO_DO, 'set max_state_age to 0'),
         (clock(heard(start=time.time() - 9.0), ['s']), 'clock', GOOD, '1.00 of real time: 9.'),
         (clock(heard(start=5.0), clock=['gazebo']), 'clock', NOTE, '/clock comes from /gazebo'),
+        (clock(heard(start=5.0), clock=['a', 'b']), 'clock', TO_DO, '/a, /b all publish /clock'),
         (clock(PAUSED, ['s']), 'clock', TO_DO, 'time of s runs at 0.00 of real time'),
         (commands(0), 'commands', NOTE, 'nobody publishes'),
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),

@@ -40,14 +40,16 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
     assert 'no torque yet' not in node.text.split('commanding')[-1]
 
 
-def test_a_slow_clock_and_stamps_that_are_not_set_are_named(probe, arm, start_node):
+def test_a_slow_a_still_and_a_second_clock_and_stamps_that_are_not_set_are_named(
+    probe, arm, start_node
+):
     start_node(use_sim_time=True, max_state_age=0.1, period=0.05)
     arm.wait_for_listener()
     clock, ticked = probe.create_publisher(Clock, '/clock', 1), [0]
 
-    def says(text, *, stamps=True):
+    def says(text, *, stamps=True, ticks=True):
         now = time.monotonic_ns()
-        if now > ticked[0] + 0.25e9:
+        if ticks and now > ticked[0] + 0.25e9:
             ticked[0] = now
             clock.publish(Clock(clock=Time(nanoseconds=now).to_msg()))
         arm.stamp_ns = now if stamps else 0
@@ -55,7 +57,10 @@ def test_a_slow_clock_and_stamps_that_are_not_set_are_named(probe, arm, start_no
         return probe.says(STATES, text)
 
     probe.until(lambda: says('the clock comes at 4 Hz from /probe'), 'the rate of the clock')
+    probe.until(lambda: says('the clock comes at 0.', ticks=False), 'that it stands still')
     probe.until(lambda: says('header.stamp of the joint states', stamps=False), 'no stamp')
+    probe.create_publisher(Clock, '/clock', 1)
+    probe.until(lambda: says('/probe, /probe all publish /clock'), 'both clocks')
 
 
 def test_efforts_of_references_are_said_to_be_ignored_once(probe, arm, start_node, commands):
