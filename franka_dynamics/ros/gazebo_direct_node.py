@@ -24,7 +24,7 @@ from std_msgs.msg import Float64
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .joint_state_messages import JointStateReader, JointStateWriter
+from .joint_state_messages import joint_state_template, JointStateReader
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import CheckedParameters, declare
@@ -58,7 +58,7 @@ class GazeboDirectNode(CheckedParameters, Node):
             holding=start.torque,
         )
         self._receiver = self._commands.receiver
-        self._reader, self._writer = JointStateReader(names), JointStateWriter(names)
+        self._reader, self._writer = JointStateReader(names), joint_state_template(names)
         self._latest = 0.0, start.position, np.zeros(description.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         self._forces = [

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 import numpy as np
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from .messages import deserialize, STAMP, STAMP_AT
+from .messages import deserialize, STAMP, STAMP_AT, StampedTemplate
 from ..errors import JointStateError, listed
 from ..typing import Array
 
@@ -52,7 +51,7 @@ class _Layout:
     """
 
     def __init__(self, message: JointState, data: bytes) -> None:
-        self._size, self.rows, same = len(data), list[tuple[int, int]](), [*range(STAMP_AT)]
+        self._size, self._rows, same = len(data), list[tuple[int, int]](), [*range(STAMP_AT)]
         at = STAMP_AT + STAMP.size
 
         def skip(size: int) -> None:
@@ -70,7 +69,7 @@ class _Layout:
         for values in fields:
             skip(0)
             at += (4 - at) % 8 if values else 0
-            self.rows.append((len(values), at))
+            self._rows.append((len(values), at))
             at += 8 * len(values)
         self._same, self._known = np.array(same), b''
         # Of bytes in another form nothing is known.
@@ -88,24 +87,13 @@ class _Layout:
 
     def read(self, data: bytes) -> list[Array]:
         """Return positions, velocities and efforts in bytes that fit; some may be empty."""
-        return [np.frombuffer(data, '<f8', count, at) for count, at in self.rows]
+        return [np.frombuffer(data, '<f8', count, at) for count, at in self._rows]
 
 
-class JointStateWriter:
-    """Serializes an arm's joint states, of which only stamp and values change."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        zero = [0.0] * len(names)
-        message = JointState(name=list(names), position=zero, velocity=zero, effort=zero)
-        self._data = bytearray(serialize_message(message))
-        self._rows = _Layout(message, bytes(self._data)).rows
-
-    def write(self, stamp: Time, *fields: Array) -> bytes:
-        """Return the bytes of a state: positions, velocities and efforts, shape (n,) each."""
-        STAMP.pack_into(self._data, STAMP_AT, stamp.sec, stamp.nanosec)
-        for (count, at), values in zip(self._rows, fields):
-            self._data[at : at + 8 * count] = values.astype('<f8').tobytes()
-        return bytes(self._data)
+def joint_state_template(names: Sequence[str]) -> StampedTemplate:
+    """Return a template of joint states: positions, velocities and efforts, shape (n,) each."""
+    row = StampedTemplate.row(len(names))
+    return StampedTemplate(JointState(name=list(names), position=row, velocity=row, effort=row))
 
 
 class JointStateReader:

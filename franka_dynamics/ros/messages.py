@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from array import array
+import re
 import struct
 from typing import Any
 
@@ -100,17 +101,28 @@ def deserialize(
 
 
 class StampedTemplate:
-    """Serializes messages in which only the stamp and numbers in a row change."""
+    """
+    Serializes messages in which only the stamp and rows of numbers change.
 
-    FIRST = 1.2345678901234567  # of the numbers in the message that the template is made of
+    It is made of a message in which FIRST is the first number of each row.
+    """
+
+    FIRST = 1.2345678901234567
 
     def __init__(self, message: Any) -> None:
         self._data = bytearray(serialize_message(message))
-        self._at = self._data.index(struct.pack('<d', self.FIRST))
+        first = re.escape(struct.pack('<d', self.FIRST))
+        self._rows = [found.start() for found in re.finditer(first, self._data)]
 
-    def write(self, stamp: Time, values: Array) -> bytes:
-        """Return the bytes of a message with a stamp and as many values as in the first one."""
+    @classmethod
+    def row(cls, count: int) -> list[float]:
+        """Return a row of numbers for the message."""
+        return [cls.FIRST, *[0.0] * (count - 1)]
+
+    def write(self, stamp: Time, *rows: Array) -> bytes:
+        """Return the bytes of a message with a stamp and rows as long as in the first one."""
         STAMP.pack_into(self._data, STAMP_AT, stamp.sec, stamp.nanosec)
-        numbers = values.astype('<f8', copy=False).tobytes()
-        self._data[self._at : self._at + len(numbers)] = numbers
+        for at, values in zip(self._rows, rows):
+            numbers = values.astype('<f8', copy=False).tobytes()
+            self._data[at : at + len(numbers)] = numbers
         return bytes(self._data)

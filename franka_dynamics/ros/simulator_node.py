@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .diagnostics import DurationWindow, StatusPublisher
-from .joint_state_messages import JointStateWriter
+from .joint_state_messages import joint_state_template
 from .messages import stamp_from_seconds
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, table
@@ -72,7 +72,7 @@ class SimulatorNode(CheckedParameters, Node):
         gravity = settings.gravity_in_space(description)
         self._simulation = ArmSimulation(description, _settings(parameters, description, gravity))
         self._names = list(description.joint_names)
-        self._writer = JointStateWriter(self._names)
+        self._writer = joint_state_template(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
         self._lockstep = rate > 0.0
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time

@@ -98,7 +98,7 @@ class TermPublishers:
                 axes = map(rows.__getitem__, kind.split('/'))
                 labels = ['/'.join(row) for row in product(*axes)]
                 message = JointState(header=header, name=labels)
-                message.effort = [StampedTemplate.FIRST] * len(labels)
+                message.effort = StampedTemplate.row(len(labels))
                 self._templates[kind] = StampedTemplate(message)
         self._failed.clear()
         self.refresh()

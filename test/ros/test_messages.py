@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError, SettingsError
-from franka_dynamics.ros.joint_state_messages import JointStateReader, JointStateWriter
+from franka_dynamics.ros.joint_state_messages import joint_state_template, JointStateReader
 from franka_dynamics.ros.messages import (
     deserialize,
     float64_message_head,
@@ -58,7 +58,7 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
 def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
     reader, rng = JointStateReader(WANTED), np.random.default_rng(1)
     kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
-    writer = JointStateWriter(WANTED)
+    writer = joint_state_template(WANTED)
     kinds += [writer.write(stamp_from_seconds(7.5), *rng.normal(size=(3, 3)))]
     kinds += [joint_state((*WANTED, 'finger'), rng.normal(size=12)), joint_state(effort=[])]
     for kind in rng.integers(0, len(kinds), size=60):
