@@ -42,7 +42,7 @@ class FrictionState:
 
     @property
     def slip_state(self) -> Array:
-        """The estimate of z, the mean of the `slip_state_bounds`, shape (k, n)."""
+        """States z of k Maxwell-slip elements, -1 to 1, each the mean of its bounds, (k, n)."""
         return np.asarray(0.5 * (self.slip_state_bounds[0] + self.slip_state_bounds[1]))
 
     def update(self, stamp: float, q: Array) -> None:

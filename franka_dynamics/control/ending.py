@@ -40,7 +40,7 @@ class Remedy(str, Enum):
 
 
 class Cause(Enum):
-    """What ends torques: its words, what follows, and what lets torques begin again."""
+    """A reason for which torques end, what the arm gets then, and how they begin again."""
 
     AWAITED = 'none yet: a first torque is awaited', Then.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Then.RELEASE, Remedy.START

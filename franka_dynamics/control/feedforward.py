@@ -325,7 +325,7 @@ class Feedforward:
 
     @property
     def settings(self) -> Settings:
-        """The settings that are asked for."""
+        """The settings that were set last; changed ones act gradually."""
         return self.asked.settings
 
     @property

@@ -78,8 +78,8 @@ class CrossValidation:
         self.plain = FoldFits(self)
 
     @cached_property
-    def held(self) -> CrossValidation:
-        """The cross-validation with inertias held at the starting set, without a common gain."""
+    def at_starting_inertias(self) -> CrossValidation:
+        """The same with inertias held at those of the starting set, without a common gain."""
         given = Offset.every(self.prior.model.n)
         return CrossValidation(self.sums, self.prior, _HELD, tuple(given))
 
@@ -263,6 +263,6 @@ class FoldFits:
     def agrees(self) -> bool:
         """Return whether the coefficients keep their size beside fixed inertias."""
         columns = self.fits.sums.places(self.fault.names)
-        fits = self, FoldFits(self.fits.held, self.fault)
+        fits = self, FoldFits(self.fits.at_starting_inertias, self.fault)
         own, held = (one.theta[-2, columns] for one in fits)
         return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES

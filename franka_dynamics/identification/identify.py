@@ -131,7 +131,7 @@ def identify(
     ratios = masses / links.masses
 
     def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
-        model = problem.model.under(gravity, problem.start)
+        model = problem.model.with_gravity(gravity, problem.start)
         again = partial(summarise, (model, problem.start, problem.options))
         each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
         sums = Parts.of([one.sums for one in each], 0).every

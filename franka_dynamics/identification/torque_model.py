@@ -168,7 +168,7 @@ class TorqueModel:
             FrictionTerms(arm.n, reaches=reaches),
         )
 
-    def under(self, gravity: ArrayLike, arm: ArmDescription) -> TorqueModel:
+    def with_gravity(self, gravity: ArrayLike, arm: ArmDescription) -> TorqueModel:
         """Return the model of the same arm under another gravity (3,) [m/s^2]."""
         base = base_parameters(arm, gravity, rotor_inertia=self.base.rotor_inertia)
         return replace(self, base=base)

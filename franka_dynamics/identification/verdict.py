@@ -159,7 +159,7 @@ def judge_motion(
         prior, *others = sets
         return judge_recordings(one.sums, prior, others, [one])
 
-    return with_gravity_refitted(by(model), lambda down: by(model.under(down, start)))
+    return with_gravity_refitted(by(model), lambda down: by(model.with_gravity(down, start)))
 
 
 def with_gravity_refitted(

@@ -29,7 +29,7 @@ _MIN_ALONG = 0.3  # least share of the way to the flange that lies along the las
 
 
 class Flange(NamedTuple):
-    """The link that is the flange, notes on what is doubtful, and whether no name said it."""
+    """A URDF's flange: its link, doubts about it, and whether no link has a known name."""
 
     name: str
     notes: tuple[str, ...] = ()

@@ -238,7 +238,7 @@ def crosscheck(
     seed: int = 0,
 ) -> CrosscheckResult:
     """
-    Compare frames, M, C dq, g and inverse dynamics of Pinocchio and Newton-Euler alone.
+    Compare frames, M, C dq, g and inverse dynamics of two models, Pinocchio and Newton-Euler.
 
     Only the torque terms that `feedforward_node` commands are compared. The node calls this
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.

@@ -23,7 +23,7 @@ class Driven(Fault):
 
 def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
-    Return the joints whose Coulomb friction drives them on each fold, beyond the residual.
+    Return the joints whose Coulomb friction, as fitted, drives them by more than the residual.
 
     `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
