@@ -12,8 +12,8 @@ between drive and sensor, which the model lacks:
     received(t) = +- sent(t - delay) to some joint - J ddq(t), with one delay for all joints
     received(t) = sent(t - short delay) + a constant - J ddq(t)
 
-A joint that gets next to nothing tells nothing: its torque is lost, balanced by somebody, or that
-of a joint to which little is sent.
+Few states tell only a joint's own reversed torque from a push. A joint that gets next to nothing
+tells nothing: its torque is lost, balanced by somebody, or that of one to which little is sent.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ def _unexplained(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[
     signs = np.array([1.0, -1.0])[:, None, None]
     left = _left(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
     left[0, :MIN_DELAY_COUNT, joint] = np.inf
+    if count < MIN_DELAY_COUNT:  # few states are like those of one of many others by chance
+        return float(constant.min()), left[1, :SHORT_DELAY_COUNT, joint]
     return float(constant.min()), left.min(axis=(0, 2))
 
 

@@ -594,6 +594,30 @@ def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
     assert ends == 'at rest' or script.core.state is State.SILENT
 
 
+def test_a_stop_ends_at_the_speed_at_which_braking_ends():
+    script = Script(MUJOCO).running()
+    script.core.stop('test')
+    script.give(60, dq=0.1 * MOVING)  # 0.03 rad/s for ever, as of an arm without friction
+    assert script.core.state is State.SILENT
+
+
+@pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7])
+def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong):
+    loop = core(MUJOCO, applied_when_silent=True)
+
+    def torque(begin):
+        for k in range(300):
+            out = loop.step(wrong if k == 155 else HOME, STILL, begin + 1e-3 * k)
+        return out
+
+    loop.blocked = 'the receiver is not known'
+    loop.stop(loop.blocked, Stop.PAUSE)
+    np.testing.assert_array_equal(torque(0.0), STILL)
+    loop.blocked, wrong = '', HOME
+    np.testing.assert_allclose(torque(1.0), GRAVITY, rtol=1e-9, atol=1e-12)
+    assert loop.state is State.RUNNING
+
+
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])
 def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
     script = begun(Script())

@@ -15,6 +15,7 @@ from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Remedy, Then
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.wiring import mixed_up
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 from .closed_loop import core, HOME, Loop, STILL
@@ -152,3 +153,15 @@ def test_each_excess_has_causes_and_a_load_is_never_taken_for_missing_gravity_al
         causes = advice.causes(advice.Excess(of, excess, gravity, bound, moves, adds, 'fci', 'a'))
         assert causes
         assert 'nobody adds' not in causes or 'declared' in causes or of == advice.COMMAND
+
+
+# A push bends elastic gears: joint 5 gets a torque that rises and falls like the one that joint 2
+# was sent before, in the other direction.
+def test_a_push_of_some_states_is_not_taken_for_the_torque_of_another_joint():
+    bound, push = np.full(7, 3.75), np.array([1.2, 3.0, 5.2, 6.3, 5.8, 5.1])
+    rows = np.zeros((60, 3, 7))
+    rows[-6:, 1, 4] = -push
+    rows[-9:-3, :2, 1] = push[:, None] - 0.3
+    assert not mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
+    rows[-6:, 0, 4] = push  # its own
+    assert mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
