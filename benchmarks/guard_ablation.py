@@ -102,6 +102,7 @@ CONSTANTS = {
     'compensating what comes later, below 10 % of the limit': ('MAX_START_DISTURBANCE_RATIO', 0.0),
     "less of it along a joint's motion": ('MIN_MOTION_SPEED_RAD_S', np.inf),
     "the observer's settling": ('OBSERVER_SETTLING_TIME_S', 0.0),
+    'softer gains while states are old': ('MIN_TIME_CONSTANT_TO_AGE_RATIO', 0.0),
 }
 
 
