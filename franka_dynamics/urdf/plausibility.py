@@ -25,7 +25,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from .document import UrdfDocument, Words
+from .document import GEOMS, UrdfDocument, Words
 from .pinocchio_reading import pinocchio_tree, without_material_and_dynamics
 from ..arm.inertia import LinkInertia
 from ..errors import listed
@@ -137,7 +137,8 @@ def find_implausible_values(
             found += _of_link(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
-    found += (*_heavy(bodies), *_weak_joints(document, model), *_placeholders(model, bodies))
+    found += (*_heavy(bodies), *_weak_joints(document, model))
+    found += _placeholders(document, model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
@@ -190,14 +191,16 @@ def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
             yield body.doubt(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
 
 
-def _placeholders(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
+def _placeholders(
+    document: UrdfDocument, model: pin.Model, bodies: Sequence[_Body]
+) -> Iterator[ImplausibleValue]:
     """Yield links with the identity as tensor, and several with one that they can hardly share."""
     alike = dict[bytes, list[_Body]]()
 
     def sizes(body: _Body) -> list[tuple[str, float]]:
         joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
-        lengths = [('length', float(np.linalg.norm(one))) for one in joints]
-        return [('distance', body.distance), *lengths]
+        lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
+        return [('distance', round(body.distance, 6)), *lengths]
 
     for body in bodies:
         alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
@@ -206,15 +209,14 @@ def _placeholders(model: pin.Model, bodies: Sequence[_Body]) -> Iterator[Implaus
             for body in (first, *others):
                 yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
-            # Links of one mass may be of one kind: two fingers or, one behind another, modules of
-            # one size, but hardly balls or cubes.
+            joints = {one.joint for one in (first, *others)}
+            deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
-            found = {
-                (what, round(size, 6)) for one in (first, *others) for what, size in sizes(one)
-            }
-            path = {k for one in others for k in model.supports[one.joint] if k != one.joint}
-            chain = any(one.joint in path for one in (first, *others))
-            of_a_kind = not chain or not (ball or len(found) > 2)
+            found = {size for one in (first, *others) for size in sizes(one)}
+            modules = len(found) < 3 or document.tensors.get(first.name) == GEOMS
+            # Links of one mass may be of one kind: two fingers or, one behind another, the two of
+            # a wrist or modules of one size, but hardly balls or cubes.
+            of_a_kind = deepest < 2 if ball else deepest < 3 or modules
             if of_a_kind and all(one.mass == first.mass for one in others):
                 continue
             names = tuple(one.name for one in (first, *others))

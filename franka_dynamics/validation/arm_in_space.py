@@ -38,7 +38,7 @@ class ArmInSpace(BodyTree):
     def axis(self, i: int) -> tuple[Array, Array]:
         """Return direction and, zero for a prismatic joint, point nearest to {S} of an axis."""
         v, omega = self.twists[i, :3], self.twists[i, 3:]
-        return (omega, np.cross(omega, v)) if omega.any() else (v, np.zeros(3))
+        return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
     def with_joint(self, i: int, other: ArmInSpace, field: str) -> ArmInSpace:
         """Return the arm with a joint's entry of a field taken from another arm."""

@@ -19,7 +19,7 @@ from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..arm_io import as_description, load_arm
 from ..dynamics.model import GRAVITY
-from ..errors import DescriptionError
+from ..errors import DescriptionError, listed
 from ..names import AS_LISTED
 from ..urdf.dh_recovery import description_from_chain
 from ..urdf.importer import names_in
@@ -97,7 +97,10 @@ def read_pair(
 
     """
     if xacro and not any(map(_is_xacro, (first, second))):
-        raise DescriptionError('Neither arm is a xacro file; leave xacro out.')
+        given = listed([*xacro])
+        raise DescriptionError(
+            f'Neither arm is a xacro file, which has arguments; leave {given} out.'
+        )
 
     def loaded(one: str | Path | ArmDescription) -> ArmDescription:
         if is_robot_model(one):
