@@ -20,6 +20,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.signals import get_current_signal_handlers_options, SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -46,6 +47,10 @@ _REFRESH_PERIOD_S = 0.05  # between two looks at subscribers, receivers and repo
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
 _MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
+_END_IN_TIME = (
+    'rclpy.init(signal_handler_options=SignalHandlerOptions.NO), and destroy_node() before '
+    'rclpy.shutdown(), let this node end its torque, which a receiver may hold for ever'
+)
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
@@ -118,6 +123,8 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
     @executor.setter
     def executor(self, executor: Any) -> None:
         if executor is not None and 'whole_executor' not in self.__dict__:
+            if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
+                self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_END_IN_TIME}')
             self._autostarts = self.get_parameter('autostart').value
             self.create_timer(CHECK_PERIOD_S, self.run_timed_tasks)
             self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
@@ -237,8 +244,11 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
 
     def destroy_node(self) -> None:
         """Destroy the node, its action and its lifecycle state machine; stop the arm before."""
-        if self.active:
+        if self.active and self.context.ok():
             self.shut_down()
+        elif self.active:
+            self.active = False
+            self.get_logger().error(f'ROS was shut down before this node: {_END_IN_TIME}')
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._in_use:
             self._finalized = True

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
 
+from franka_dynamics.ros import feedforward_node
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.rclpy_private import Executor
 from franka_dynamics.ros.receivers import ReceiverKind
@@ -80,3 +82,20 @@ def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wa
     for one in waited_for:
         with one:
             assert one.get_num_entities()
+
+
+def test_a_node_that_ros_leaves_no_time_to_end_its_torque_says_so(make_node, monkeypatch, capfd):
+    handled = lambda: SignalHandlerOptions.ALL  # noqa: E731
+    monkeypatch.setattr(feedforward_node, 'get_current_signal_handlers_options', handled)
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    node.trigger_configure()
+    node.trigger_activate()
+    assert 'signal_handler_options=SignalHandlerOptions.NO' in capfd.readouterr().err
+    executor.shutdown()
+    node.context.shutdown()
+    node.destroy_node()
+    said = capfd.readouterr().err
+    # From Kilted on rclpy destroys nodes before it shuts down.
+    assert 'destroy_node() before rclpy.shutdown()' in said or 'silent: shut down' in said
