@@ -130,14 +130,6 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize('arm', PUBLISHED)
-def test_a_shipped_arms_limits_are_frankas(arm):
-    both = {'effort': [87, 87, 87, 87, 12, 12, 12], 'effort_rate': [1000.0] * 7}
-    published = {**PUBLISHED[arm], **both}
-    found = {field: load(arm).limit(field).tolist() for field in published}
-    assert found == published
-
-
 # lower, upper [rad], velocity [rad/s], effort [N m], velocity_offset [rad/s], deceleration_limit
 # [rad/s^2] of franka_description 2.8.0, robots/fr3v2_1/joint_limits.yaml (also robots/fr3v2).
 FR3V2_1 = [
@@ -151,11 +143,19 @@ FR3V2_1 = [
 ]
 
 
-@pytest.mark.parametrize('name', ['fr3v2', 'fr3v2_1'])
-def test_limits_are_those_of_frankas_own_file(name):
-    fields = 'lower upper velocity effort velocity_offset velocity_deceleration'.split()
-    found = [load(name).limit(field) for field in fields]
-    np.testing.assert_array_equal(np.transpose(found), FR3V2_1)
+FIELDS = 'lower upper velocity effort velocity_offset velocity_deceleration'.split()
+EFFORTS = {'effort': [87, 87, 87, 87, 12, 12, 12], 'effort_rate': [1000.0] * 7}
+
+
+@pytest.mark.parametrize(
+    ('arm', 'published'),
+    [
+        *((arm, {**limits, **EFFORTS}) for arm, limits in PUBLISHED.items()),
+        *((arm, dict(zip(FIELDS, map(list, zip(*FR3V2_1))))) for arm in ('fr3v2', 'fr3v2_1')),
+    ],
+)
+def test_a_shipped_arms_limits_are_frankas(arm, published):
+    assert {field: load(arm).limit(field).tolist() for field in published} == published
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])

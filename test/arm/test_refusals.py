@@ -38,12 +38,14 @@ from franka_dynamics.errors import (
 )
 from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.resources import share_directory
+from franka_dynamics.validation.compare_files import compare
+from franka_dynamics.validation.crosscheck import compare_formulations
 
 from .test_arm_file import changed, LINK, read_mapping, REMOVED, write
 from .test_friction import AMPLITUDE, D, MODEL, SLOPE
 from .test_hands_and_payloads import EXAMPLE, HAND
 from ..agreement import refuses
-from ..arms import with_joint, with_link
+from ..arms import first_joints, with_joint, with_link
 
 FER = load('fer')
 FER_TEXT = (share_directory() / 'config/arms/fer.yaml').read_text(encoding='utf-8')
@@ -193,7 +195,11 @@ CALLS = {
         (lambda: load('fer', 'gaz'), "'gaz'", 'gaz2019, ledezma'),
         (lambda: load('fer', hand='claw'), "'claw'", 'franka_hand, '),
     ],
-    SettingsError: [(lambda n=n: sample_states('fer', n), f'{n}') for n in (-1, 2.5, None, True)],
+    SettingsError: [
+        (lambda: sample_states('fer', -1), '-1'),
+        (lambda: sample_states('fer', 1, seed=-1), 'seed is -1'),
+        (lambda: compare_formulations('fer', count=0), 'count is 0'),
+    ],
     DescriptionError: [
         (lambda: load('/no.yaml'), '/no.yaml does not exist'),
         (lambda: mapping('/'), '/ cannot be read'),
@@ -201,6 +207,7 @@ CALLS = {
         (lambda: arm_file_text(replace(FER, friction=Sticky())), 'Sticky has no', KNOWN),
         (lambda: toy(1, 'a', 'b'), '2 joints and 1 links', 'one link per joint'),
         (lambda: toy(0), 'toy has 0 joints'),
+        (lambda: compare(FER, first_joints(FER, 6)), 'has 7 joints', 'has 6;'),
         (lambda: toy(2, 'a', 'a'), "more than one joint named 'a'"),
         *((lambda b=b: toy(1, 'a', base=b), 'base pose of toy') for b in (np.eye(3), SCALED)),
         *(
