@@ -103,12 +103,6 @@ class DynamicsFormulation(ABC):
         return poses[..., joint - 1, :, :] @ offset
 
     @abstractmethod
-    def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
-    ) -> Array:
-        """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
-
-    @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), shape (..., n, n) [kg m^2], symmetric, with rotor inertias."""
 

@@ -253,9 +253,8 @@ class PinocchioModel:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
-        if wrench is None:
-            return pin.rnea(self.model, self._own.data, q, dq, ddq)
-        return pin.rnea(self.model, self._own.data, q, dq, ddq, self._forces(q, wrench))
+        torque = pin.rnea(self.model, self._own.data, q, dq, ddq)
+        return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 
     @_each_state('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
@@ -270,8 +269,9 @@ class PinocchioModel:
             If the mass matrix is singular.
 
         """
-        given = () if wrench is None else (self._forces(q, wrench),)
-        accelerations = pin.aba(self.model, self._own.data, q, dq, tau, *given)
+        if wrench is not None:
+            tau = np.add(tau, np.matmul(self.jacobian(q).T, wrench))
+        accelerations = pin.aba(self.model, self._own.data, q, dq, tau)
         if self._may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
@@ -375,15 +375,3 @@ class PinocchioModel:
             turn = pin.SE3(self.data.oMf[place].rotation, np.zeros(3))
             wrenches.append(turn.act(local).vector)
         return np.array(wrenches)
-
-    def _forces(self, q: ArrayLike, wrench: ArrayLike) -> pin.StdVec_Force:
-        """Return Pinocchio's external forces (in joint frames) for a wrench on the flange."""
-        pin.framesForwardKinematics(self.model, self.data, q)
-        flange = self._frame_ids[-1]
-        turn = pin.SE3(self.data.oMf[flange].rotation, np.zeros(3))
-        local = turn.actInv(pin.Force(wrench))
-        forces = pin.StdVec_Force()
-        for _ in range(self.model.njoints - 1):
-            forces.append(pin.Force.Zero())
-        forces.append(self.model.frames[flange].placement.act(local))
-        return forces

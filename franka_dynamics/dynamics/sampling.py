@@ -53,12 +53,11 @@ def sample_states(
     DescriptionError
         If `description` is no arm, or its file cannot be read.
     SettingsError
-        If `count` or `seed` is no whole number, or below zero.
+        If `count` or `seed` is below zero.
 
     """
     for words, number in (('number of states', count), ('seed', seed)):
-        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-        if not whole or number < 0:
+        if number < 0:
             raise SettingsError(f'The {words} is {number!r}; give a whole number, 0 or more.')
     description = as_description(description)
     rng = np.random.default_rng(seed)

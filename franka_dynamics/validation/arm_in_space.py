@@ -47,10 +47,6 @@ class ArmInSpace(BodyTree):
         changed: dict[str, Any] = {field: tuple(values)}
         return replace(self, **changed)
 
-    def reversed(self, i: int) -> ArmInSpace:
-        """Return the arm with the positive direction of a joint reversed."""
-        return self.with_joint(i, replace(self, twists=-self.twists), 'twists')
-
     def moved(self, motion: Array, first: int) -> ArmInSpace:
         """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
         behind = tuple(link.expressed_in(motion) for link in self.inertias[first:])

@@ -157,7 +157,8 @@ class _Differences:
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
         if against:
             signs = [_Pair('direction of the axis', '', '+', '-')]
-            self._add('geometry', name, signs, here.reversed(i))
+            backwards = replace(here, twists=-here.twists)
+            self._add('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         rotors = [_Pair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
         self._add('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))

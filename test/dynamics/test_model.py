@@ -68,7 +68,7 @@ def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many():
             (model.coriolis(first, dq)[at], model.coriolis(first, dq[at])),
             (jacobians[at], model.jacobian(q[at], 3, 'LOCAL')),
         ):
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     np.testing.assert_array_equal(model.gravity(first.tolist()), model.gravity(first))
 
 
