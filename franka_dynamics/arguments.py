@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
 
 import numpy as np
 
-from .errors import ArgumentError, FrankaDynamicsError, shown
+from .errors import ArgumentError, shown
 
 _Function = TypeVar('_Function', bound=Callable[..., Any])
 # What annotations mean, and the types whose values they allow.
@@ -33,10 +33,13 @@ _UNORDERED = (str, bytes, Set, Mapping)
 
 def typed(function: _Function) -> _Function:
     """
-    Return a function that raises ArgumentError for an argument of another type than declared.
+    Return a function or class that raises ArgumentError for an argument of no declared type.
 
     What arrays, enumerations and objects that may be named must be, the function itself says.
     """
+    if isinstance(function, type):
+        function.__init__ = typed(function.__init__)  # type: ignore[misc]
+        return function
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -49,29 +52,17 @@ def typed(function: _Function) -> _Function:
         for name, value in given.items():
             several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             for key, one in value.items() if several else [(name, value)]:
-                _require(key, one, hints.get(name, object), ArgumentError)
+                hint = hints.get(name, object)  # `self` has none
+                if not _fits(one, hint):
+                    raise ArgumentError(f'{key} is {shown(one)}, but must be {_due(hint)}.')
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
 
 
-def require_fields(owner: object, error: type[FrankaDynamicsError], *names: str) -> None:
-    """Raise `error` for a field of a dataclass that is of another type than declared."""
-    kind: Any = type(owner)
-    hints = _hints(kind)
-    for name in names:
-        words = f'{name} of a {kind.__name__}'
-        _require(words, getattr(owner, name), hints[name], error)
-
-
 @cache
 def _hints(owner: Any) -> dict[str, Any]:
     return get_type_hints(owner)
-
-
-def _require(name: str, value: Any, hint: Any, error: type[FrankaDynamicsError]) -> None:
-    if not _fits(value, hint):
-        raise error(f'{name} is {shown(value)}, but must be {_due(hint)}.')
 
 
 def _fits(value: Any, hint: Any) -> bool:

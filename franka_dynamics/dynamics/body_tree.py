@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
-from ..arguments import require_fields
+from ..arguments import typed
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import as_description
@@ -27,6 +27,7 @@ BASE = -1
 _TWIST_EPS = 1e-9
 
 
+@typed
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyTree(ComparedByValue):
     """
@@ -73,7 +74,6 @@ class BodyTree(ComparedByValue):
 
     def __post_init__(self) -> None:
         """Check the fields and make the arrays read-only."""
-        require_fields(self, TreeError, 'parents', 'inertias', 'tool_body', 'names')
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
         names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))

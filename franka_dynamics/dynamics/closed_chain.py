@@ -50,6 +50,7 @@ _MAX_NEWTON_STEP = 0.5
 _MAX_CONDITION = 1e8
 
 
+@typed
 @dataclass(frozen=True, eq=False)
 class Loop:
     """

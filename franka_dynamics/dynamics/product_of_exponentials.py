@@ -142,13 +142,10 @@ class ExponentialsModel(DynamicsFormulation):
         centre of mass and the link's angular velocity, in {S}.
         """
         n = self.description.n
-        # J_i of all links at once: the space Jacobian up to joint i, moved to frame i's origin.
+        # J_i of all links at once is the space Jacobian up to joint i, moved to frame i's origin.
         moved = np.tril(np.ones((n, n)))[:, None, :]
-        origins = self.frames(q)[..., :-1, :3, 3]
-        jacobians = adjoint_inverse(translation(origins)) @ (
-            self.space_jacobian(q)[..., None, :, :] * moved
-        )
-        return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
+        places = translation(self.frames(q)[..., :-1, :3, 3]) @ self.center_of_mass_transforms(q)
+        return adjoint_inverse(places) @ (self.space_jacobian(q)[..., None, :, :] * moved)
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
