@@ -10,9 +10,8 @@ import textwrap
 from typing import NamedTuple
 
 from .equations import Equations
-from .options import Quantity
 from .program import Program
-from .quantities import FORMULAS
+from .quantities import DEPENDS, FORMULAS
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE
 from ..errors import OutputError
@@ -46,21 +45,6 @@ moment at a joint; the digit is the link, the last letter the axis, in the link'
 last link, before its joint turns). m_x holds -x."""
 
 
-_WITHOUT_MASS = (
-    Quantity.FLANGE_POSE,
-    Quantity.JACOBIAN,
-    Quantity.BIAS_ACCELERATION,
-    Quantity.FRAMES,
-)
-_WITHOUT_GRAVITY = (
-    Quantity.MASS_MATRIX,
-    Quantity.CORIOLIS,
-    Quantity.CORIOLIS_MATRIX,
-    Quantity.OPERATIONAL_SPACE_INERTIA,
-    Quantity.FIRST_MOMENT,
-)
-
-
 def heading(listed: Sequence[Equations]) -> list[str]:
     """
     Return the comment at the top of a generated file: arm, parameters, meaning of the names.
@@ -91,8 +75,8 @@ def heading(listed: Sequence[Equations]) -> list[str]:
 
 def _alike(listed: Sequence[Equations]) -> Equations:
     """Return those of some equations that have most parameters; OutputError if they differ."""
-    with_mass = [each for each in listed if each.quantity not in _WITHOUT_MASS]
-    with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
+    with_mass = [each for each in listed if 'mass' in DEPENDS[each.quantity]]
+    with_gravity = [each for each in with_mass if 'gravity' in DEPENDS[each.quantity]]
     baked = [each for each in with_mass if not each.parameters]
     kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
     # The properties that must be the same in all listed equations, each with the values found and

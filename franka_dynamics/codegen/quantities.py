@@ -177,33 +177,38 @@ class _Definition(NamedTuple):
     """
     A quantity: names of its input arrays and output, the output's shape, and its elements.
 
-    In the shape n is the number of joints.
+    In the shape n is the number of joints. `depends`: whether on masses, and on gravity.
     """
 
     arrays: str
     output: str
     shape: str
     write: Callable[[Problem], list[Output]]
+    depends: str = 'mass gravity'
 
 
 _DEFINITIONS = {
     Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
     Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torques('dq')),
     Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torques()),
-    Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True)),
-    Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix),
+    Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True), 'mass'),
+    Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix, 'mass'),
     Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _derivatives),
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
-    Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix),
+    Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _of_tip(kinematics.tip_pose, 'q')),
-    Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _of_tip(kinematics.tip_pose, 'q'), ''),
+    Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _Definition(
-        'q dq', 'a', '6', _of_tip(kinematics.bias_acceleration, 'q', 'dq')
+        'q dq', 'a', '6', _of_tip(kinematics.bias_acceleration, 'q', 'dq'), ''
     ),
-    Quantity.OPERATIONAL_SPACE_INERTIA: _Definition('q', 'A', '6 6', _operational_space_inertia),
-    Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames),
-    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _of_tip(kinematics.first_moment, 'q')),
+    Quantity.OPERATIONAL_SPACE_INERTIA: _Definition(
+        'q', 'A', '6 6', _operational_space_inertia, 'mass'
+    ),
+    Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames, ''),
+    Quantity.FIRST_MOMENT: _Definition(
+        'q', 'h', '3', _of_tip(kinematics.first_moment, 'q'), 'mass'
+    ),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {
@@ -226,6 +231,8 @@ FORMULAS = {
 # Names of a quantity's input arrays and of its output.
 INPUT_ARRAYS = {one: tuple(row.arrays.split()) for one, row in _DEFINITIONS.items()}
 OUTPUTS = {one: row.output for one, row in _DEFINITIONS.items()}
+# Words mass and gravity, for quantities that depend on them.
+DEPENDS = {one: row.depends.split() for one, row in _DEFINITIONS.items()}
 
 
 def output_shape(
