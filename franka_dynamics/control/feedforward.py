@@ -511,9 +511,12 @@ class Feedforward:
         if problem is None and repeated.whole_arm:
             return None, None  # nothing new is seen
         if not states.leapt:
-            believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
-            self.unseen.see(sample.q, believed, now, seen)
-        if self.latest is not None:
+            if self.latest is None or states.contradicted or repeated.repeats:
+                believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
+                self.unseen.see(sample.q, believed, now, seen)
+            else:
+                self.unseen.last = sample.q, sample.dq, now
+        if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
             states.good, states.problem = states.good + 1, None

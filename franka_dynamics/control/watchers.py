@@ -128,6 +128,8 @@ class RepeatedPositions:
     ----------
     still_s : ndarray, shape (n,)
         For how long the position of each joint repeats, while a torque acts [s].
+    repeats : bool
+        Whether a position does, or is stuck.
     stuck : ndarray of bool, shape (n,)
         Whose position stood still though they must move, until it changes.
 
@@ -139,6 +141,7 @@ class RepeatedPositions:
 
     def clear(self) -> None:
         """Reset to no position that repeats."""
+        self.repeats = False
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero
@@ -154,10 +157,11 @@ class RepeatedPositions:
         the desired velocity, (n,) [rad/s], or None.
         """
         same = states.same
-        if not (same.any() or self.stuck.any()):  # as nearly always: no time is spent
-            if self.still_s.any():
+        if not (same.any() or self.stuck.any()):
+            if self.repeats:
                 self.clear()
             return None
+        self.repeats = True
         self.stuck = self.stuck & same
         if torque is None:
             self.still_s, self._must_move = self._zero, self._must_move & False
@@ -185,7 +189,7 @@ class RepeatedPositions:
     @property
     def whole_arm(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return bool(self.still_s.all() and self._moved.any())
+        return self.repeats and bool(self.still_s.all() and self._moved.any())
 
     def extrapolated(self, q: Array) -> tuple[Array, Array]:
         """Return positions and velocities, (n,) each, as joints moved before, at measured q."""
