@@ -24,13 +24,6 @@ FER, FR3 = load('fer'), load('fr3')
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 
 
-@pytest.mark.parametrize('arm', [FER, FR3])
-def test_default_settings_are_valid_and_safe(arm):
-    Settings().validate(arm)
-    assert Settings().profile.receiver_adds_gravity
-    assert not np.any(Settings().gains(7))
-
-
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
