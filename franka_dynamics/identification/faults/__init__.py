@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The faults that a recording may have: each file of this folder is one kind.
+The faults that a recording may have: each file of this folder is one kind, or a few alike.
 
 A kind is a subclass of `Fault`: its columns by name, its value in the user's terms, when it is
 possible, and its sentence. Nothing else in the package names a kind to find it.
