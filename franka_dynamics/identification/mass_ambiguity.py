@@ -114,14 +114,14 @@ class _BesidePublishedMasses:
         free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
         likely = StartingSetPrecision(max(likely.masses, 1.0), max(likely.inertias, 1.0))
-        rows = np.diag(1.0 / prior.std)
-        rows[:b, :b] = np.linalg.inv(np.linalg.cholesky(starting_set_covariance(prior, likely)))
+        known = np.diag(prior.std**-2.0)
+        known[:b, :b] = np.linalg.inv(starting_set_covariance(prior, likely))
         self.last = last = sums.products.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
         self.information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
-        self.information[: self.p, : self.p] += rows.T @ rows
-        self.information[: self.p, last - 1] += rows.T @ rows @ prior.center
+        self.information[: self.p, : self.p] += known
+        self.information[: self.p, last - 1] += known @ prior.center
         self.likeness = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
 
     def with_faults(self, *faults: Fault) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .faults import Diagnosis, Restated, restated_of
+from .faults.fault import CLEAR_EFFECT
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import COARSE_PRECISIONS, log_evidence, Prior
 from .solve import residual_weights, square_root
@@ -70,9 +71,9 @@ class RestatedFit(NamedTuple):
         return Diagnosis(fault.kind, fault.joints, fault.found, self.before, self.after, second)
 
 
-def restated_fits(sums: Array, count: int, prior: Prior, least_effect: float) -> list[RestatedFit]:
+def restated_fits(sums: Array, count: int, prior: Prior) -> list[RestatedFit]:
     """
-    Return the fits whose effect exceeds `least_effect`, the largest evidence first.
+    Return the fits that matter, the largest evidence first; if one is likely, harmless ones, too.
 
     `sums` are those of `restated_sums`, of `count` samples.
     """
@@ -80,16 +81,19 @@ def restated_fits(sums: Array, count: int, prior: Prior, least_effect: float) ->
     theta = _fitted(own, prior)
     before, known = _error(plain, theta, count), _evidence(own, prior)
 
-    def fits() -> Iterator[RestatedFit]:
+    def fits(matter: bool) -> Iterator[RestatedFit]:
         for fault, weighted, common in zip(restated_of(prior.model.n), others, rest):
             after = _error(common, _fitted(weighted, prior), count)
             effect = _error(common, theta, count) / after
             # One that fits worse than the recorded states by more than their E is none.
-            if effect > least_effect and after < 2.0 * before:
+            if (effect > CLEAR_EFFECT) is matter and after < 2.0 * before:
                 gain = _evidence(weighted, prior) - known
                 yield RestatedFit(fault, effect, gain, before, after)
 
-    return sorted(fits(), key=lambda fit: -fit.gain)
+    found = [*fits(True)]
+    if any(fit.gain > 0.0 for fit in found):
+        found += fits(False)
+    return sorted(found, key=lambda fit: -fit.gain)
 
 
 def _fitted(gram: Array, prior: Prior) -> Array:

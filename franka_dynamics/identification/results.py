@@ -94,6 +94,7 @@ class Improvement:
     gain: float
     spread: float
     min_gain: float
+    json_names = 'best', 'gain', 'spread', 'min_gain', 'better'
 
     @classmethod
     def of(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> Improvement:

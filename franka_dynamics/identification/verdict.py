@@ -86,7 +86,7 @@ def diagnose(
     Return the one fault that explains the residuals, or else the joints of several such faults.
 
     Faults that do no harm, and explain more than one that would, are given to all fits. Of
-    `restated`, which have an effect, the first has the largest evidence.
+    `restated` the first has the largest evidence.
     """
     every = faults_of(fits.prior.model.n)
     while True:
@@ -99,14 +99,12 @@ def diagnose(
     likely = [fit.fault for fit in (*doubtful[:1], harmless) if fit is not None]
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    if restated and restated[0].gain > max(evidence, _CLEARER):
+    first = restated[0] if restated else None
+    if first and first.effect > CLEAR_EFFECT and first.gain > max(evidence, _CLEARER):
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
-        joints = restated[0].fault.joints
-        alike = (
-            one for one in doubtful if (one.fault.kind, one.fault.joints) == (Gain.kind, joints)
-        )
+        alike = (one for one in doubtful if one.fault == Gain(first.fault.joints))
         hangs |= any(one.values[0] < 0.0 for one in alike)
         return _named_restated(restated, np.inf if hangs else evidence)
     return _named(fits, tried, doubtful) if doubtful else ((), ())
@@ -197,7 +195,7 @@ def judge_recordings(
     """
     fits = CrossValidation(sums, prior)
     gram, count = (sum(one.restated[k] for one in each) for k in (0, 1))
-    restated = restated_fits(np.asarray(gram), int(count), prior, CLEAR_EFFECT)
+    restated = restated_fits(np.asarray(gram), int(count), prior)
     named, suspected = diagnose(fits, restated)
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]

@@ -34,7 +34,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'signal': recordings.signal,
             'options': result.options,
             'scores': result.scores,
-            'improvement': {**vars(result.improvement), 'better': result.improvement.better},
+            'improvement': result.improvement,
             'verdict': {
                 **vars(result.verdict),
                 'sound': result.verdict.sound,
