@@ -103,5 +103,5 @@ class QuarterTurn(Restated):
         return (0.5 * np.pi * self.turns,)
 
     def states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return the states with the position turned back."""
+        """Return the states with the joint's encoder turned back by the angle that was found."""
         return q - self.found[0] * (np.arange(q.shape[1]) == self.joints[0]), dq, ddq
