@@ -253,7 +253,7 @@ ROS = ('rclpy', 'sensor_msgs', 'diagnostic_msgs', 'trajectory_msgs')
         ('arm export --arm fer --format crisp', 2, 'identify'),
         ('arm show --arm rpr --symbolic', 2, 'symbolic'),
         ('identify plan --arm fer --draws 1000000', 2, 'identify'),  # before it draws
-        ('identify arm bag', 2, 'replay'),
+        ('identify arm bag', 2, 'identify'),
         ('bag replay bag', 2, 'replay'),
         ('payload-from-mesh part.stl --mass 1', 2, 'mesh'),
         ('arm check urdf/fr3.xml', 2, 'sim'),
@@ -261,7 +261,27 @@ ROS = ('rclpy', 'sensor_msgs', 'diagnostic_msgs', 'trajectory_msgs')
     ],
 )
 def test_a_command_runs_without_extras_or_names_the_one_it_needs(words, status, extra):
-    absent = ','.join([*EXTRAS, *ROS])
+    run_without([*EXTRAS, *ROS], words, status, extra)
+
+
+@pytest.mark.parametrize(
+    ('library', 'words', 'extra'),
+    [
+        ('clarabel', 'demo', 'sim,identify'),  # which it needs last
+        ('matplotlib', 'demo', 'sim,identify'),
+        ('matplotlib', 'bag replay bag', 'replay'),
+        ('matplotlib', 'identify arm bag --report page.html', 'identify'),
+        ('matplotlib', 'payload-from-mesh part.stl --mass 1 --plot a.png', 'mesh'),
+        ('scipy', 'payload-from-mesh test/mesh/__init__.py --mass 1', 'mesh'),
+    ],
+)
+def test_what_is_needed_at_the_end_is_asked_for_at_once(library, words, extra):
+    run_without([library], words, 2, extra)
+
+
+def run_without(libraries, words, status, extra):
+    """Run a command without some libraries; it ends so, and names an extra if that is given."""
+    absent = ','.join(libraries)
     found, _, said = run_python('-c', WITHOUT + COMMAND, absent, *words.split(), cwd=ROOT)
     assert (found, len(said.splitlines())) == (status, 1 if extra else 0), said
     assert not extra or f"pip install '.[{extra}]'" in said

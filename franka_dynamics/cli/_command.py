@@ -17,7 +17,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, require_extra
 from ..resources import share_directory
 from ..ros import ROS_INSTALL_HINT
 
@@ -222,6 +222,13 @@ def is_given(name: str) -> bool:
     context = click.get_current_context(silent=True)
     source = context and context.get_parameter_source(name)
     return source is ParameterSource.COMMANDLINE
+
+
+def require_installed(use: str, extra: str, *modules: str) -> None:
+    """Raise MissingDependencyError if one of some modules that are needed later is missing."""
+    with require_extra(use, extra):
+        for name in modules:
+            import_module(name)
 
 
 def forbid_with(use: str, *names: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._command import forbid_with
+from ._command import forbid_with, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ._options import ArmChoice, BagReader, ReplayFiles
 from ..arm import ArmDescription, available_sets
@@ -43,6 +43,8 @@ def run(
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
     if files.no_plots:
         forbid_with('--no-plots: the folder holds plots alone', 'output')
+    else:
+        require_installed('Plots need matplotlib', 'replay', 'matplotlib')
     arm = reader.arm_of(bag, arm)
     arms = with_sets_and_hands(arm, sets, hands)
     with ProgressBar() as bar:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ._command import is_given
+from ._command import is_given, require_installed
 from ._console import ProgressBar, say, say_each, show
 from ._options import ArmChoice
 from ._signals import catch_end_signals
@@ -24,7 +24,7 @@ from ..demo.report import (
     plot_report,
     write_json,
 )
-from ..errors import IdentificationError
+from ..errors import IdentificationError, listed
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
 
@@ -42,6 +42,8 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
     even with the simulated arm waiting for every torque.
     """
+    needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
+    require_installed(f'The demonstration needs {listed(needed)}', 'sim,identify', *needed)
     if not is_given('hand') and is_franka(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()

@@ -9,11 +9,12 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from ._command import require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ._options import ArmChoice, BagReader, IdentifyFiles
 from .bag_replay import with_sets_and_hands
 from ..arm import ArmDescription, available_sets
-from ..errors import ClusterError, require_extra
+from ..errors import ClusterError, listed, require_extra
 from ..files import write_text
 from ..identification.identify import identify
 from ..identification.options import IdentificationOptions
@@ -38,6 +39,8 @@ def run(
     workers: str,
 ) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
+    needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if files.report else [])
+    require_installed(f'Identifying an arm needs {listed(needed)}', 'identify', *needed)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)

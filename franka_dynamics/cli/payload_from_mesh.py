@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._command import forbid_with
+from ._command import forbid_with, require_installed
 from ._console import make_console, print_or_write, say, say_each
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
@@ -41,6 +41,8 @@ def run(
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
     if mass is not None:
         forbid_with('--mass, from which it follows', 'density')
+    if plot:
+        require_installed('Plots need matplotlib', 'mesh', 'matplotlib')
     description = load(arm)
     with make_console().status(f'reading {name}'):
         file = load_mesh(mesh, unit=unit)

@@ -99,7 +99,8 @@ def _require_solid(raw: Any, path: str | Path) -> list[str]:
 
 def _read(path: Path) -> tuple[Any, list[str]]:
     """Return trimesh's mesh in the file's unit with coinciding vertices merged, and notes."""
-    with require_extra('Reading a mesh file needs trimesh', 'mesh'):
+    with require_extra('Reading a mesh file needs trimesh and scipy', 'mesh'):
+        import scipy  # noqa: F401  # by which trimesh finds a mesh's parts
         import trimesh
     if path.suffix.lower() not in SUFFIXES:
         raise MeshError(
