@@ -28,6 +28,7 @@ from .receivers import (
     DECLARATION_SERVICES,
     declared_kind,
     declared_targets,
+    EXPECTED_RECEIVERS,
     Receiver,
     ReceiverKind,
     receivers_idle,
@@ -274,6 +275,8 @@ class ReceiverCheck:
             found[name], sources = Receiver(declared_kind(name, services or {})), [name]
             if found[name].kind is ReceiverKind.UNKNOWN:
                 found[name], sources = self._controller(name, services or {}, simulated)
+                if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
+                    sources = sources or [name]  # the declaration may be the other one's
             twice = next((one for one in sources if nodes[one] > 1), '')
             why = twice and (
                 f'two nodes called {twice} are there; end or rename one (a killed node stays '

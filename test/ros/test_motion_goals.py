@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node's action with goals as MoveIt 2 sends them, followed by a simulated arm."""
 
+from contextlib import ExitStack
 import signal
 
 import pytest
@@ -53,12 +54,12 @@ class GoalClient:
     def __init__(self, probe, until) -> None:
         self._until, self.feedback = until, []
         name = 'feedforward/follow_joint_trajectory'
-        self._action = ActionClient(probe, FollowJointTrajectory, name)
-        probe.until(self._action.server_is_ready, 'the action')
+        self.action = ActionClient(probe, FollowJointTrajectory, name)
+        probe.until(self.action.server_is_ready, 'the action')
 
     def send(self, goal):
         """Send a goal; return its handle once it is answered."""
-        answer = self._action.send_goal_async(goal, self.feedback.append)
+        answer = self.action.send_goal_async(goal, self.feedback.append)
         self._until(answer.done, 'an answer to the goal')
         return answer.result()
 
@@ -119,7 +120,14 @@ class World:
 
 @pytest.fixture
 def make_world(probe, start_arm, start_node):
-    return lambda **parameters: World(probe, start_arm, start_node, **parameters)
+    with ExitStack() as ends:
+
+        def make(**parameters):
+            world = World(probe, start_arm, start_node, **parameters)
+            ends.callback(world.client.action.destroy)  # or the probe stays in the graph
+            return world
+
+        yield make
 
 
 def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world):

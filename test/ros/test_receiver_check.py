@@ -252,6 +252,13 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
         with closing(Probe('arm')):
             probe.until(lambda: both in judged(probe, 'arm').reason, 'both nodes', EVERY_S)
         probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone', EVERY_S)
+    dead, both = Probe('again'), 'two nodes called /again'  # killed, and still listed
+    with closing(Probe('again')) as arm:
+        arm.declare(ARM)
+        with closing(dead):
+            probe.until(lambda: both in judged(probe, 'again').reason, 'both nodes', EVERY_S)
+            assert judged(probe, 'again').state is CHECKING
+        probe.until(lambda: judged(probe, 'again').state is GRANTED, 'the arm alone', EVERY_S)
     with closing(Probe('light')) as arm:
         arm.declare(LIGHT_ARM)
         probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service', EVERY_S)
