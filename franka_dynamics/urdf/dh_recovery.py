@@ -53,11 +53,7 @@ class JointAxis(NamedTuple):
 
 
 def dh_rows_from_axes(
-    lines: Sequence[JointAxis],
-    near: Array,
-    flange: Array,
-    convention: Convention,
-    coincident: float = COINCIDENCE_TOLERANCE_M,
+    lines: Sequence[JointAxis], near: Array, flange: Array, convention: Convention
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
@@ -70,7 +66,7 @@ def dh_rows_from_axes(
     base = pose = _frame_on(lines[0], near)
     rows = list[DHRow]()
     for line in (*lines, JointAxis(flange[:3, 2], flange[:3, 3])):
-        normal, foot, a, alpha, beta = _common_normal(pose, line, coincident)
+        normal, foot, a, alpha, beta = _common_normal(pose, line)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
         # A standard row has d and theta along one line, a and alpha of the normal to the next.
@@ -82,9 +78,7 @@ def dh_rows_from_axes(
     return base, modified if convention is Convention.MODIFIED else standard_rows(modified)
 
 
-def _common_normal(
-    frame: Array, line: JointAxis, coincident: float
-) -> tuple[Array, Array, float, float, float]:
+def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, float, float]:
     """
     Return the common normal from z of a frame to a line: direction, foot on z, a, alpha and beta.
 
@@ -104,7 +98,7 @@ def _common_normal(
     # The point where the line crosses the plane through the origin of the frame across its z.
     across = between - (between @ z) / cosine * line.direction
     distance = float(np.linalg.norm(across))
-    normal = x if distance <= coincident else across / distance
+    normal = x if distance <= COINCIDENCE_TOLERANCE_M else across / distance
     normal = -normal if _points_back(normal, x, y) else normal
     along_y = float(np.cross(z, normal) @ line.direction)
     alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ line.direction))

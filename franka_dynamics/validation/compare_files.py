@@ -145,10 +145,10 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
         stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
-    shared = {**like.shared_fields(), 'fixed_frames': arm.fixed_frames}
+    own_fields = {'joints': tuple(joints), 'flange': arm.flange, 'fixed_frames': arm.fixed_frames}
     return replace(
         arm,
-        **{**shared, 'joints': tuple(joints), 'flange': arm.flange},
+        **like.shared_fields() | own_fields,
         hand=like.hand,
         payload=like.payload,
         carried=like.carried,

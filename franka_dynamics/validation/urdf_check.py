@@ -160,9 +160,7 @@ def checked_arm_from_urdf(
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
-def node_notes(
-    reference: ArmDescription, arm: ArmDescription, gravity: ArrayLike = GRAVITY
-) -> list[str]:
+def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     """
     Return notes on an arm's URDF, first whether `feedforward_node` accepts it as its model.
 
@@ -175,9 +173,7 @@ def node_notes(
     mjcf, names, source = arm.urdf.mjcf, arm.joint_names, arm.source
     text = arm.urdf.text if not mjcf or is_urdf_text(mjcf) else Path(mjcf)
     try:
-        verdict = checked_arm_from_urdf(
-            text, reference, source=source, joint_names=names, gravity=gravity
-        )[1]
+        verdict = checked_arm_from_urdf(text, reference, source=source, joint_names=names)[1]
     except (UrdfError, UrdfMismatchError) as error:
         refusal = f'a node refuses it as its model (model_source): {error}'
         return [refusal, *arm.notes]
