@@ -55,6 +55,7 @@ def arguments(tmp_path_factory):
         'BodyTree': {'parents': [-1], 'placements': [np.eye(4)], 'twists': [[0, 0, 0, 0, 0, 1]]}
         | {'inertias': [fd.LinkInertia.zero()], 'tool_body': 0, 'names': ['j']},
         'ClosedChain': {'tree': arm, 'active': [0], 'loops': []},
+        'RprKinematics': {'d0': 0.3, 'a1': 0.1, 'd2bar': 0.2, 'a3': 0.4},
     }
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import typed
 from ..arm import ArmDescription, Convention, DHRow, JointKind
 from ..arrays import joint_values
 from ..errors import DescriptionError, UnreachableError
@@ -30,6 +31,7 @@ _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 _EDGE_EPS = 1e-12
 
 
+@typed
 @dataclass(frozen=True)
 class RprKinematics:
     """

@@ -47,7 +47,7 @@ class Gravity(Fault):
         if size < _LEFT_OUT * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
-        alone = abs(size / real - 1.0) > _MOST_SIZE * turn(direction, gravity)
+        alone = abs(size / real - 1.0) > _MOST_SIZE * turn(direction.tolist(), gravity)
         return (gravity if alone else direction).tolist()
 
     def possible(self, values: Sequence[float], gravity: Array) -> bool:
