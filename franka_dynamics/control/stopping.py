@@ -109,7 +109,8 @@ class BrakingController:
         `disturbance` is the torque that the model does not explain now, (n,) [N m], `elapsed` the
         time since the state before [s], `age` the age of `state` [s]. With old states, and in a
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
-        a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages.
+        a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and old states leave damped joints to
+        kd.
         """
         late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
@@ -142,7 +143,9 @@ class BrakingController:
         yields = bound * time_squared
         away = np.clip(q - self._stop_pose, -yields, yields)
         self._stop_pose = q - away
-        missing = 1.0 - np.minimum(1.0, kd * decay / inertia)
+        # With old states M(q) a makes light directions swing, as of an iiwa's joints 1 and 3.
+        fresh = max(0.0, 1.0 - MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
+        missing = np.where(kd > 0.0, fresh, 1.0) * (1.0 - np.minimum(1.0, kd * decay / inertia))
         slowing = self._pulls / time_squared * away + np.clip(dq / decay, -bound, bound)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
         return feedforward - kp * away - kd * dq - mass @ (missing * slowing)
