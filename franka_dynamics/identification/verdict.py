@@ -96,10 +96,13 @@ def diagnose(
         if not doubtful or harmless is None or not harmless.better(doubtful[0]):
             break
         fits.give(harmless)
-    likely = [fit.fault for fit in (*doubtful[:1], harmless) if fit is not None]
+    first = restated[0] if restated else None
+    likely = [fit.fault for fit in doubtful[:1]]
+    # A zero that is off by a little is how one that is off by a quarter turn looks nearby.
+    if harmless is not None and first and harmless.fault.joints != first.fault.joints:
+        likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    first = restated[0] if restated else None
     if first and first.effect > CLEAR_EFFECT and first.gain > max(evidence, _CLEARER):
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign.
