@@ -78,7 +78,7 @@ class ModuleCommand(Command):
             own = [one.name for one in fields(kind) if one.name in values]
             values[name] = kind(**{one: values.pop(one) for one in own})
         module = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
-        return import_module(f'.{module}', __package__).run(**values)
+        return ctx.invoke(import_module(f'.{module}', __package__).run, **values)
 
 
 def takes_xacro_arguments(command: Any) -> Any:

@@ -42,7 +42,7 @@ MISTAKES = [
     ('arm show --arm ur5', ('panda is the fer',)),
     ('arm check --arm .', ('. is a folder; give',)),
     # Two descriptions.
-    ('arm compare fr3 fer --arm-prefix left_', ('--arm-prefix', 'Leave one of them out')),
+    ('arm compare fr3 fer --arm-prefix left_', ('--arm-prefix', 'arm compare --help')),
     ('arm compare fr3.urdf fr3.urdf --hand none', ('--hand has no meaning with two URDFs',)),
     ('arm compare fr3 fr3.urdf --set gaz2019', ('fr3', 'gaz2019')),
     ('arm export --arm-prefix a&b', ('--arm-prefix', "'a&b'", 'letters, digits')),
