@@ -349,6 +349,14 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
     assert loop.fastest < 1.5
 
 
+def test_old_states_do_not_make_the_brake_of_an_arm_like_an_iiwa_swing(monkeypatch):
+    # Without guard it reaches 1.9 rad/s; joints 1 and 3 turn about nearly one axis.
+    monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
+    bench = importlib.import_module('guard_misconfiguration')
+    name = 'fci, states become 10 ms late, 65 N for 0.3 s'
+    assert bench.run_of(('own', 'iiwa', name, True, 'gentle', 105, 1)).peak < 1.9
+
+
 @pytest.mark.parametrize('elastic', [False, True])
 @pytest.mark.parametrize(
     ('arriving', 'fastest', 'ends'),
