@@ -229,7 +229,7 @@ def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
     plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.significant())
-    yield from [fit.diagnosis() for fit in harmless][:1]
+    yield from [fit.diagnosis() for fit in harmless if fit.agrees()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)
