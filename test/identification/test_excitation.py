@@ -153,7 +153,7 @@ def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
 
 def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
     # The velocity limits of the FR3 depend on the position.
-    q, dq, ddq = sample_states(FR3, 20, np.random.default_rng(3))
+    q, dq, ddq = sample_states(FR3, 20, 3)
     q[:10] = FR3.limit('upper') - 0.02  # where braking takes nearly all of the speed
     dq[:10] = 0.5 * FR3.limit('velocity')
     braking = np.sqrt(2.0 * FR3.limit('velocity_deceleration') * 0.02)
