@@ -88,10 +88,10 @@ def write_json(path: Path, data: Any) -> None:
     """
     Write data as JSON to a file and print the file's name; to '-' print the JSON itself.
 
-    Arrays become lists, NaN and infinities null; `report.table.to_json_types` converts other
+    Arrays become lists, NaN and infinities null; `report.json_types.to_json_types` converts other
     types.
     """
-    from ..report.table import json_text
+    from ..report.json_types import json_text
 
     print_or_write(json_text(data), path)
 

@@ -19,7 +19,7 @@ from ..arm.hand_file import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, NoLinksError, UrdfWarning
 from ..files import read_text
 from ..report import crosscheck as report
-from ..report.table import to_json_types
+from ..report.json_types import to_json_types
 from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values

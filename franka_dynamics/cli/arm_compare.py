@@ -14,7 +14,7 @@ from .arm_check import MISMATCH, PASS
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
 from ..errors import listed, UrdfWarning
-from ..report.table import to_json_types
+from ..report.json_types import to_json_types
 from ..validation.compare_files import read_pair
 from ..validation.comparison import compare_descriptions
 from ..validation.urdf_check import node_notes

@@ -204,7 +204,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
     except NodeClientError as error:
         if error.refused_by == StartTooFarError.__name__:
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
-        arm = client.get('robot_type')
+        arm = client.get_parameter('robot_type')
         if arm == file or None in map(shipped_excitation, (file, arm)):
             raise
         raise NodeClientError(

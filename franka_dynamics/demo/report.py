@@ -15,7 +15,8 @@ import numpy as np
 from .metrics import DemoMetrics, DemoRates, TrackingError
 from ..files import write_text
 from ..report.elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, RESIDUAL_COLOR, save
-from ..report.table import Cell, json_text, Table
+from ..report.json_types import json_text
+from ..report.table import Cell, Table
 from ..typing import Array
 from ..validation.crosscheck import MAX_RELATIVE_DIFFERENCE
 

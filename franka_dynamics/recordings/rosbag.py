@@ -18,7 +18,7 @@ from .unclosed import closed_copy, is_unclosed, mcap_in_folder
 from ..errors import MissingDependencyError, RecordingError, require_extra
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
-ROBOT_STATE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
+ROBOT_STATE_TYPE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
 _FILES = ('.mcap', '.db3', '.bag')
@@ -79,15 +79,15 @@ def _joint_states(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], 
     """Return a function that deserializes a message of either type to a JointState."""
     from rosbags.typesys import get_types_from_msg
 
-    definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE)
+    definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE_TYPE)
 
     def joint_state(data: bytes, kind: str) -> Any:
-        if kind != ROBOT_STATE:
+        if kind != ROBOT_STATE_TYPE:
             return types.deserialize_cdr(data, kind)
         if not definition:
             raise RecordingError(
-                f'{bag} lacks the definition of {ROBOT_STATE}, which bags of MCAP have; convert '
-                'it by `ros2 bag convert` where franka_msgs is installed.'
+                f'{bag} lacks the definition of {ROBOT_STATE_TYPE}, which bags of MCAP have; '
+                'convert it by `ros2 bag convert` where franka_msgs is installed.'
             )
         if kind not in types.types:
             types.register(get_types_from_msg(definition, kind))
@@ -107,7 +107,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     joint states at all or several such topics.
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
-    robot_states = sorted(name for name, kind in kinds if kind == ROBOT_STATE)
+    robot_states = sorted(name for name, kind in kinds if kind == ROBOT_STATE_TYPE)
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE) or robot_states
     if candidates:
         there = f'joint states are on {", ".join(candidates)}'
@@ -143,7 +143,7 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     return list(names)
 
 
-def joint_columns(
+def joint_indices_in_message(
     present: Sequence[str], joints: Sequence[str], where: str
 ) -> NDArray[np.intp] | None:
     """

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Header, Table, to_json_types
+from .json_types import to_json_types
+from .table import Header, Table
 from ..arm import ArmDescription
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel

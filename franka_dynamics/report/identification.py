@@ -11,7 +11,8 @@ import numpy as np
 
 from .elements import heading, page, paragraph, picture
 from .identification_figures import friction_figure, parameter_figure, recording_figure
-from .table import Cell, Header, Table, to_json_types
+from .json_types import to_json_types
+from .table import Cell, Header, Table
 from .verdict import headline, undetermined_lines, verdict_lines
 from ..arm.arm_file import is_franka
 from ..control.tracking_prediction import FRANKA_ROS2_GAINS
@@ -30,7 +31,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'starting_set': result.start.inertial_set,
             'hand': result.start.hand,
             'recordings': recordings.notes,
-            'left_out': recordings.failures,
+            'unusable': recordings.failures,
             'signal': recordings.signal,
             'options': result.options,
             'scores': result.scores,
@@ -193,8 +194,8 @@ def tables(result: Identification) -> list[Table]:
     sets, unit, names = result.scores, result.unit, result.start.joint_names
     best, own = result.best_published, result.arm_score.test
 
-    def heads(*names: str, form: str = '.3f') -> list[Header]:
-        return [Header(name, form=form) for name in names]
+    def heads(*columns: str, form: str = '.3f') -> list[Header]:
+        return [Header(column, form=form) for column in columns]
 
     found = [
         Table(

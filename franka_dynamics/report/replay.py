@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .elements import save, torque_figure
-from .table import Cell, Header, Table, to_json_types
+from .json_types import to_json_types
+from .table import Cell, Header, Table
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
 from ..recordings.preprocessing import Motion

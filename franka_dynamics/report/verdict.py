@@ -79,17 +79,21 @@ def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> list[
         f'({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about gravity. '
         '`identify payload --known-mass` tells the factor.'
     ]
-    hidden = [
-        f'the {"effort" if kind == "gain" else "zero"} of {names[joint]} is not known'
-        if (least <= 0.0 if kind == 'gain' else most - least > np.pi)
-        else f'the effort of {names[joint]} may be {least:.2f} to {most:.2f} times its torque'
-        if kind == 'gain'
-        else f'the zero of {names[joint]} may be off by {least:.2f} to {most:.2f} rad'
-        for kind, joint, least, most in found.hidden
-    ]
+    hidden = [_range_text(kind, names[joint], *span) for kind, joint, *span in found.hidden]
     if hidden:
         lines.append(f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.')
     return lines
+
+
+def _range_text(kind: str, name: str, least: float, most: float) -> str:
+    """Return what the motion leaves open of a joint's effort (of kind `gain`) or zero [rad]."""
+    if kind == 'gain':
+        if least <= 0.0:
+            return f'the effort of {name} is not known'
+        return f'the effort of {name} may be {least:.2f} to {most:.2f} times its torque'
+    if most - least > np.pi:
+        return f'the zero of {name} is not known'
+    return f'the zero of {name} may be off by {least:.2f} to {most:.2f} rad'
 
 
 def headline(found: RecordingVerdict) -> str:

@@ -30,7 +30,7 @@ from .controller_factory import change_settings, make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
 from .motion_requests import MotionRequests
 from .node_process import NodeEntities, run_lifecycle, run_node
-from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
+from .parameter_tables import live_table, parameter_specs, ROBOT_DESCRIPTION, settings_from
 from .parameters import CheckedParameters, declare, values
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
 from .rclpy_private import destroy_state_machine, with_sequence_number
@@ -81,7 +81,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         self.service_entities = NodeEntities(
             self, lambda entity: entity.callback_group is not states
         )
-        declare(self, table(NODE_NAME))
+        declare(self, parameter_specs(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
@@ -157,7 +157,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         return super().on_configure(state)
 
     def _configure(self) -> None:
-        parameters = values(self, table(NODE_NAME))
+        parameters = values(self, parameter_specs(NODE_NAME))
         arm, self._urdf = resolve_model(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, arm, self._publish)
         frame = parameters['frame']

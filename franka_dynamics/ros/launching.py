@@ -35,7 +35,7 @@ from ..cpp_package.arm_text import controller_arm_text
 from ..cpp_package.package import NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
 from ..resources import share_directory
-from ..simulation.gazebo import format_numbers, gazebo_start
+from ..simulation.gazebo import gazebo_start, xacro_numbers
 
 PACKAGE = 'franka_dynamics'
 # Names of controllers: of the one that brakes the arm, and of the forward controller.
@@ -323,8 +323,8 @@ def ros2_control_actions(
     # The initial efforts must hold the arm, because the physics runs before any controller.
     start = gazebo_start(arm)
     initial = {
-        'initial_positions': format_numbers(start.position),
-        'initial_efforts': format_numbers(start.torque),
+        'initial_positions': xacro_numbers(start.position),
+        'initial_efforts': xacro_numbers(start.torque),
     }
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.

@@ -76,7 +76,7 @@ class NodeClient(TopicListener):
             self._found, _ = self.find(self._timeout, self._given)
         return self._found
 
-    def get(self, parameter: str) -> Any:
+    def get_parameter(self, parameter: str) -> Any:
         """Return the value of a parameter."""
         return self.parameter_values([parameter])[0]
 

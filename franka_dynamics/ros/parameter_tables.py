@@ -36,7 +36,7 @@ NODE_NAMES = tuple(_FILES)
 
 
 @functools.cache
-def table(node: str) -> tuple[ParameterSpec, ...]:
+def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
     """Return the specifications of all parameters of a node."""
     return tuple(spec for name in _FILES[node] for spec in specs(name))
 
@@ -83,7 +83,7 @@ def parameter_file(node: str) -> str:
     """Return a node's complete parameter file: each parameter with its default, explained."""
     lines: list[str] = []
     groups: list[str] = []
-    for spec in table(node):
+    for spec in parameter_specs(node):
         *group, name = spec.name.split('.')
         if group != groups:
             lines += [f'{"  " * (2 + depth)}{part}:' for depth, part in enumerate(group)]

@@ -24,7 +24,7 @@ from .diagnostics import DurationWindow, StatusPublisher
 from .joint_state_messages import joint_state_template
 from .messages import stamp_from_seconds
 from .node_process import OFF, run_node, StopRequest
-from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, table
+from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, parameter_specs
 from .parameters import CheckedParameters, declare
 from .qos import PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import Executor
@@ -56,7 +56,7 @@ class SimulatorNode(CheckedParameters, Node):
     def __init__(self, **node_options: Any) -> None:
         self._log: StepLog | None = None  # first: rclpy destroys a node whose __init__ raises
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        parameters = declare(self, table('simulator'))
+        parameters = declare(self, parameter_specs('simulator'))
         description = _arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)

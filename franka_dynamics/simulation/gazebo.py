@@ -101,6 +101,6 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     return [dict(zip(names, row)) for row in rows]
 
 
-def format_numbers(values: ArrayLike) -> str:
+def xacro_numbers(values: ArrayLike) -> str:
     """Return numbers with all digits, separated by blanks, as a xacro argument."""
     return ' '.join(repr(float(value)) for value in np.asarray(values, dtype=float))

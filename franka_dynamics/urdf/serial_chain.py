@@ -66,7 +66,7 @@ class SerialChain:
         return self.poses[self.joints[0].parent]
 
     @property
-    def massless(self) -> tuple[str, ...]:
+    def massless_links(self) -> tuple[str, ...]:
         """Names of moving links that, like all links fixed to them, have no mass or inertia."""
         links, bodies = (joint.child for joint in self.joints), self.bodies
         return tuple(one for one in links if self.document.is_body(one) and not bodies[one])
@@ -152,7 +152,7 @@ def read_chain(
 def _mass_notes(chain: SerialChain) -> list[str]:
     """Return a note on moving links without mass."""
     document, words = chain.document, chain.document.words
-    links = ', '.join(map(repr, chain.massless))
+    links = ', '.join(map(repr, chain.massless_links))
     if not any(chain.bodies[joint.child] for joint in chain.joints):
         return [
             f'{document.source}: no moving {words.link} has an {words.inertial} with mass '

@@ -233,7 +233,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
 def _require_masses(chain: SerialChain) -> None:
     """Raise UrdfError for links of the arm without mass."""
     document, words = chain.document, chain.document.words
-    if massless := ', '.join(map(repr, chain.massless)):
+    if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
             f'{words.link} {massless} without mass: there is no {words.inertial} in it, nor in '
             'what is fixed to it. Give the inertials, or take the model from the arm file '

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.parameter_tables import parameter_specs
 
 from . import launching
 
@@ -28,7 +28,7 @@ def all_launched(monkeypatch, tmp_path):
         for one in found:
             node = one.executable.removesuffix('_node')
             if node in ('feedforward', 'simulator'):
-                assert set(one.values) <= {spec.name for spec in table(node)} | OF_ROS
+                assert set(one.values) <= {spec.name for spec in parameter_specs(node)} | OF_ROS
         return found
 
     return launch

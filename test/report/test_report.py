@@ -20,8 +20,9 @@ from franka_dynamics.report.elements import (
     picture,
     rounded,
 )
+from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload_drawing import ellipsoid_axes
-from franka_dynamics.report.table import Cell, Header, Table, to_json_types
+from franka_dynamics.report.table import Cell, Header, Table
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.transpose(

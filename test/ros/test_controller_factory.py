@@ -15,7 +15,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.ros import controller_factory
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.urdf.writer import urdf_text
 
@@ -78,7 +78,7 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
         other.create_publisher(
             String, 'robot_description', QoSProfile(depth=1), event_callbacks=events
         )
-        values = {spec.name: spec.default for spec in table('feedforward')}
+        values = {spec.name: spec.default for spec in parameter_specs('feedforward')}
         monkeypatch.setattr(controller_factory, 'DESCRIPTION_TIMEOUT_S', 2.0)
         probe.until(lambda: probe.count_publishers('robot_description'), 'the publisher')
         with refuses(DescriptionError, '/publisher', 'volatile'):

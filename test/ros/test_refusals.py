@@ -22,7 +22,7 @@ from franka_dynamics.errors import (
 )
 from franka_dynamics.ros.controller_factory import resolve_model
 from franka_dynamics.ros.joint_state_messages import JointStateReader, NoArmJointsError
-from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.topic_listener import resolve_name
 from franka_dynamics.ros.trajectory_file import read_trajectory_file
 from franka_dynamics.ros.trajectory_messages import parse_trajectory
@@ -57,7 +57,7 @@ def motion(text, folder):
 
 
 def model(node=None, **changes):
-    values = {spec.name: spec.default for spec in table('feedforward')}
+    values = {spec.name: spec.default for spec in parameter_specs('feedforward')}
     values['model_source'] = 'robot_description'
     resolve_model(node, values | changes, lambda: False)
 

@@ -11,7 +11,7 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import FER
@@ -104,7 +104,7 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     with refuses(SettingsError, 'only while the node is not active'):
         probe.client.set_all({'period': 0.1})
     # What a dump has is no change, also of what is read at the start alone.
-    names = [spec.name for spec in table('feedforward')]
+    names = [spec.name for spec in parameter_specs('feedforward')]
     probe.client.set_all(dict(zip(names, probe.client.parameter_values(names))))
     assert probe.client.change_state('deactivate') == 'inactive'
     probe.client.set_all({'period': 0.1})

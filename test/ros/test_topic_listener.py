@@ -13,7 +13,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.report.table import json_text
+from franka_dynamics.report.json_types import json_text
 from franka_dynamics.ros import status
 from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus

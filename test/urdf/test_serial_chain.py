@@ -162,9 +162,9 @@ def test_a_body_of_inertia_without_mass_counts():
     np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=ROUNDING)
     assert 'rotor' in chain.bodies['fer_link3']
     empty = without(FER, "link[@name='fer_link7']", 'inertial')
-    assert read_chain(empty, NAMES).massless == ('fer_link7',)
+    assert read_chain(empty, NAMES).massless_links == ('fer_link7',)
     text = empty.replace('<link name="fer_link7">', f'<link name="fer_link7">{ROTOR}')
-    assert read_chain(text, NAMES).massless == ()
+    assert read_chain(text, NAMES).massless_links == ()
 
 
 def test_the_base_is_all_that_stands_still():
