@@ -32,6 +32,8 @@ class ControlCycle:
 
     This thread never logs, because a terminal that does not read its output would stop it.
     `active` says whether joint states are answered: whoever holds the lock `_cycle` may change it.
+    The node supplies the attributes that are declared first: publisher of commands, clock (of
+    rclpy's node), check of receivers, diagnostics and publishers of terms.
     """
 
     commands: Any

@@ -27,8 +27,15 @@ from trajectory_msgs.msg import JointTrajectory
 from . import SIMULATION_NAMESPACE
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
-from .node_process import ON, REALTIME_VARIABLE
-from .status import DiagnosticSubject, fault_sentences, MODEL_DIFFERENCE_KEY, NodeSnapshot
+from .realtime import ON, REALTIME_VARIABLE
+from .status import (
+    DiagnosticSubject,
+    fault_sentences,
+    MODEL_DIFFERENCE_KEY,
+    NodeSnapshot,
+    PERCENTILES,
+    SimulationKey,
+)
 from .trajectory_messages import reference_message, trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
@@ -180,14 +187,14 @@ class _Session:
         client.set_all({'scale': 0.0})
         self._follow('following with g and PD alone')
         node = client.heard_nodes()[_NODE].statuses
+        p50, p99 = (
+            1e-6 * self._figure(SimulationKey.ROUND_TRIP.format(one)) for one in PERCENTILES
+        )
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._missed(),
             int(node[DiagnosticSubject.COMMAND].values['stops']),
-            (
-                1e-6 * self._figure('round trip p50 [us]'),
-                1e-6 * self._figure('round trip p99 [us]'),
-            ),
+            (p50, p99),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._plan.lockstep,
         )
@@ -266,10 +273,8 @@ class _Session:
 
     @property
     def _time(self) -> float:
-        return self._figure('simulated time [s]')
+        return self._figure(SimulationKey.TIME)
 
     def _missed(self) -> tuple[int, int]:
         """Return the number of steps without a new torque, and of all steps since the first."""
-        keys = 'steps without a new command', 'steps commanded'
-        missed, steps = (int(self._figure(key)) for key in keys)
-        return missed, steps
+        return int(self._figure(SimulationKey.MISSED)), int(self._figure(SimulationKey.COMMANDED))

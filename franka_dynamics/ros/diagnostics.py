@@ -18,7 +18,14 @@ from .messages import publisher_names
 from .present_status import PresentStatus
 from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
-from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REFUSED_BY_KEY, REMEDY_KEY
+from .status import (
+    DiagnosticSubject,
+    MODEL_DIFFERENCE_KEY,
+    NodeStatus,
+    PERCENTILES,
+    REFUSED_BY_KEY,
+    REMEDY_KEY,
+)
 from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
@@ -38,8 +45,8 @@ class DurationWindow(deque[float]):
 
     def percentiles_us(self) -> dict[str, float]:
         """Return the median and the 99th percentile [us] by name; NaN without durations."""
-        p50, p99 = np.percentile(list(self) or [float('nan')], (50, 99))
-        return {'p50 [us]': 1e6 * float(p50), 'p99 [us]': 1e6 * float(p99)}
+        found = 1e6 * np.percentile(list(self) or [np.nan], [*PERCENTILES.values()])
+        return dict(zip(PERCENTILES, found.tolist()))
 
 
 class StatusPublisher:
@@ -90,8 +97,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         """Report on a controller from now on; `residual` is that of its cross-check."""
         self._controller, self._terms, self.residual = controller, terms, residual
         self.status.controller, self._arm = controller, controller.description.name
-        # The reason that ~/status has, and since when [s].
-        self._reason, self._reason_at = '', -math.inf
+        # What ~/status says (state, whether a fault is latched, whether the node waits; the
+        # reason), and since when [s].
+        self._said: tuple[Any, str] = None, ''
+        self._said_at = -math.inf
         self.refused = ''
         self._counted = time.monotonic(), self.sent  # at the last diagnostics
         self._log.begin()
@@ -118,12 +127,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         status = self.status.present()
         waits = status.state is State.SILENT and controller.enabled
         self._log.report(status, waits=waits)
-        reason = f'{status.state} {status.faulty} {waits}'
-        if reason != self._reason.partition(': ')[0]:
-            self._reason_at = -math.inf
-        reason = f'{reason}: {status.why}'
-        if reason != self._reason and now >= self._reason_at + MIN_REASON_S:
-            self._reason, self._reason_at, self.due = reason, now, now
+        said = (status.state, status.faulty, waits), status.why
+        if said[0] != self._said[0]:
+            self._said_at = -math.inf
+        if said != self._said and now >= self._said_at + MIN_REASON_S:
+            self._said, self._said_at, self.due = said, now, now
         if now >= self.due:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()

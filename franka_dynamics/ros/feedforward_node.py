@@ -63,6 +63,11 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
     other callbacks, and calls `run_background_tasks`. An inactive node drops joint states.
     """
 
+    # Defaults for rclpy's __init__, which already reads `executor`.
+    service_entities: NodeEntities | None = None
+    _whole_executor: Any = None  # the executor, not of this package, that serves both parts
+    _is_component = False
+
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         # The node logs what the core reports; without a handler Python would print it, too.
@@ -117,18 +122,22 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         them, nor lets go of them. An executor that the node is added to, as in composition, serves
         both parts, and timers call what the threads call: torques then wait for all its callbacks.
         """
-        whole = self.__dict__.get('whole_executor')
-        return whole or getattr(self, 'service_entities', self).__dict__.get('executor')
+        return self._whole_executor or (self.service_entities and self.service_entities.executor)
 
     @executor.setter
     def executor(self, executor: Any) -> None:
-        if executor is not None and 'whole_executor' not in self.__dict__:
-            if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
-                self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_END_IN_TIME}')
-            self._autostarts = self.get_parameter('autostart').value
-            self.create_timer(CHECK_PERIOD_S, self.run_timed_tasks)
-            self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
-        self.__dict__['whole_executor'] = executor
+        if executor is not None and not self._is_component:
+            self._become_component()
+        self._whole_executor = executor
+
+    def _become_component(self) -> None:
+        """Let timers call what the threads call in a process of the node's own."""
+        self._is_component = True
+        if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
+            self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_END_IN_TIME}')
+        self._autostarts = self.get_parameter('autostart').value
+        self.create_timer(CHECK_PERIOD_S, self.run_timed_tasks)
+        self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
 
     def _run_as_component(self) -> None:
         """Configure and activate the node once, if it is to; then run its background tasks."""

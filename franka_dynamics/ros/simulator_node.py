@@ -23,12 +23,13 @@ from .command_receiver import CommandReceiver
 from .diagnostics import DurationWindow, StatusPublisher
 from .joint_state_messages import joint_state_template
 from .messages import stamp_from_seconds
-from .node_process import OFF, run_node, StopRequest
+from .node_process import run_node, StopRequest
 from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, parameter_specs
 from .parameters import CheckedParameters, declare
 from .qos import PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import Executor
-from .status import DiagnosticSubject
+from .realtime import OFF
+from .status import DiagnosticSubject, SimulationKey
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings
@@ -193,11 +194,11 @@ class SimulatorNode(CheckedParameters, Node):
         values = {
             'braked': braked,
             'joints at their stops': ', '.join(at_stops) or 'none',
-            'simulated time [s]': float(self._simulation.time),
-            'steps commanded': self._steps_commanded,
-            'steps without a new command': self._missed,
+            SimulationKey.TIME: float(self._simulation.time),
+            SimulationKey.COMMANDED: self._steps_commanded,
+            SimulationKey.MISSED: self._missed,
             **{
-                f'round trip {name}': duration
+                SimulationKey.ROUND_TRIP.format(name): duration
                 for name, duration in self._latency.percentiles_us().items()
             },
         }

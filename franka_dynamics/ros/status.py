@@ -21,6 +21,7 @@ LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 HELD_KEY = 'held'  # whether torques hold the receiver's arm against gravity
 REMEDY_KEY = 'to command again'
 REFUSED_BY_KEY = 'refused by'
+PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 MODEL_DIFFERENCE_KEY = 'largest difference of the two models [N m, relative above 1 N m]'
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
 TORQUE_TERMS = {
@@ -43,6 +44,15 @@ class DiagnosticSubject(StrEnum):
     EXTERNAL_WRENCH = 'External wrench'
     ARM = 'Arm'
     TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
+
+
+class SimulationKey(StrEnum):
+    """Keys of the values of SIMULATED_ARM that programs read."""
+
+    TIME = 'simulated time [s]'
+    COMMANDED = 'steps commanded'
+    MISSED = 'steps without a new command'
+    ROUND_TRIP = 'round trip {}'  # of one of PERCENTILES
 
 
 class NodeStatus(NamedTuple):

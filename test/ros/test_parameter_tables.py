@@ -104,9 +104,8 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         if spec.bounds:
             (ends,) = descriptor.floating_point_range
             assert (ends.from_value, ends.to_value) == spec.bounds
-    assert values(node, parameter_specs(name)).keys() == {
-        spec.name for spec in parameter_specs(name)
-    }
+    specs = parameter_specs(name)
+    assert values(node, specs).keys() == {spec.name for spec in specs}
 
 
 @pytest.mark.parametrize(

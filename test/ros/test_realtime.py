@@ -24,7 +24,7 @@ from ..processes import background, printed, run_python, TIMEOUT_S, until
 # Each row of an environment, and whether SCHED_FIFO is forbidden, is asked in a copy of its own.
 ASK = """
 import json, os, resource, sys
-from franka_dynamics.ros.node_process import request_realtime
+from franka_dynamics.ros.realtime import request_realtime
 for given, forbidden in json.loads(sys.argv[1]):
     if not os.fork():
         os.environ.update(given)
@@ -91,7 +91,7 @@ def test_a_node_announces_itself_more_often_than_by_default_unless_a_profile_is_
 def test_services_run_below_all_that_brings_and_sends_torques(permitted):
     # libfranka raises the thread that connects to 99; DDS stays at 50.
     program = (
-        'import os, threading; from franka_dynamics.ros.node_process import lower_priority; '
+        'import os, threading; from franka_dynamics.ros.realtime import lower_priority; '
         'os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99)); '
         'serve = lambda: (lower_priority(), print(os.sched_getparam(0).sched_priority)); '
         'thread = threading.Thread(target=serve); thread.start(); thread.join()'
