@@ -23,7 +23,7 @@ from . import numpy_arrays
 from .device_kernel import DeviceKernel
 from .generated_model import GeneratedModel, Key
 from .kernel import available_threads, Kernel
-from .libraries import is_plain, library_of
+from .libraries import ArrayLibrary, is_plain, library_of
 from ..arm import ArmDescription
 from ..codegen.options import Quantity
 from ..codegen.quantities import output_shape
@@ -97,7 +97,7 @@ class BatchModel(GeneratedModel):
         """Return the attributes to pickle: all but the kernels, which cannot be pickled."""
         return {**self.__dict__, '_kernels': {}}
 
-    def library(self, *given: Any) -> Any:
+    def library(self, *given: Any) -> ArrayLibrary:
         """Return the module of this package for the library of some arguments."""
         return library_of(given)
 

@@ -78,7 +78,7 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def library(self, *given: Any) -> Any:
-        """Return what has `xp` and `read` for some arguments, as `libraries` says."""
+        """Return what has `xp` and `read` of an `ArrayLibrary` for some arguments."""
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:

@@ -46,7 +46,8 @@ class Kernel:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         self.shape, self._dtype = equations.shape, dtype
-        self._fill = _numpy_code(equations) if llvm is None else _MachineCode(equations, dtype)
+        self._threaded = llvm is not None
+        self._fill = _MachineCode(equations, dtype) if self._threaded else _numpy_code(equations)
 
     def __call__(
         self, arrays: Sequence[np.ndarray], threads: int, out: np.ndarray | None = None
@@ -61,7 +62,7 @@ class Kernel:
         states = len(arrays[0])
         if out is None:
             out = np.empty((states, *self.shape), self._dtype)
-        pieces = 1 if llvm is None else min(threads, states // MIN_STATES_PER_THREAD)
+        pieces = min(threads, states // MIN_STATES_PER_THREAD) if self._threaded else 1
         if pieces < 2:
             if out.size:
                 self._fill(arrays, out)
@@ -106,6 +107,7 @@ def _numpy_code(equations: Equations) -> _Fill:
                 columns = [np.ascontiguousarray(array[part].T) for array in arrays]
                 found = np.empty((*shape, len(out[part])), out.dtype)
                 function(*columns, found)
+                # NaN for a state that is not finite, else zero.
                 found += 0.0 * sum(array.sum(axis=0) for array in columns)
                 out[part] = np.moveaxis(found, -1, 0)
 
@@ -117,7 +119,7 @@ class _MachineCode:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_bits() // (8 * dtype.itemsize)
-        self._library, address = _compiled(vector_ir(equations, lanes, single=dtype == np.float32))
+        self._library, address = _linked(vector_ir(equations, lanes, single=dtype == np.float32))
         inputs = len(equations.arrays)
         # Pointers, the bytes from one state to the next, and the number of states.
         kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)
@@ -144,8 +146,8 @@ def _vector_bits() -> int:
     return 256 if features.get('avx2') else 128
 
 
-def _compiled(text: str) -> tuple[Any, int]:
-    """Return a library of LLVM assembly, while which exists its code does, and `run`'s address."""
+def _linked(text: str) -> tuple[Any, int]:
+    """Return what keeps the machine code of LLVM assembly in memory, and `run`'s address."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
@@ -153,13 +155,13 @@ def _compiled(text: str) -> tuple[Any, int]:
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
     )
 
-    def compiled() -> bytes:
+    def emitted() -> bytes:
         module = llvm.parse_assembly(text)
         module.triple = machine.triple
         return bytes(machine.emit_object(module))
 
     key = f'{text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
-    builder = llvm.JITLibraryBuilder().add_object_img(compiled_once(key, compiled))
+    builder = llvm.JITLibraryBuilder().add_object_img(compiled_once(key, emitted))
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']

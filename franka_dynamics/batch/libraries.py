@@ -1,19 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Which array library the arguments of a batch belong to.
-
-The module of a library has the library as `xp`, as `PLAIN` type and precisions of arrays that need
-no conversion, and two functions: `read` returns an argument as an array, or raises TypeError or
-ValueError, and `evaluate` a quantity of a `BatchModel` at arrays (..., n).
-"""
+"""Which array library the arguments of a batch belong to."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from importlib import import_module
 import sys
-from typing import Any
+from typing import Any, Protocol
 
 from . import numpy_arrays
 from ..errors import JointVectorError
@@ -21,7 +15,20 @@ from ..errors import JointVectorError
 _CUDA_DEVICES = (2, 13)  # of DLPack: device and managed memory
 
 
-def library_of(given: Sequence[Any]) -> Any:
+class ArrayLibrary(Protocol):
+    """The module of a library `xp`; PLAIN: type and precisions of arrays that need no `read`."""
+
+    xp: Any
+    PLAIN: tuple[Any, Any]
+
+    def read(self, values: Any) -> Any:
+        """Return an argument as an array; TypeError or ValueError if it is none."""
+
+    def evaluate(self, model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
+        """Return a quantity of a `BatchModel` at arrays with leading axes `lead`."""
+
+
+def library_of(given: Sequence[Any]) -> ArrayLibrary:
     """Return the module for the library of some arguments, NumPy's if no other knows them."""
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())

@@ -9,9 +9,10 @@ import sys
 
 import numpy as np
 
+from ._choices import ArmChoice
 from ._command import forbid_with
 from ._console import say, say_each, show, write_json
-from ._options import ArmChoice, MASS_OPTIONS
+from ._options import MASS_OPTIONS
 from ..arm.dh_conversion import in_modified_convention
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..names import GRAVITY, GRAVITY_DIRECTIONS

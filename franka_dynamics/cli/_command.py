@@ -22,7 +22,7 @@ from ..resources import share_directory
 from ..ros import ROS_INSTALL_HINT
 
 _XACRO_ARGUMENT = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
-STDOUT = Path('-')  # path that stands for standard output
+STDOUT_PATH = Path('-')  # path that stands for standard output
 
 
 class Command(click.Command):
@@ -168,7 +168,7 @@ class ShippedOrPath(click.Path):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return files, which the shell finds, and the shipped names that begin so."""
+        """Return files, which the shell finds, and shipped names beginning with the typed text."""
         shipped = (share_directory() / 'config' / self.folder).glob(f'{incomplete}*.yaml')
         names = [CompletionItem(path.stem) for path in sorted(shipped)]
         return super().shell_complete(ctx, param, incomplete) + names
@@ -205,9 +205,9 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
     return click.option(*flags.split(), *dest.split(), type=kind, help=help, **more)
 
 
-def flag(name: str, help: str) -> Any:
+def flag(name: str, help: str, dest: str = '') -> Any:
     """Return a decorator that adds to a command an option without a value."""
-    return click.option(name, is_flag=True, help=help)
+    return click.option(name, *dest.split(), is_flag=True, help=help)
 
 
 def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ._command import STDOUT
+from ._command import STDOUT_PATH
 from ..files import write_text
 
 _STYLES = {
@@ -45,7 +45,7 @@ def make_console(*, stderr: bool = False) -> Console:
     Beside the JSON of --json without FILE no text is printed.
     """
     context = click.get_current_context(silent=True)
-    silent = context is not None and context.params.get('json') == STDOUT
+    silent = context is not None and context.params.get('json') == STDOUT_PATH
     in_front = False
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
@@ -124,7 +124,7 @@ class ProgressBar(Progress):
 
 def print_or_write(text: str, path: Path | None) -> None:
     """Print text if the path is None or '-', else write it to the file and print its name."""
-    if path in (None, STDOUT):
+    if path in (None, STDOUT_PATH):
         print(text, end='')
     else:
         write_text(path, text)

@@ -4,38 +4,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 import math
 from pathlib import Path
 import re
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import click
 
+from ._choices import ArmChoice, BagReader
 from ._command import (
     Assignment,
     CommaList,
     flag,
-    is_given,
     Number,
     option,
     OutputPath,
     ShippedOrPath,
-    STDOUT,
+    STDOUT_PATH,
     takes_xacro_arguments,
 )
-from ..errors import OutputError, RecordingError
+from ..errors import OutputError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
-
-if TYPE_CHECKING:
-    from ._console import ProgressBar
-    from ..arm import ArmDescription, LinkInertia
-    from ..recordings.recording import Recording
 
 _EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURES = ('.png', '.svg', '.pdf')
@@ -124,7 +119,7 @@ def new_file(text: str) -> Path:
 
 
 def _json_file(text: str) -> Path:
-    return STDOUT if text == f'{STDOUT}' else writable_file(text)
+    return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_file(text)
 
 
 # Types of options for outputs.
@@ -140,7 +135,7 @@ json_option = option(
     OutputPath(_json_file),
     metavar='[PATH]',
     is_flag=False,
-    flag_value=f'{STDOUT}',
+    flag_value=f'{STDOUT_PATH}',
 )
 force_option = flag('--force', 'overwrite an existing file')
 
@@ -191,76 +186,6 @@ payload_file_options = with_options(
 )
 
 
-@dataclass(frozen=True)
-class ArmChoice:
-    """Values of the options that select an arm: --arm, --set, --hand, --payload and others."""
-
-    arm: str = 'fr3'
-    hand: str = AS_LISTED
-    inertial_set: str | None = None
-    payload: str | None = None
-    arm_prefix: str = ''
-    joints: tuple[str, ...] = ()
-    hold: tuple[tuple[str, float], ...] = ()
-    xacro: Mapping[str, str] = field(default_factory=dict)
-
-    def load(self) -> ArmDescription:
-        """Load the arm that the options select."""
-        from ..arm_io import load_arm
-
-        return load_arm(
-            self.arm,
-            self.inertial_set,
-            hand=self.hand,
-            prefix=self.arm_prefix,
-            payload=self.read_payload(),
-            joints=self.joints,
-            held=dict(self.hold),
-            xacro=self.xacro,
-        )
-
-    def read_payload(self) -> LinkInertia | None:
-        """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
-        from ..arm.payload import read_payload
-
-        return None if self.payload is None else read_payload(self.payload)
-
-    def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Load the arm with each combination of an inertial set and a hand."""
-        pairs = [(one, hand) for one in sets for hand in hands]
-        each = [replace(self, inertial_set=one, hand=hand) for one, hand in pairs]
-        arms = [one.load() for one in each]
-        return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
-
-    def title(self, arm: ArmDescription) -> str:
-        """Return one line with the names of the arm, its inertial set, hand and payload."""
-        file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
-        load = f', payload {self.payload}' if self.payload else ''
-        return f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}{load}'
-
-    def node_parameters(self, folder: Path) -> dict[str, Any]:
-        """
-        Return the ROS parameters, by name, with which a node loads the same arm.
-
-        That of a URDF is written into `folder` as an arm file, because nodes take arm files.
-        """
-        from ..arm.arm_file import is_robot_model
-        from ..arm.payload import payload_array
-        from ..arm_io import save
-
-        payload, choice = self.read_payload(), self
-        if is_robot_model(self.arm):
-            choice = ArmChoice(str(folder / 'arm.yaml'))
-            save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
-        given = {
-            'robot_type': choice.arm,
-            'hand': choice.hand,
-            'inertial_set': choice.inertial_set,
-            'payload': payload and payload_array(payload).tolist(),
-        }
-        return {name: value for name, value in given.items() if value}
-
-
 ARM = ShippedOrPath('arms')
 _ARM = option(
     '--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM, default='fr3'
@@ -289,61 +214,6 @@ _SET = option('--set', "one of the arm's inertial sets (default: its own)", dest
 _ARM_WITH_SETS = option('--arm', 'shipped, or an arm file', ARM, default='fr3')
 set_options = options_as('arm', ArmChoice, _ARM_WITH_SETS, _HAND, _SET, _PAYLOAD)
 arm_options = options_as('arm', ArmChoice, _CHAIN, _HAND, _SET, _PAYLOAD)
-
-
-@dataclass(frozen=True)
-class BagReader:
-    """Reads joint states from bags, with the options for joint names, topic and time stamps."""
-
-    joint_names: tuple[str, ...] = ()
-    topic: str | None = None
-    stamps: str = HEADER_STAMP
-
-    def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
-        """
-        Return `arm` or, unless --arm is given, the one shipped arm whose joints a bag has.
-
-        The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
-        of another shipped arm than --arm, or, without --arm, of several arms.
-        """
-        from ..arm import available_arms
-        from ..recordings.rosbag import joint_names_in_bag
-        from ..urdf.importer import arms_with_joints
-
-        if self.joint_names:
-            return arm
-        if bag in available_arms() and not Path(bag).exists():
-            raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
-        present = joint_names_in_bag(Path(bag), self.topic)
-        found = arms_with_joints(present, prefix=arm.arm_prefix or None)
-        if not found or (is_given('arm') and arms_with_joints(present, arm.load(), '')):
-            return arm
-        names, (name, shipped, joints) = ' and '.join(one[0] for *_, one in found), found[0]
-        if is_given('arm'):
-            fix = f'not of {arm.arm}; give --arm {name}, or leave --arm out'
-            raise RecordingError(f'{bag} has the joints of {name} ({names}, ...), {fix}.')
-        if len(found) > 1:
-            fix = 'choose by --arm or --arm-prefix'
-            raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
-        prefix = joints[0].removesuffix(shipped.joint_names[0])
-        return replace(arm, arm=name, arm_prefix=prefix)
-
-    def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
-        """Return the names of the arm's joints in the bag: --joint-names, or else the arm's."""
-        names = self.joint_names or arm.joint_names
-        if len(names) != arm.n:
-            raise RecordingError(
-                f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} joints; name '
-                'each, from base to tip.'
-            )
-        return names
-
-    def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
-        """Read an arm's joint states from a bag as a Recording."""
-        from ..recordings.recording import read_recording
-
-        names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
-        return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def show() -> None:
 @click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
 @shared.gravity_option
-@flag('--all', 'print everything: the tables of every quantity')
+@flag('--all', 'print everything: the tables of every quantity', 'everything')
 @shared.json_option
 @shared.arm_options
 def check() -> None:
@@ -94,7 +94,7 @@ def import_() -> None:
 @arm.command()
 @option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
 @shared.force_option
-@option('--format', 'format of the output', FORMATS, default=FORMATS[0])
+@option('--format', 'format of the output', FORMATS, 'form', default=FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 import warnings
 
+from ._choices import ArmChoice
 from ._command import forbid_with
 from ._console import make_console, say, say_each, show, write_json
-from ._options import ArmChoice
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, NoLinksError, UrdfWarning
@@ -116,7 +116,9 @@ def _files_of(path: str) -> list[str]:
     ]
 
 
-def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all: bool) -> Answer:
+def _check(
+    arm: ArmChoice, gravity: tuple[float, float, float], states: int, everything: bool
+) -> Answer:
     """Check an arm by itself."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
@@ -140,7 +142,7 @@ def _check(arm: ArmChoice, gravity: tuple[float, float, float], states: int, all
     answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))
-    answer.details += report.crosscheck_tables(result) if all else ()
+    answer.details += report.crosscheck_tables(result) if everything else ()
     return answer
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from ._base_parameters import print_base_parameters, print_symbolic
+from ._choices import ArmChoice
 from ._command import forbid_with
 from ._console import say, say_each, show, write_json
-from ._options import ArmChoice
 from ..arm import ArmDescription
 from ..arm.inertia import TENSOR_ORDER
 from ..errors import DescriptionError

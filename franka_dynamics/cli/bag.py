@@ -41,7 +41,11 @@ def record() -> None:
 @bag.command('import')
 @click.argument('log', type=click.Path(), metavar='FILE...', nargs=-1, required=True)
 @option('--output', 'the new bag (default: the name of the first FILE)', shared.NEW_BAG)
-@flag('--list', 'print columns with first, last, least and largest values; write nothing')
+@flag(
+    '--list',
+    'print columns with first, last, least and largest values; write nothing',
+    'columns_only',
+)
 @option('--layout', "a known format: droid is DROID's trajectory.h5", [*LAYOUTS])
 @option('--position', 'of joint positions', metavar='COLUMNS')
 @option(
@@ -82,7 +86,7 @@ def _external(text: str) -> Path:
 @option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
 @option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
 @shared.options_as('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
-@flag('--all', 'print everything: all sets and hands')
+@flag('--all', 'print everything: all sets and hands', 'everything')
 @shared.options_as(
     'files',
     shared.ReplayFiles,

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ._choices import ArmChoice, BagReader
 from ._command import forbid_with
 from ._console import ProgressBar, say, say_each, show
-from ._options import ArmChoice, BagReader, new_bag
+from ._options import new_bag
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.log_table import LogTable
@@ -31,7 +32,7 @@ def run(
     arm: ArmChoice,
     reader: BagReader,
     output: Path | None,
-    list: bool,
+    columns_only: bool,
     layout: str | None,
     **columns: Any,
 ) -> int:
@@ -40,7 +41,7 @@ def run(
 
     `columns` are the fields of a ColumnMap.
     """
-    if list:
+    if columns_only:
         show(_contents(read_log(*log)))
         return 0
     if layout is not None:

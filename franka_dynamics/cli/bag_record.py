@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
+from ._choices import ArmChoice
 from ._command import is_given
 from ._console import make_console, say, say_each
-from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings

@@ -4,18 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
+from ._choices import ArmChoice, BagReader, with_sets_and_hands
 from ._command import forbid_with, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
-from ._options import ArmChoice, BagReader, ReplayFiles
-from ..arm import ArmDescription, available_sets
-from ..arm.arm_file import is_franka
+from ._options import ReplayFiles
 from ..control.tracking_prediction import predict_tracking, TrackingPrediction
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
-from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.external import write_external_torque
@@ -23,7 +20,6 @@ from ..report.tracking import plot_tracking, PREDICTION_SENTENCE, tracking_table
 from ..report.verdict import headline, undetermined_lines, verdict_lines
 
 _MAX_SHOWN_FITS = 3
-_FRANKA_HAND = 'franka_hand'
 
 
 def run(
@@ -36,7 +32,7 @@ def run(
     *,
     sets: tuple[str, ...],
     hands: tuple[str, ...],
-    all: bool,
+    everything: bool,
     require: float | None,
     gains: str | None,
 ) -> int:
@@ -54,7 +50,7 @@ def run(
     if gains:
         tracking = predict_tracking(result.recording, arms[0], gains, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
-    _print(result, fit, all)
+    _print(result, fit, everything)
     if tracking is not None:
         show(tracking_table(tracking))
         say(f'{PREDICTION_SENTENCE}.')
@@ -88,19 +84,7 @@ def _write(
             say(f'plot: {path}')
 
 
-def with_sets_and_hands(
-    arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
-) -> list[ArmDescription]:
-    """Load the arm with every combination of inertial sets and hands; by default all sets."""
-    sets = sets or available_sets(arm.arm)
-    if hands:
-        return arm.load_each(sets, hands)
-    # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (_FRANKA_HAND,) if is_franka(arm.load_each(sets[:1], (AS_LISTED,))[0].name) else ()
-    return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
-
-
-def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> None:
+def _print(result: ReplayEvaluation, fit: IdentificationOptions, everything: bool) -> None:
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
     say(f'{conclusion} {report.best_sentence(fits[0], result.others)}'.strip(), style='bold')
@@ -110,7 +94,7 @@ def _print(result: ReplayEvaluation, fit: IdentificationOptions, all: bool) -> N
         say_each(undetermined_lines(verdict, names))
     named = (fits[0], *result.others)
     ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if all else ordered[:_MAX_SHOWN_FITS]
+    shown = fits if everything else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     say_each(dict.fromkeys(doubts), 'warning')

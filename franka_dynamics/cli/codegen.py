@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 from rich.progress import track
 
+from ._choices import ArmChoice
 from ._command import forbid_with
 from ._console import make_console, print_or_write, say, say_each, show
-from ._options import ArmChoice
 from ..codegen.c_code import c_header
 from ..codegen.cuda import cuda_source
 from ..codegen.equations import customised_equations

@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from ._choices import ArmChoice
 from ._command import is_given, require_installed
 from ._console import ProgressBar, say, say_each, show
-from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_franka
 from ..demo.controller_comparison import compare_controllers

@@ -10,9 +10,10 @@ from itertools import chain
 from pathlib import Path
 import sys
 
+from ._choices import ArmChoice
 from ._command import require_with
 from ._console import make_console, say, write_json
-from ._options import ArmChoice, MASS_OPTIONS
+from ._options import MASS_OPTIONS
 from ..arm.arm_file import is_robot_model
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED, NO_HAND

@@ -9,10 +9,10 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from ._choices import ArmChoice, BagReader, with_sets_and_hands
 from ._command import require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
-from ._options import ArmChoice, BagReader, IdentifyFiles
-from .bag_replay import with_sets_and_hands
+from ._options import IdentifyFiles
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, listed, require_extra
 from ..files import write_text

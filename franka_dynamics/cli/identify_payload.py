@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ._choices import ArmChoice, BagReader
 from ._console import ProgressBar, say_each, show, write_json
-from ._options import ArmChoice, BagReader
 from .payload_from_mesh import write_payload
 from ..identification.payload import identify_payload
 from ..recordings.plausibility import plausibility_warnings

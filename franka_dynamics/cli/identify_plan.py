@@ -10,8 +10,8 @@ import shlex
 
 import numpy as np
 
+from ._choices import ArmChoice, BagReader
 from ._console import ProgressBar, say, show
-from ._options import ArmChoice, BagReader
 from ..errors import IdentificationError
 from ..files import write_text
 from ..identification.excitation import choose_repetitions, Excitation, optimise

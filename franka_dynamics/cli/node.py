@@ -184,7 +184,9 @@ def play(
     topic, command = (
         one if one.startswith('/') else f'{namespace}/{one}' for one in (topic, command)
     )
-    return run(arm, record, None, node, topic, command, file, send)
+    return run(
+        arm, record, duration=None, node=node, topic=topic, command=command, motion=file, play=send
+    )
 
 
 def send_motion(file: str, lead: float, client: NodeClient) -> object:

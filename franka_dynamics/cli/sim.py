@@ -13,9 +13,9 @@ import tempfile
 import time
 from typing import Any
 
+from ._choices import ArmChoice
 from ._command import forbid_with
 from ._console import say
-from ._options import ArmChoice
 from ._signals import catch_end_signals
 from ..arm import ArmDescription
 from ..arm.payload import payload_array

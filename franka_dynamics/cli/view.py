@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ._choices import ArmChoice, BagReader
 from ._command import forbid_with, require_with
 from ._console import ProgressBar, say
-from ._options import ArmChoice, BagReader
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_robot_model
 from ..recordings.preprocessing import prepare

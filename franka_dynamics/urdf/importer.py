@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -184,12 +185,12 @@ def names_in(
         return tuple(prefix + name for name in arm.joint_names)
     found = arms_with_joints(document.joints, arm)
     if len(found) > 1:
-        first = ' and '.join(names[0] for _, _, names in found)
+        first = ' and '.join(one.joints[0] for one in found)
         raise document.error(
             f'holds more than one arm ({first}); say which by its prefix (--arm-prefix).'
         )
     if found:
-        return found[0][2]
+        return found[0].joints
     names, _ = choose_joints(document)
     if len(names) < arm.n:
         raise document.error(
@@ -198,11 +199,19 @@ def names_in(
     return names[: arm.n]
 
 
+class ArmOfJoints(NamedTuple):
+    """An arm, the name of its file, and the names that its joints have elsewhere."""
+
+    name: str
+    arm: ArmDescription
+    joints: tuple[str, ...]
+
+
 def arms_with_joints(
     joints: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
-) -> list[tuple[str, ArmDescription, tuple[str, ...]]]:
+) -> list[ArmOfJoints]:
     """
-    Return name, arm and joint names of each shipped arm, or `arm`, with all joints in `joints`.
+    Return each shipped arm, or `arm`, that has all its joints in `joints`.
 
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """
@@ -215,5 +224,5 @@ def arms_with_joints(
         for candidate in prefixes:
             names = tuple(candidate + joint for joint in requested)
             if prefix in (None, candidate) and all(j in joints for j in names):
-                found.append((called, description, names))
+                found.append(ArmOfJoints(called, description, names))
     return found

@@ -12,7 +12,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli import bag_record
-from franka_dynamics.cli._options import ArmChoice
+from franka_dynamics.cli._choices import ArmChoice
 from franka_dynamics.cli.main import command
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording

@@ -1,0 +1,162 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The arm and the bag that options choose, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+from ._command import is_given
+from ..errors import RecordingError
+from ..names import AS_LISTED, NO_HAND
+from ..recordings.options import HEADER_STAMP
+
+if TYPE_CHECKING:
+    from ._console import ProgressBar
+    from ..arm import ArmDescription, LinkInertia
+    from ..recordings.recording import Recording
+
+_FRANKA_HAND = 'franka_hand'
+
+
+@dataclass(frozen=True)
+class ArmChoice:
+    """Values of the options that select an arm: --arm, --set, --hand, --payload and others."""
+
+    arm: str = 'fr3'
+    hand: str = AS_LISTED
+    inertial_set: str | None = None
+    payload: str | None = None
+    arm_prefix: str = ''
+    joints: tuple[str, ...] = ()
+    hold: tuple[tuple[str, float], ...] = ()
+    xacro: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self) -> ArmDescription:
+        """Load the arm that the options select."""
+        from ..arm_io import load_arm
+
+        return load_arm(
+            self.arm,
+            self.inertial_set,
+            hand=self.hand,
+            prefix=self.arm_prefix,
+            payload=self.read_payload(),
+            joints=self.joints,
+            held=dict(self.hold),
+            xacro=self.xacro,
+        )
+
+    def read_payload(self) -> LinkInertia | None:
+        """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
+        from ..arm.payload import read_payload
+
+        return None if self.payload is None else read_payload(self.payload)
+
+    def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
+        """Load the arm with each combination of an inertial set and a hand."""
+        pairs = [(one, hand) for one in sets for hand in hands]
+        each = [replace(self, inertial_set=one, hand=hand) for one, hand in pairs]
+        arms = [one.load() for one in each]
+        return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
+
+    def title(self, arm: ArmDescription) -> str:
+        """Return one line with the names of the arm, its inertial set, hand and payload."""
+        file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
+        load = f', payload {self.payload}' if self.payload else ''
+        return f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}{load}'
+
+    def node_parameters(self, folder: Path) -> dict[str, Any]:
+        """
+        Return the ROS parameters, by name, with which a node loads the same arm.
+
+        That of a URDF is written into `folder` as an arm file, because nodes take arm files.
+        """
+        from ..arm.arm_file import is_robot_model
+        from ..arm.payload import payload_array
+        from ..arm_io import save
+
+        payload, choice = self.read_payload(), self
+        if is_robot_model(self.arm):
+            choice = ArmChoice(str(folder / 'arm.yaml'))
+            save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
+        given = {
+            'robot_type': choice.arm,
+            'hand': choice.hand,
+            'inertial_set': choice.inertial_set,
+            'payload': payload and payload_array(payload).tolist(),
+        }
+        return {name: value for name, value in given.items() if value}
+
+
+def with_sets_and_hands(
+    arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
+) -> list[ArmDescription]:
+    """Load the arm with every combination of inertial sets and hands; by default all sets."""
+    from ..arm import available_sets
+    from ..arm.arm_file import is_franka
+
+    sets = sets or available_sets(arm.arm)
+    if hands:
+        return arm.load_each(sets, hands)
+    # Not the older descriptions of the hand: the heavier ones would take the place of a load.
+    hands = (_FRANKA_HAND,) if is_franka(arm.load_each(sets[:1], (AS_LISTED,))[0].name) else ()
+    return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
+
+
+@dataclass(frozen=True)
+class BagReader:
+    """Reads joint states from bags, with the options for joint names, topic and time stamps."""
+
+    joint_names: tuple[str, ...] = ()
+    topic: str | None = None
+    stamps: str = HEADER_STAMP
+
+    def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
+        """
+        Return `arm` or, unless --arm is given, the one shipped arm whose joints a bag has.
+
+        The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
+        of another shipped arm than --arm, or, without --arm, of several arms.
+        """
+        from ..arm import available_arms
+        from ..recordings.rosbag import joint_names_in_bag
+        from ..urdf.importer import arms_with_joints
+
+        if self.joint_names:
+            return arm
+        if bag in available_arms() and not Path(bag).exists():
+            raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
+        present = joint_names_in_bag(Path(bag), self.topic)
+        found = arms_with_joints(present, prefix=arm.arm_prefix or None)
+        if not found or (is_given('arm') and arms_with_joints(present, arm.load(), '')):
+            return arm
+        names, first = ' and '.join(one.joints[0] for one in found), found[0]
+        if is_given('arm'):
+            fix = f'not of {arm.arm}; give --arm {first.name}, or leave --arm out'
+            raise RecordingError(f'{bag} has the joints of {first.name} ({names}, ...), {fix}.')
+        if len(found) > 1:
+            fix = 'choose by --arm or --arm-prefix'
+            raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
+        prefix = first.joints[0].removesuffix(first.arm.joint_names[0])
+        return replace(arm, arm=first.name, arm_prefix=prefix)
+
+    def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
+        """Return the names of the arm's joints in the bag: --joint-names, or else the arm's."""
+        names = self.joint_names or arm.joint_names
+        if len(names) != arm.n:
+            raise RecordingError(
+                f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} joints; name '
+                'each, from base to tip.'
+            )
+        return names
+
+    def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
+        """Read an arm's joint states from a bag as a Recording."""
+        from ..recordings.recording import read_recording
+
+        names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
+        return read_recording(bag, names, topic=self.topic, stamps=self.stamps, progress=progress)
