@@ -15,13 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
-from .rosbag import (
-    choose_topic,
-    joint_indices_in_message,
-    JOINT_STATE,
-    open_bag,
-    UNCLOSED_BAG_HINT,
-)
+from .rosbag import choose_topic, joint_indices, JOINT_STATE, open_bag, UNCLOSED_BAG_HINT
 from .unclosed import is_unclosed, mcap_in_folder, RECOVERED_REMARK
 from ..arm import ArmDescription
 from ..arm_io import as_description
@@ -205,7 +199,7 @@ class _Messages:
         names = tuple(message.name)
         if names not in self._columns:
             where = f'{self._where}, message {self.seen}'
-            self._columns[names] = joint_indices_in_message(names, self._expected, where)
+            self._columns[names] = joint_indices(names, self._expected, where)
         columns = self._columns[names]
         if columns is None:
             self._passed_over += 1

@@ -143,7 +143,7 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     return list(names)
 
 
-def joint_indices_in_message(
+def joint_indices(
     present: Sequence[str], joints: Sequence[str], where: str
 ) -> NDArray[np.intp] | None:
     """

@@ -25,6 +25,7 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION_NAMESPACE
+from .diagnostics import PERCENTILES
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .realtime import ON, REALTIME_VARIABLE
@@ -33,7 +34,6 @@ from .status import (
     fault_sentences,
     MODEL_DIFFERENCE_KEY,
     NodeSnapshot,
-    PERCENTILES,
     SimulationKey,
 )
 from .trajectory_messages import reference_message, trajectory_of

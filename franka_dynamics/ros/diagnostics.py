@@ -18,14 +18,7 @@ from .messages import publisher_names
 from .present_status import PresentStatus
 from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
-from .status import (
-    DiagnosticSubject,
-    MODEL_DIFFERENCE_KEY,
-    NodeStatus,
-    PERCENTILES,
-    REFUSED_BY_KEY,
-    REMEDY_KEY,
-)
+from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REFUSED_BY_KEY, REMEDY_KEY
 from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
@@ -33,6 +26,7 @@ from ..control.planning import MAX_START_DISTANCE_RAD
 from ..control.reference import ReferenceEvent, ReferenceState
 
 DIAGNOSTIC_PERIOD_S = 1.0
+PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
 Row = tuple[str, str, str, Mapping[str, Any]]  # subject, level, message and values of a status
 

@@ -48,6 +48,27 @@ class NodeClientError(FrankaDynamicsError):
     status, refused_by = 1, ''
 
 
+class _MotionReports:
+    """What a node reports on /diagnostics about the motion with an identifier, and on others'."""
+
+    def __init__(self, name: str, identifier: str) -> None:
+        self._name, self._identifier = name.lstrip('/'), identifier
+        self.own: Mapping[str, str] = {}  # the latest report on this motion
+        self.state = ''  # of this motion
+        self.others: str | None = None  # state of the latest other one; None: nothing is heard
+
+    def take(self, message: DiagnosticArray) -> None:
+        """Store what a message says about the node's motions."""
+        statuses = map(NodeStatus.from_message, message.status)
+        for one in (one for one in statuses if one.node == self._name):
+            self.others = self.others or _FINISHED
+            if one.subject == DiagnosticSubject.REFERENCE:
+                if one.values.get('frame_id') == self._identifier:
+                    self.own, self.state = one.values, one.values.get('state', '')
+                else:
+                    self.others = one.values.get('state', '')
+
+
 class NodeClient(TopicListener):
     """
     Calls a node's services and sends it trajectories; a context manager.
@@ -178,60 +199,55 @@ class NodeClient(TopicListener):
         follows another motion (which a message on ~/reference would replace), the motion is
         refused or interrupted, or the node has gone.
         """
-        mark, state, sent = str(uuid.uuid4()), '', False
-        own: Mapping[str, str] = {}  # the latest report on this motion
-        latest: str | None = None  # the state of another client's motion; None: nothing is heard
-
-        def take(message: DiagnosticArray) -> None:
-            nonlocal own, state, latest
-            statuses = map(NodeStatus.from_message, message.status)
-            for one in (one for one in statuses if one.node == self.name.lstrip('/')):
-                latest, found = latest or _FINISHED, one.values.get('state', '')
-                if one.subject == DiagnosticSubject.REFERENCE:
-                    if one.values.get('frame_id') == mark:
-                        own, state = one.values, found
-                    else:
-                        latest = found
-
-        message.header.frame_id = mark
-        reports = self.node.create_subscription(
-            DiagnosticArray, '/diagnostics', take, _REPORTS_DEPTH
+        message.header.frame_id = str(uuid.uuid4())
+        reports = _MotionReports(self.name, message.header.frame_id)
+        subscription = self.node.create_subscription(
+            DiagnosticArray, '/diagnostics', reports.take, _REPORTS_DEPTH
         )
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
-            subscribed = publisher.get_subscription_count
-            if not self.until(lambda: subscribed() > 0 and latest is not None, self._timeout):
-                raise NodeClientError(
-                    f'nobody takes motions on {topic} and reports on /diagnostics; nothing was '
-                    f'sent. Is {self.name} running, and is it a feedforward node?'
-                )
-            self.wait(_DISCOVERY_WAIT_S)
-            if latest not in _ENDED:
-                raise NodeClientError(
-                    f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
-                    '`node play` that sent it, before this one; nothing was sent.'
-                )
-            sent = True
-            publisher.publish(message)  # once: a second copy would interrupt the first
-            self.until(lambda: bool(state) or self._has_gone(), self._answer_timeout)
-            self.until(lambda: not state or state in _ENDED or self._has_gone(), math.inf)
-            if state not in _ENDED:
-                why = 'it has gone' if self._has_gone() else f'it was {state or "silent"}'
-                raise NodeClientError(f'{self.name} did not end the motion: {why}.')
-        except BaseException:
-            if sent and state not in _ENDED:
-                publisher.publish(JointTrajectory())
-                publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
-            raise
+            self._wait_until_free(publisher, reports)
+            try:
+                publisher.publish(message)  # once: a second copy would interrupt the first
+                self._wait_until_ended(reports)
+            except BaseException:
+                if reports.state not in _ENDED:
+                    publisher.publish(JointTrajectory())
+                    publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
+                raise
         finally:
             self.node.destroy_publisher(publisher)
-            self.node.destroy_subscription(reports)
-        if state != _FINISHED:
-            error = NodeClientError(f'the motion was {state}: {own.get("reason", "")}')
+            self.node.destroy_subscription(subscription)
+        if reports.state != _FINISHED:
+            own = reports.own
+            error = NodeClientError(f'the motion was {reports.state}: {own.get("reason", "")}')
             error.refused_by = own.get(REFUSED_BY_KEY, '')
             raise error
-        return state
+        return reports.state
+
+    def _wait_until_free(self, publisher: Any, reports: _MotionReports) -> None:
+        """Wait until the node takes motions and reports; NodeClientError if it follows another."""
+        heard = publisher.get_subscription_count
+        if not self.until(lambda: heard() > 0 and reports.others is not None, self._timeout):
+            raise NodeClientError(
+                f'nobody takes motions on {self.name}/reference and reports on /diagnostics; '
+                f'nothing was sent. Is {self.name} running, and is it a feedforward node?'
+            )
+        self.wait(_DISCOVERY_WAIT_S)
+        if reports.others not in _ENDED:
+            raise NodeClientError(
+                f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
+                '`node play` that sent it, before this one; nothing was sent.'
+            )
+
+    def _wait_until_ended(self, reports: _MotionReports) -> None:
+        """Wait for the node's answer, and then for the motion's end, unless the node has gone."""
+        self.until(lambda: bool(reports.state) or self._has_gone(), self._answer_timeout)
+        self.until(lambda: reports.state in ('', *_ENDED) or self._has_gone(), math.inf)
+        if reports.state not in _ENDED:
+            why = 'it has gone' if self._has_gone() else f'it was {reports.state or "silent"}'
+            raise NodeClientError(f'{self.name} did not end the motion: {why}.')
 
     def call_service(self, service_type: Any, service: str, **request: Any) -> Any:
         """
@@ -248,9 +264,8 @@ class NodeClient(TopicListener):
             )
         if known is None:
             self.wait(_DISCOVERY_WAIT_S)
-        answer = client.call_async(
-            service_type.Request(**request)
-        )  # once: a transition is not triggered twice
+        # Once: a transition is not triggered twice.
+        answer = client.call_async(service_type.Request(**request))
         if not self.until(answer.done, self._answer_timeout):
             raise NodeClientError(
                 f'{self.name} took {service} and did not answer within {self._answer_timeout:g} s.'

@@ -270,9 +270,8 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
             if node.get_parameter('autostart').value:
                 for transition in (node.trigger_configure, node.trigger_activate):
                     if transition() != TransitionCallbackReturn.SUCCESS:
-                        return (
-                            0 if stop.requested else EXIT_REFUSED
-                        )  # the node has logged the reason
+                        # The node has logged the reason.
+                        return 0 if stop.requested else EXIT_REFUSED
             node.cycles_go_on = True
             services.start()
             due = 0.0

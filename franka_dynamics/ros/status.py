@@ -21,7 +21,6 @@ LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 HELD_KEY = 'held'  # whether torques hold the receiver's arm against gravity
 REMEDY_KEY = 'to command again'
 REFUSED_BY_KEY = 'refused by'
-PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 MODEL_DIFFERENCE_KEY = 'largest difference of the two models [N m, relative above 1 N m]'
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
 TORQUE_TERMS = {
@@ -52,7 +51,7 @@ class SimulationKey(StrEnum):
     TIME = 'simulated time [s]'
     COMMANDED = 'steps commanded'
     MISSED = 'steps without a new command'
-    ROUND_TRIP = 'round trip {}'  # of one of PERCENTILES
+    ROUND_TRIP = 'round trip {}'  # of one of diagnostics.PERCENTILES
 
 
 class NodeStatus(NamedTuple):
