@@ -89,7 +89,7 @@ class ControlLaw:
         if unstable:
             raise SettingsError(f'{unstable}.')
 
-    def load_counted_twice(self) -> str:
+    def double_payload_warning(self) -> str:
         """Return a sentence if the arm has a payload and the settings have one, too, else ''."""
         own, more = self.description.payload.mass, self.settings.payload[0]
         if not (own and more):

@@ -25,7 +25,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from .ending import Cause, Remedy
+from .ending import Cause, Remedy, Then
 
 
 class State(str, Enum):
@@ -48,7 +48,7 @@ class Event(str, Enum):
     BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
     RELEASE = 'torques end, and the arm is to be braked and let go'
     HOLD = 'the arm is to be braked and held'
-    LOST = 'torques end without a joint state'
+    LOST = 'torques end, and the arm is let go without braking'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
     END = 'the resting torque is reached'
@@ -72,34 +72,15 @@ TRANSITIONS = {
 }
 
 
-class Whose(str, Enum):
-    """Whose terms act: by what settings torques go out."""
-
-    ASKED = 'those of the settings asked for'
-    LAST = 'those by which torques went out last'
-    NONE = 'none: the resting torque is zero'
-
-
-# Whose terms act; None: either. The first row counts. The law or the brake takes other settings at
-# once: their torques ramp, or are taken up by what holds the arm. In silence and while torques end
-# the arm has to agree with them first. A torque acts in a loop, and a node's last one.
-ACTING_TERMS = (
-    # the law or the brake acts, another torque acts, the arm was compared, it agrees with ASKED
-    ((True, None, None, None), Whose.ASKED),
-    ((False, False, None, None), Whose.ASKED),
-    ((False, True, None, True), Whose.ASKED),
-    ((False, True, True, False), Whose.LAST),
-    ((False, True, False, False), Whose.NONE),
-)
-
-
-def acting_terms(*conditions: bool) -> Whose:
-    """Return whose terms act by ACTING_TERMS, under its four conditions."""
-    return next(
-        whose
-        for row, whose in ACTING_TERMS
-        if all(wanted in (None, is_so) for wanted, is_so in zip(row, conditions))
-    )
+# The event that an ending is, by what the arm gets then.
+ENDING_EVENTS = {
+    Then.RELEASE: Event.RELEASE,
+    Then.HOLD: Event.HOLD,
+    Then.RESTING_TORQUE: Event.LOST,
+    Then.UNSEEN: Event.LOST,
+    Then.COAST: Event.LOST,
+    Then.ZERO: Event.LOST,
+}
 
 
 class Stop(Enum):

@@ -135,7 +135,7 @@ class DisturbanceMonitor:
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
-    def begin(self, stamp: float) -> None:
+    def reset_at_first_torque(self, stamp: float) -> None:
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
         self._observer.reset_estimate(np.array((self._zero, self._zero, -self._state.gravity)))
         self.commanded = self.external_torque = self._zero

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control_law import ControlLaw, Ramp
-from .core_state import acting_terms, ACTIVE, Event, State, Status, Stop, TRANSITIONS, Whose
+from .core_state import ACTIVE, ENDING_EVENTS, Event, State, Status, Stop, TRANSITIONS
 from .default_gains import low_gains
 from .disturbance import Cycle, DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Remedy, Then
@@ -81,7 +81,7 @@ class Feedforward:
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
     them from beginning. `asked` is the control law of the settings that are asked for. `acting`
-    are the terms by which torques go out, as ACTING_TERMS says. `latest` is the latest joint state
+    are the terms by which torques go out (`_use_terms`). `latest` is the latest joint state
     with its torque terms, None if one of its values is impossible; `state_problem` says why that
     state cannot be used, '' if it can. `output` has the last torque and the largest shares of
     limits.
@@ -266,7 +266,7 @@ class Feedforward:
         as_given = self.output.in_loop and settings.target == 'mujoco'
         law = ControlLaw(arm, settings, as_given=as_given)
         law.require_stable(self.states.period, self.states.median_age)
-        if twice := law.load_counted_twice():
+        if twice := law.double_payload_warning():
             _LOG.warning('%s', twice)
         return law
 
@@ -310,7 +310,7 @@ class Feedforward:
 
     def settle(self, reason: str) -> None:
         """End the present motion for a reason: desire to rest where the arm is."""
-        if self.state is State.RUNNING and self.states.q is not None:
+        if self.state is State.RUNNING:
             self.reference.settle(self.states.q, reason)
 
     @property
@@ -405,8 +405,8 @@ class Feedforward:
             problem, reference = self._inspect(sample, now)
             if problem is not None:
                 return self._reject(problem, now)
-            if self.repeated.whole_arm:
-                return self._rest_or_last(now, 0.0)
+            if self.repeated.arm_is_frozen:
+                return self._rest_or_last(now)
             assert self.latest is not None, 'the state is possible'
             latest, late, refused = self.latest, self.states.age_in_periods, None
             acts, sent = self.state in ACTIVE, list(self.output.sent)
@@ -467,13 +467,14 @@ class Feedforward:
             self.unseen.lose(now, some=bool(some))
             self._end(problem)
         elif self.faulty and problem.latched:
+            # What ended torques stays named; the arm may only get something else from now on.
             self.ending = self.ending._replace(then=self.ending.joined(problem).then)
         elif problem.latched:
             self._end(problem, acts=False)
         elif self.state is State.SILENT and self.enabled:
             self._wait_for(problem.last)
         self._warn_while_waiting()
-        return self._rest_or_last(now, math.inf)
+        return self._rest_or_last(now)
 
     def _answer_out_of_order(self, sample: Sample, error: str) -> Array:
         """Return the torque after a state whose stamp is not after that of the state before."""
@@ -504,23 +505,21 @@ class Feedforward:
                 torque = None if self.state is State.SILENT else self.output.last
                 problem = repeated.check(states, torque, reference and reference.dq)
                 if problem is not None and self.state in ACTIVE:
-                    self.unseen.last = *repeated.extrapolated(sample.q), now
+                    self.unseen.see(*repeated.extrapolated(sample.q), now, states.possible)
             self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
         elif states.stamp is None and self.output.in_loop:
             states.refuse_degrees(sample.q)  # raises
-        if problem is None and repeated.whole_arm:
+        if problem is None and repeated.arm_is_frozen:
             return None, None  # nothing new is seen
         if not states.leapt:
-            if self.latest is None or states.contradicted or repeated.repeats:
-                believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
-                self.unseen.see(sample.q, believed, now, seen)
-            else:
-                self.unseen.last = sample.q, sample.dq, now
+            believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
+            self.unseen.see(sample.q, believed, now, seen)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
-            states.good, states.problem = states.good + 1, None
-            self.unseen.stops = self.unseen.stops and states.contradicted
+            states.accept()
+            if not states.contradicted:  # else velocities cannot say that the arm rests
+                self.unseen.end_stop()
         return problem, reference
 
     def _warn_while_waiting(self) -> None:
@@ -544,7 +543,7 @@ class Feedforward:
             self._use_terms(agrees=True)
             if not self.compared:
                 self.compared = True
-                self.disturbances.begin(state.stamp)
+                self.disturbances.reset_at_first_torque(state.stamp)
         if self._holds_again and self.states.has_enough:
             self._begin(Event.HOLD, state)
         elif self.enabled:
@@ -581,19 +580,23 @@ class Feedforward:
         """
         on_brakes = not self.compared or not (self.output.in_loop or state.moves)
         changed = self.acting is not self.asked.terms
+        # What was sent under the terms before holds the arm, unless brakes do: it tests changed
+        # ones without a measured torque, too.
         judged = self.disturbances.tests(self.asked.terms) or (changed and not on_brakes)
         return self._violation() if judged else None
 
     def _use_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Let torques go out by the terms that ACTING_TERMS names.
+        Let torques go out by the terms of the settings asked for, if they may.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
+        The law or the brake takes other settings at once: their torques ramp, or are taken up by
+        what holds the arm. Else the arm has to agree with them before they change a torque that
+        acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
         """
-        acts = self.output.in_loop or bool(self.output.sent)
-        whose = acting_terms(self.state in ACTIVE, acts, self.compared, agrees)
+        acts = self.compared and (self.output.in_loop or bool(self.output.sent))
         before, after = self.acting, self.asked.terms
-        if before is not after and (whose is Whose.ASKED or not self.compared):
+        if before is not after and (agrees or not acts or self.state in ACTIVE):
             more = self.disturbances.change_terms(before, after, self.latest, loaded=loaded)
             self.brake.change_load(more)
             self.acting = after
@@ -611,15 +614,15 @@ class Feedforward:
         if state is not None:
             terms, gravity = self.asked.terms, self.asked.terms.gravity(state.q)
             adds, silent = terms.adds_gravity, self.state is State.SILENT
-            if silent and not output.in_loop:
-                if not output.still_acts(state, self.states.arrival, adds):
-                    output.forget()  # another receiver, or the arm was moved
-                    found.begin(state.stamp)
+            still_acts = output.still_acts(state, self.states.arrival, adds)
+            unknown = silent and not (output.in_loop or still_acts)
+            if unknown:
+                output.forget()  # another receiver, or the arm was moved
             if not output.sent:
                 first = gravity if found.is_idle else found.received
                 output.begin_at(0.0 * gravity if adds else first)
-            if event is Event.BEGIN:
-                found.begin(state.stamp)
+            if unknown or event is Event.BEGIN:
+                found.reset_at_first_torque(state.stamp)
             if silent and adds:
                 begins_at = terms.gravity_to_command(state.q, gravity)
         if event is Event.BEGIN:
@@ -644,7 +647,7 @@ class Feedforward:
             if brake.driven is not None:
                 self._end(Cause.BRAKING_FAILED.ending(brake.driven))
         elif self.state is State.STOPPING or not self.output.in_loop:
-            return self._rest_or_last(now, 0.0)
+            return self._rest_or_last(now)
         else:
             desired = self._resting(now)
         if not np.isfinite(desired).all():
@@ -652,19 +655,20 @@ class Feedforward:
         if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.then is Then.HOLD
             self._change(Event.REST_HELD if holds else Event.REST)
-        if self.state is State.STOPPING:
-            return self._rest_or_last(now, 0.0)
+        if self.state is State.STOPPING:  # what was desired has just ended
+            return self._stop_step(now)
         torque = self.output.send(desired, states.elapsed, now)
         if self.state is not State.RUNNING:
             brake.limit(desired, torque)
         return torque.copy()  # the caller may write into it
 
     # 4. Limit the torque and its rate ----------------------------------------------------------
-    def _rest_or_last(self, now: float, silence: float) -> Array:
+    def _rest_or_last(self, now: float, silence: float = 0.0) -> Array:
         """
         Return the torque where no state is answered: the next one of a stop, or the last.
 
-        A loop in silence goes on with the resting torque of where the arm probably is.
+        A loop in silence goes on with the resting torque of where the arm probably is. `silence`
+        is the time since the latest state [s].
         """
         output = self.output
         if self.state is State.STOPPING:
@@ -673,7 +677,7 @@ class Feedforward:
             return output.send(self._resting(now), now - output.sent_at, now).copy()
         return output.keep()
 
-    def _stop_step(self, now: float, silence: float) -> Array:
+    def _stop_step(self, now: float, silence: float = 0.0) -> Array:
         """
         Return the next torque of an arm that was let go: towards the resting torque.
 
@@ -707,14 +711,10 @@ class Feedforward:
     ) -> None:
         """Let the watchers look at an arm that the law answers, or that may fall at rest."""
         runs, brakes = self.state is State.RUNNING, self.state in (State.BRAKING, State.HOLDING)
-        rests = falls = False
-        if not (runs or brakes):
-            # An arm that moves before the first torque of a loop falls by the receiver's own
-            # gravity torque: the loop's zero torque would not stop it.
-            falls = self.enabled and state.moves
-            then, sends = self.ending.then, self.state is State.STOPPING or self.output.in_loop
-            rests = self.compared and not self.acting.adds_gravity and then is not Then.ZERO
-            rests = sends and (rests or falls) and then is not Then.COAST
+        # An arm that moves before the first torque of a loop falls by the receiver's own gravity
+        # torque: the loop's zero torque would not stop it.
+        falls = not (runs or brakes) and self.enabled and state.moves
+        rests = not (runs or brakes) and self._resting_torque_acts(falls)
         refused = refused if falls else None
         by = self.acting, reference, self.states.elapsed
         cycle, ending = Cycle(state, *by, runs, brakes, rests, refused), None
@@ -727,8 +727,13 @@ class Feedforward:
         if ending is not None:
             self.counts['faults'] += 1
             self._end(ending)
-            if not (runs or brakes):
-                self._change(Event.HOLD)
+
+    def _resting_torque_acts(self, falls: bool) -> bool:
+        """Return whether the resting torque is sent, and moves the arm if it is wrong."""
+        then = self.ending.then
+        sends = self.state is State.STOPPING or self.output.in_loop
+        carries = self.compared and not self.acting.adds_gravity and then is not Then.ZERO
+        return sends and (carries or falls) and then is not Then.COAST
 
     def _end(self, later: Ending, *, acts: bool = True) -> None:
         """
@@ -740,8 +745,7 @@ class Feedforward:
         lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined(later) if lasts else later
         if acts:
-            event = {Then.RELEASE: Event.RELEASE, Then.HOLD: Event.HOLD}
-            self._change(event.get(later.then, Event.LOST))
+            self._change(ENDING_EVENTS[later.then])
 
     def _change(self, event: Event) -> None:
         """Change the state as TRANSITIONS says, and log it."""

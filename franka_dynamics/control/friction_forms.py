@@ -26,7 +26,7 @@ _MAX_SLOPE_S_RAD = 2.0 / _EPSILON_RAD_S  # the sigmoid that is as steep
 
 def franky_text(arm: ArmDescription) -> str:
     """Return the friction as Python that makes franky's FrictionCompensationParams."""
-    _, dq, torque = _commanded(arm)
+    _, dq, torque = _test_motion(arm)
     from scipy.optimize import lsq_linear
 
     columns = np.stack([np.tanh(dq / _EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
@@ -46,7 +46,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 def crisp_text(arm: ArmDescription) -> str:
     """Return the friction as a parameter file with crisp_controllers' fp1, fp2 and fp3."""
-    _, dq, torque = _commanded(arm)
+    _, dq, torque = _test_motion(arm)
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
@@ -74,9 +74,11 @@ def crisp_text(arm: ArmDescription) -> str:
 TEXTS: dict[str, Callable[[ArmDescription], str]] = {'franky': franky_text, 'crisp': crisp_text}
 
 
-def _commanded(arm: ArmDescription) -> tuple[Array, Array, Array]:
+def _test_motion(arm: ArmDescription) -> tuple[Array, Array, Array]:
     """
-    Return positions and velocities (N,) of every joint, and the torque (N, n) commanded.
+    Return a test motion, the same for every joint, and the friction torque commanded along it.
+
+    Positions and velocities have shape (N,), torques (N, n).
 
     Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
     """

@@ -37,6 +37,8 @@ MAX_START_DISTANCE_RAD = 0.1
 # points errors are half as large again. The last _PLANNED points are planned through.
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8
+# Columns of a stream: a point's number, when it arrived, and from this one on its position.
+_NUMBER, _ARRIVAL, _POSITION = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,7 @@ class Planner:
     def _along(self, stream: Array, present: Trajectory, now: float, lead: float) -> Trajectory:
         """Plan a smooth motion through the last points of a stream."""
         if len(stream) == 1:
-            self._require_near(stream[0, 2:], present.at_times(now)[0], self.measured_q)
+            self._require_near(stream[0, _POSITION:], present.at_times(now)[0], self.measured_q)
         rows = _grouped(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
@@ -180,9 +182,9 @@ def resting(q: ArrayLike | None, zero: float) -> Trajectory:
 
 def _continued(stream: Array | None, stamp: float, q: Array) -> Array:
     """Return a stream after one more point, or a new one if the last point is too old."""
-    if stream is None or stamp - stream[-1, 1] > STREAM_TIMEOUT_S:
+    if stream is None or stamp - stream[-1, _ARRIVAL] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
-    number, last = stream[-1, :2]
+    number, last = stream[-1, :_POSITION]
     steps = max(1.0, round((stamp - last) / _line(stream)[1]))
     return np.vstack((stream[1 - _KEPT :], [number + steps, stamp, *q]))
 
@@ -190,16 +192,17 @@ def _continued(stream: Array | None, stamp: float, q: Array) -> Array:
 def _rate(stream: Array) -> Array:
     """Return the velocity between the last two points of a stream, (1, n) [rad/s]."""
     if len(stream) == 1:
-        return np.zeros((1, stream.shape[1] - 2))
+        return np.zeros((1, stream.shape[1] - _POSITION))
     steps = stream[-1] - stream[-2]
-    return np.asarray(steps[None, 2:] / (steps[0] * _line(stream)[1]))
+    period = _line(stream)[1]
+    return np.asarray(steps[None, _POSITION:] / (steps[_NUMBER] * period))
 
 
 def _line(stream: Array) -> tuple[Array, float]:
     """Return when points are due, (k,) [s] after the last arrival, and the stream's period [s]."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
-    numbers, arrivals = (stream[:, :2] - stream[-1, :2]).T
+    numbers, arrivals = (stream[:, :_POSITION] - stream[-1, :_POSITION]).T
     period = max(float(np.polyfit(numbers, arrivals, 1)[0]), MAX_STEP_S)  # in a burst: one cycle
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
@@ -212,7 +215,7 @@ def _grouped(stream: Array) -> Array:
     because noise between two close points would be a large acceleration.
     """
     due, period = _line(stream)
-    rows = np.column_stack((due, stream[:, 2:]))
+    rows = np.column_stack((due, stream[:, _POSITION:]))
     size = max(1, int(_GROUP_S / period))
     count = min((len(rows) - 1) // size, _PLANNED - 1)
     inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)

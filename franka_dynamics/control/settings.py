@@ -118,7 +118,7 @@ class Settings:
         return replace(self, **others)
 
     def __post_init__(self) -> None:
-        """Make ten numbers of the payload."""
+        """Convert the payload to mass, centre of mass and inertia."""
         if not isinstance(self.terms, Terms):
             raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload

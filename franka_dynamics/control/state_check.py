@@ -220,6 +220,10 @@ class StateCheck:
         """Record why the latest state cannot be used; count usable states from zero."""
         self.good, self.problem, self._drift = 0, why, self._zero
 
+    def accept(self) -> None:
+        """Count the latest state as one that can be used."""
+        self.good, self.problem = self.good + 1, None
+
     def repetition(self, stamp: float) -> Reason | None:
         """Return a reason if too many stamps in a row were not new."""
         if self._repeated <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse

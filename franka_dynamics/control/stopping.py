@@ -230,6 +230,10 @@ class UnseenArm:
             self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
             self._begun = now
 
+    def end_stop(self) -> None:
+        """End a stop by the model: joint states can be used again."""
+        self.stops = False
+
     def probable(self, now: float) -> tuple[Array, Array]:
         """
         Return the probable position and velocity at a time [s], (n,) each.

@@ -26,7 +26,7 @@ MIN_FRICTION_SPEED_RAD_S = 0.005
 # A joint that is faster than its reference, by more than MAX_REST_SPEED_RAD_S, gets less friction,
 # from this difference on none: its own friction brakes it. Without this, friction that is 30 % too
 # large, or exact with weak gains, makes joints faster (test/control/test_friction_in_loop.py).
-MAX_AHEAD_SPEED_RAD_S = 0.05
+MAX_FRICTION_LEAD_RAD_S = 0.05
 # Number of its standard deviations by which the friction torque is reduced.
 FRICTION_MARGIN_STD_COUNT = 2.0
 
@@ -44,8 +44,8 @@ class FrictionFeedforward(FrictionState):
     Maxwell-slip elements follow the measured position, in `torque_along` the positions of the
     motion.
 
-    A joint that is faster than its reference gets less of it (MAX_AHEAD_SPEED_RAD_S). The offset
-    is the same in both directions: it is commanded at rest, too, where gains hold the joint
+    A joint that is faster than its reference gets less of it (MAX_FRICTION_LEAD_RAD_S). The
+    offset is the same in both directions: it is commanded at rest, too, where gains hold the joint
     (`held`, (n,) or one for all), and else with the reference velocity.
     """
 
@@ -79,7 +79,7 @@ class FrictionFeedforward(FrictionState):
             return 0.0 * dq
         along, above = np.sign(dq), np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
         speed = np.clip(above / (MAX_REST_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
-        left = (MAX_AHEAD_SPEED_RAD_S - ahead) / (MAX_AHEAD_SPEED_RAD_S - MAX_REST_SPEED_RAD_S)
+        left = (MAX_FRICTION_LEAD_RAD_S - ahead) / (MAX_FRICTION_LEAD_RAD_S - MAX_REST_SPEED_RAD_S)
         push = along * speed * np.clip(left, 0.0, 1.0)
         if not isinstance(model, LinearFriction):
             return np.asarray(push * np.maximum(along * super().torque(dq), 0.0))

@@ -5,7 +5,7 @@ Predicts from a recording the tracking error that a PD keeps, by what is fed for
 
 Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
 tau_J - g(q) along the measured motion; what it does not feed forward, its gain kp must make up
-for: kp times the tracking error is the rest. The robot adds g(q).
+for: kp times the tracking error is what is left. The robot adds g(q).
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def predict_tracking(
     gains = _gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     motion = prepare(recording, SignalOptions(min(rate, _MAX_RATE_HZ), _CUTOFF_HZ))
-    rests = dict(_rests(motion, arm, gains[1], gravity))
-    errors = [np.sqrt(np.mean((rest / gains[0]) ** 2, axis=0)) for rest in rests.values()]
-    return TrackingPrediction(arm.joint_names, *gains, tuple(rests), np.array(errors))
+    left = dict(_torques_left(motion, arm, gains[1], gravity))
+    errors = [np.sqrt(np.mean((torque / gains[0]) ** 2, axis=0)) for torque in left.values()]
+    return TrackingPrediction(arm.joint_names, *gains, tuple(left), np.array(errors))
 
 
 def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
@@ -127,7 +127,7 @@ def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, A
     return stiffness, damping
 
 
-def _rests(
+def _torques_left(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
     """Yield what is fed forward, and the torque that is left to the gains, (N, n) [N m]."""
@@ -142,7 +142,7 @@ def _rests(
         name: effort - PinocchioModel(one, gravity).inverse_dynamics(q, dq, ddq)
         for name, one in known.items()
     }
-    yield from ((f'+ C dq + M ddq, {name}', rest) for name, rest in left.items())
+    yield from ((f'+ C dq + M ddq, {name}', torque) for name, torque in left.items())
     for name, one in known.items():
         if one.friction is None:
             continue

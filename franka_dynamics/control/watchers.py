@@ -187,7 +187,7 @@ class RepeatedPositions:
         return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
 
     @property
-    def whole_arm(self) -> bool:
+    def arm_is_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
         return self.repeats and bool(self.still_s.all() and self._moved.any())
 

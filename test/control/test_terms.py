@@ -92,7 +92,7 @@ def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_
     q = STATES.q[0]
     found = law.terms.gravity_to_command(q, law.terms.gravity(q))
     np.testing.assert_allclose(found, whole.gravity(q) - bare.gravity(q), rtol=0, atol=ATOL_NM)
-    assert ('0.7 kg, beside 0.5 kg' in law.load_counted_twice()) == (added > 0.0)
+    assert ('0.7 kg, beside 0.5 kg' in law.double_payload_warning()) == (added > 0.0)
     known = ControlLaw(arm, Settings(payload=more))
     assert not known.terms.gravity_to_command(q, known.terms.gravity(q)).any()
 

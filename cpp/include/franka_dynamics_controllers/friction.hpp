@@ -56,14 +56,14 @@ public:
     Vector & tau) const noexcept
   {
     constexpr double kRange = kMaxRestSpeedRadS - kMinFrictionSpeedRadS;
-    constexpr double kAheadRange = kMaxAheadSpeedRadS - kMaxRestSpeedRadS;
+    constexpr double kAheadRange = kMaxFrictionLeadRadS - kMaxRestSpeedRadS;
     const FrictionModel & model = arm.friction;
     const bool linear = model.kind == FrictionModel::Kind::linear;
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const double dq = reference.dq[i], along = (dq > 0.0) - (dq < 0.0);
       const double speed = std::clamp((std::abs(dq) - kMinFrictionSpeedRadS) / kRange, 0.0, 1.0);
       const double ahead = along * measured.dq[i] - std::abs(dq);
-      const double behind = std::clamp((kMaxAheadSpeedRadS - ahead) / kAheadRange, 0.0, 1.0);
+      const double behind = std::clamp((kMaxFrictionLeadRadS - ahead) / kAheadRange, 0.0, 1.0);
       const double sure = linear ? least(i, model, dq) : along * sigmoid(model.coefficients[i], dq);
       const double offset = linear ? (kp[i] > 0.0 ? 1.0 : speed) * model.coefficients[i][2] : 0.0;
       tau[i] = along * speed * behind * std::max(sure, 0.0) + offset;
