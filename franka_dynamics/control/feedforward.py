@@ -689,6 +689,8 @@ class Feedforward:
         stops = arm.stops and self.ending.then is not Then.ZERO
         stops = stops and not arm.has_stopped(terms, now)
         goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
+        if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
+            stops, goal = False, self._resting(now)
         goal = output.clipped(goal)
         torque = output.send(goal, now - output.sent_at, now)
         unseen = self.states.problem is not None or silence > MAX_GAP_S
@@ -703,7 +705,8 @@ class Feedforward:
     def _resting(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
         torque = self.unseen.resting_torque(self.acting, now)
-        return torque if self.compared and self.ending.then is not Then.ZERO else 0.0 * torque
+        acts = self.compared and self.ending.then is not Then.ZERO
+        return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     # 6. Must torques end? ----------------------------------------------------------------------
     def _watch(

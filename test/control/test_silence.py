@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import JointLimits, load
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.stopping import BrakingController
@@ -343,3 +343,27 @@ def test_a_wrong_type_is_a_sentence_and_leaves_the_core_as_it_was(name, bad):
         torque = loop.step(home, np.zeros(7), 1e-3 * k)
     assert loop.state is State.RUNNING and loop.counts['stops'] == 0
     np.testing.assert_array_equal(torque, before)
+
+
+@pytest.mark.parametrize('applied', [False, True])
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_the_velocity_of_a_joint_without_limits_makes_no_stop_send_nan(target, applied):
+    endless = [replace(joint, limits=JointLimits()) for joint in FER.joints]
+    loop = Feedforward(replace(FER, joints=endless), target, applied_when_silent=applied)
+    for k in range(1, 101):
+        dq, age = (0.0, 0.0) if k < 50 else (1e308, 1.0)  # impossible, and too old
+        with np.errstate(all='ignore'):
+            torques = loop.step(HOME, np.full(7, dq), 1e-3 * k, age=age), loop.tick(1e-3 * k)
+        assert np.isfinite(torques).all()
+        assert k != 49 or loop.state is State.RUNNING
+
+
+def test_a_silent_loop_sends_no_torque_that_is_not_finite():
+    loop = core(MUJOCO, **LOOP)
+    for k in range(1, 101):
+        if k == 50:
+            loop.stop('a user')
+        if loop.state is State.SILENT and k > 50:
+            loop.acting.gravity = lambda q: np.full(7, np.nan)
+        assert np.isfinite(loop.step(HOME, STILL, 1e-3 * k)).all()
+    assert loop.state is State.SILENT
