@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 import warnings
 
@@ -17,6 +17,7 @@ from ..errors import listed, UrdfWarning
 from ..report.json_types import to_json_types
 from ..validation.compare_files import read_pair
 from ..validation.comparison import compare_descriptions
+from ..validation.torque_effect import Difference
 from ..validation.urdf_check import node_notes
 
 
@@ -64,12 +65,8 @@ def run(
         "zero; each place's largest difference:",
         PASS if found.passed else MISMATCH,
     )
-    for place in ('base', *one.joint_names, 'flange', 'arm'):
-        here = [diff for diff in shown if diff.place == place]
-        more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
-        same = f'{"friction" if place == "arm" else place}: the same.'
-        text = f'- {here[0]}{more}' if here else f'- {same}'
-        say(text, style='red' if here and here[0].has_effect else 'dim')
+    for text, has_effect in _difference_lines(shown, one.joint_names):
+        say(text, style='red' if has_effect else 'dim')
     if effective and not empty:
         say(f'Together they change the torque by {found.together}.', style='red')
     notes = node_notes(one, other) if words else []
@@ -79,6 +76,19 @@ def run(
     if json:
         write_json(json, {**to_json_types(found), 'notes': notes})
     return int(not found.passed)
+
+
+def _difference_lines(
+    shown: Sequence[Difference], joints: Sequence[str]
+) -> Iterator[tuple[str, bool]]:
+    """Yield a line on each place's largest difference, and whether it has an effect on torque."""
+    for place in ('base', *joints, 'flange', 'arm'):
+        here = [diff for diff in shown if diff.place == place]
+        if here:
+            more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
+            yield f'- {here[0]}{more}', here[0].has_effect
+        else:
+            yield f'- {"friction" if place == "arm" else place}: the same.', False
 
 
 def _title(given: str, arm: ArmDescription) -> str:

@@ -12,6 +12,8 @@ from ..control.external_wrench import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
 from ..identification.replay_evaluation import ReplayEvaluation
+from ..recordings.preprocessing import Motion
+from ..typing import Array
 
 
 def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
@@ -27,15 +29,7 @@ def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[
     recording, motion, best = result.recording, result.motion, result.fits[0]
     arm, torque, options = best.arm, motion.effort - best.predicted, motion.options
     estimator = WrenchEstimator(PinocchioModel(arm, gravity))
-    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
-    columns = {
-        'q': motion.q,
-        'dq': motion.dq,
-        'external_torque': torque,
-        'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
-        'external_wrench': wrench,
-        'external_wrench_deviation': wrench_deviation,
-    }
+    columns = _columns(motion, torque, estimator)
     about = {
         'source': recording.source,
         'first_stamp_ns': recording.stamp_ns[0],
@@ -55,3 +49,16 @@ def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[
         f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
         f'square {size} N m; an arm that nobody touches shows about {normal} N m'
     )
+
+
+def _columns(motion: Motion, torque: Array, estimator: WrenchEstimator) -> dict[str, Array]:
+    """Return the columns beside time, (N, n) or (N, 6) each, for external torques (N, n)."""
+    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
+    return {
+        'q': motion.q,
+        'dq': motion.dq,
+        'external_torque': torque,
+        'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
+        'external_wrench': wrench,
+        'external_wrench_deviation': wrench_deviation,
+    }
