@@ -81,10 +81,9 @@ class Feedforward:
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
     them from beginning. `asked` is the control law of the settings that are asked for. `acting`
-    are the terms by which torques go out (`_use_terms`). `latest` is the latest joint state
-    with its torque terms, None if one of its values is impossible; `state_problem` says why that
-    state cannot be used, '' if it can. `output` has the last torque and the largest shares of
-    limits.
+    are the terms by which torques go out. `latest` is the latest joint state with its torque
+    terms, None if one of its values is impossible; `state_problem` says why that state cannot be
+    used, '' if it can. `output` has the last torque and the largest shares of limits.
     `blocked` is a reason, set from outside, for which no first torque may begin yet. `states` has
     period and age of the joint states, `disturbances` the measured and the commanded torque beyond
     what the motion needs. `sends` says whether the latest torque is new; a node publishes it only
@@ -650,12 +649,13 @@ class Feedforward:
             return self._rest_or_last(now)
         else:
             desired = self._resting(now)
-        if not np.isfinite(desired).all():
+        if not np.isfinite(desired).all():  # in an ACTIVE state: a resting torque is finite
             self._end(Cause.TORQUE_NOT_FINITE.ending(Code.NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.then is Then.HOLD
             self._change(Event.REST_HELD if holds else Event.REST)
-        if self.state is State.STOPPING:  # what was desired has just ended
+        if self.state is State.STOPPING:
+            # What is desired has just ended, and `acting` may have changed: the stop has its own.
             return self._stop_step(now)
         torque = self.output.send(desired, states.elapsed, now)
         if self.state is not State.RUNNING:

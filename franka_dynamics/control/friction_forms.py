@@ -50,17 +50,17 @@ def crisp_text(arm: ArmDescription) -> str:
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
-        amplitude, slope, rest = x.reshape(3, -1)
-        return SigmoidFriction(amplitude, slope, np.log(rest / (1.0 - rest)) / slope)
+        amplitude, slope, share = x.reshape(3, -1)
+        return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
 
     def fit(one: Array) -> Any:
         start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
         bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SLOPE_S_RAD, 0.99])
 
-        def rest(x: Array) -> Array:
+        def residual(x: Array) -> Array:
             return sigmoid(x).torque(dq[:, None])[:, 0] - one
 
-        return least_squares(rest, start, bounds=bounds).x
+        return least_squares(residual, start, bounds=bounds).x
 
     found = sigmoid(np.array([fit(one) for one in torque.T]).T)
     error = torque - found.torque(dq[:, None] * np.ones(arm.n))
