@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..ros.status import DiagnosticSubject, NodeSnapshot, TORQUE_TERMS
+from ..ros.status import DiagnosticSubject, Key, NodeSnapshot, PERCENTILES, TORQUE_TERMS
 
 _COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HIGH_RATIO, _MAX_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
@@ -46,9 +46,9 @@ def _panel(node: NodeSnapshot, now: float) -> Panel:
     parts.append(table)
     if node.is_feedforward_node:
         states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
-        rate, age = (node.number(states, key) for key in ('rate [Hz]', 'age [ms]'))
-        p50, p99 = (node.number(command, f'latency {p} [us]') for p in ('p50', 'p99'))
-        commands = _number(node.number(command, 'rate [Hz]'))
+        rate, age = (node.number(states, key) for key in (Key.RATE, Key.AGE))
+        p50, p99 = (node.number(command, Key.LATENCY.format(name)) for name in PERCENTILES)
+        commands = _number(node.number(command, Key.RATE))
         line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
         line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
         parts += [Text(line, style='bold'), _torques(node)]

@@ -17,7 +17,7 @@ from .messages import float64_message_head, publisher_names, read_float64
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import with_sequence_number
 from .receivers import DECLARATION_SERVICES, ReceiverKind
-from .status import HELD_KEY, NodeStatus
+from .status import Key, NodeStatus
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver
 from ..control.settings import Settings
@@ -95,7 +95,7 @@ class CommandReceiver:
         if before == self._published and now < self._next:
             return
         self._next = now + _LOG_PERIOD_S
-        values = {'state': receiver.state.word, HELD_KEY: self.held, **self.event_counts}
+        values = {'state': receiver.state.word, Key.HELD: self.held, **self.event_counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
         status = NodeStatus('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))

@@ -25,17 +25,10 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION_NAMESPACE
-from .diagnostics import PERCENTILES
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .realtime import ON, REALTIME_VARIABLE
-from .status import (
-    DiagnosticSubject,
-    fault_sentences,
-    MODEL_DIFFERENCE_KEY,
-    NodeSnapshot,
-    SimulationKey,
-)
+from .status import DiagnosticSubject, fault_sentences, Key, NodeSnapshot, PERCENTILES
 from .trajectory_messages import reference_message, trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
@@ -187,13 +180,11 @@ class _Session:
         client.set_all({'scale': 0.0})
         self._follow('following with g and PD alone')
         node = client.heard_nodes()[_NODE].statuses
-        p50, p99 = (
-            1e-6 * self._figure(SimulationKey.ROUND_TRIP.format(one)) for one in PERCENTILES
-        )
+        p50, p99 = (1e-6 * self._figure(Key.ROUND_TRIP.format(one)) for one in PERCENTILES)
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._missed(),
-            int(node[DiagnosticSubject.COMMAND].values['stops']),
+            int(node[DiagnosticSubject.COMMAND].values[Key.STOPS]),
             (p50, p99),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._plan.lockstep,
@@ -208,7 +199,7 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(node[DiagnosticSubject.ARM].values[MODEL_DIFFERENCE_KEY]),
+            float(node[DiagnosticSubject.ARM].values[Key.MODEL_DIFFERENCE]),
             (*errors, *disorder),
             bool(disorder) or any(_ARM in sentence for sentence in errors),
         )
@@ -273,8 +264,8 @@ class _Session:
 
     @property
     def _time(self) -> float:
-        return self._figure(SimulationKey.TIME)
+        return self._figure(Key.SIMULATED_TIME)
 
     def _missed(self) -> tuple[int, int]:
         """Return the number of steps without a new torque, and of all steps since the first."""
-        return int(self._figure(SimulationKey.MISSED)), int(self._figure(SimulationKey.COMMANDED))
+        return int(self._figure(Key.MISSED)), int(self._figure(Key.COMMANDED))

@@ -18,7 +18,7 @@ from .messages import publisher_names
 from .present_status import PresentStatus
 from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
-from .status import DiagnosticSubject, MODEL_DIFFERENCE_KEY, NodeStatus, REFUSED_BY_KEY, REMEDY_KEY
+from .status import DiagnosticSubject, Key, NodeStatus, PERCENTILES
 from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
@@ -26,7 +26,6 @@ from ..control.planning import MAX_START_DISTANCE_RAD
 from ..control.reference import ReferenceEvent, ReferenceState
 
 DIAGNOSTIC_PERIOD_S = 1.0
-PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
 Row = tuple[str, str, str, Mapping[str, Any]]  # subject, level, message and values of a status
 
@@ -37,10 +36,10 @@ class DurationWindow(deque[float]):
     def __init__(self) -> None:
         super().__init__(maxlen=4096)
 
-    def percentiles_us(self) -> dict[str, float]:
-        """Return the median and the 99th percentile [us] by name; NaN without durations."""
+    def percentiles_us(self, key: str) -> dict[str, float]:
+        """Return PERCENTILES [us] by `key.format(name)`; NaN without durations."""
         found = 1e6 * np.percentile(list(self) or [np.nan], [*PERCENTILES.values()])
-        return dict(zip(PERCENTILES, found.tolist()))
+        return dict(zip(map(key.format, PERCENTILES), found.tolist()))
 
 
 class StatusPublisher:
@@ -144,9 +143,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             'number': event.number,
             'frame_id': event.goal_id,
             'reason': event.reason,
-            REFUSED_BY_KEY: refused_by if event.state is ReferenceState.REFUSED else '',
+            Key.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
             'remaining [s]': event.remaining,
-            REMEDY_KEY: self.status.present().remedy,
+            Key.REMEDY: self.status.present().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -182,8 +181,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif not controller.states.has_enough:
             level, message = 'WARN', self.status.in_words(controller.ending)
         values = {
-            'rate [Hz]': 1.0 / controller.states.period,
-            'age [ms]': 1e3 * controller.states.median_age,
+            Key.RATE: 1.0 / controller.states.period,
+            Key.AGE: 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
             'effort': 'measured' if controller.disturbances.measured else 'not measured',
         }
@@ -206,7 +205,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 message = f"{joint} came near the guard's bound ({largest:.0%} of it)"
             elif not self._receivers.unheard:
                 level = 'OK'
-        return level, message, {'state': status.state.value, REMEDY_KEY: status.remedy}
+        return level, message, {'state': status.state.value, Key.REMEDY: status.remedy}
 
     def _figures(self, shares: list[float]) -> dict[str, Any]:
         """Return what the row Command has beyond ~/status."""
@@ -217,15 +216,15 @@ class FeedforwardDiagnostics(StatusPublisher):
         return {
             'target': controller.settings.target,
             'published': published,
-            'rate [Hz]': max(0, published - before) / (now - since),
+            Key.RATE: max(0, published - before) / (now - since),
             'cut by torque or rate limit': controller.counts['limited'],
-            'stops': controller.counts['stops'],
+            Key.STOPS: controller.counts['stops'],
             'faults latched': controller.counts['faults'],
             **{f'references {state.value}': count for state, count in references},
             'receivers': receivers.listed,
             'other publishers of commands': ', '.join(publisher_names(self._node, receivers.topic))
             or 'none',
-            **{f'latency {name}': time for name, time in self.latency.percentiles_us().items()},
+            **self.latency.percentiles_us(Key.LATENCY),
             **self._by_joint(
                 'largest share of limit, {} [%]', 100.0 * controller.output.largest_share
             ),
@@ -255,5 +254,5 @@ class FeedforwardDiagnostics(StatusPublisher):
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._by_joint('{}', arm.limit('effort'))
-        model = DiagnosticSubject.ARM, 'OK', name, {MODEL_DIFFERENCE_KEY: self.residual}
+        model = DiagnosticSubject.ARM, 'OK', name, {Key.MODEL_DIFFERENCE.value: self.residual}
         return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)

@@ -22,7 +22,7 @@ import yaml
 
 from .parameter_tables import no_such_parameter
 from .qos import REFERENCE_QOS
-from .status import DiagnosticSubject, NodeStatus, REFUSED_BY_KEY
+from .status import DiagnosticSubject, Key, NodeStatus
 from .topic_listener import TopicListener
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
@@ -222,7 +222,7 @@ class NodeClient(TopicListener):
         if reports.state != _FINISHED:
             own = reports.own
             error = NodeClientError(f'the motion was {reports.state}: {own.get("reason", "")}')
-            error.refused_by = own.get(REFUSED_BY_KEY, '')
+            error.refused_by = own.get(Key.REFUSED_BY, '')
             raise error
         return reports.state
 

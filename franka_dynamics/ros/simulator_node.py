@@ -29,7 +29,7 @@ from .parameters import CheckedParameters, declare
 from .qos import PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import Executor
 from .realtime import OFF
-from .status import DiagnosticSubject, SimulationKey
+from .status import DiagnosticSubject, Key
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings
@@ -194,13 +194,10 @@ class SimulatorNode(CheckedParameters, Node):
         values = {
             'braked': braked,
             'joints at their stops': ', '.join(at_stops) or 'none',
-            SimulationKey.TIME: float(self._simulation.time),
-            SimulationKey.COMMANDED: self._steps_commanded,
-            SimulationKey.MISSED: self._missed,
-            **{
-                SimulationKey.ROUND_TRIP.format(name): duration
-                for name, duration in self._latency.percentiles_us().items()
-            },
+            Key.SIMULATED_TIME: float(self._simulation.time),
+            Key.COMMANDED: self._steps_commanded,
+            Key.MISSED: self._missed,
+            **self._latency.percentiles_us(Key.ROUND_TRIP),
         }
         level = 'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK'
         said = ran_away or ('the brakes are closed' if braked else 'the brakes are open')

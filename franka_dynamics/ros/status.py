@@ -17,11 +17,7 @@ from .messages import seconds
 
 # Severities; the index of each is its level number in diagnostic_msgs.
 LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
-# Keys of diagnostic values.
-HELD_KEY = 'held'  # whether torques hold the receiver's arm against gravity
-REMEDY_KEY = 'to command again'
-REFUSED_BY_KEY = 'refused by'
-MODEL_DIFFERENCE_KEY = 'largest difference of the two models [N m, relative above 1 N m]'
+PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
 TORQUE_TERMS = {
     'feedforward': 'cmd.',
@@ -45,13 +41,21 @@ class DiagnosticSubject(StrEnum):
     TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
 
 
-class SimulationKey(StrEnum):
-    """Keys of the values of SIMULATED_ARM that programs read."""
+class Key(StrEnum):
+    """Keys of diagnostic values that programs read."""
 
-    TIME = 'simulated time [s]'
+    HELD = 'held'  # whether torques hold the receiver's arm against gravity
+    REMEDY = 'to command again'
+    REFUSED_BY = 'refused by'
+    MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
+    RATE = 'rate [Hz]'
+    AGE = 'age [ms]'
+    STOPS = 'stops'
+    LATENCY = 'latency {}'  # of one of PERCENTILES
+    SIMULATED_TIME = 'simulated time [s]'
     COMMANDED = 'steps commanded'
     MISSED = 'steps without a new command'
-    ROUND_TRIP = 'round trip {}'  # of one of diagnostics.PERCENTILES
+    ROUND_TRIP = 'round trip {}'  # of one of PERCENTILES
 
 
 class NodeStatus(NamedTuple):
@@ -77,14 +81,14 @@ class NodeStatus(NamedTuple):
     @property
     def sentence(self) -> str:
         """What the status of a node says: state, reason and what makes it command again."""
-        remedy = self.values.get(REMEDY_KEY)
-        way = f'; {REMEDY_KEY}: {remedy}' if remedy else ''
+        remedy = self.values.get(Key.REMEDY)
+        way = f'; {Key.REMEDY}: {remedy}' if remedy else ''
         return f'{self.values.get("state", self.level)}: {self.message}{way}'
 
     @property
     def is_arm_held(self) -> bool:
         """Whether this is a receiver's status and says that torques hold the arm."""
-        return self.values.get(HELD_KEY) == 'True'
+        return self.values.get(Key.HELD) == 'True'
 
     @classmethod
     def from_message(cls, message: DiagnosticStatus) -> NodeStatus:
