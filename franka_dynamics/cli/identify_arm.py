@@ -58,10 +58,10 @@ def run(
             executor=executor,
             progress=bar.new_task('identifying'),
         )
-    refused = _refusal(result, fit.anyway)
+    refused = _refusal(result)
     # Files are written before results are printed, because `| head` can end this program.
     if files.output and not refused:
-        result.save(files.output, payload=arm.read_payload(), anyway=True)
+        result.save(files.output, payload=arm.read_payload())
     _write_reports(files, result, [*fitted, *left_out])
     _say_results(result, files.report)
     if refused:
@@ -115,9 +115,9 @@ def _say_where(output: Path | None, count: int) -> None:
     say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})')
 
 
-def _refusal(result: Identification, anyway: bool) -> str:
+def _refusal(result: Identification) -> str:
     """Return why the identified arm is rejected, or an empty string."""
-    if anyway or result.accepted:
+    if result.accepted:
         return ''
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'

@@ -13,6 +13,7 @@ another arm.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -47,8 +48,16 @@ class CrossValidation:
     """
     The fits of a cross-validation: without each fold, to all, to all with the arm's weights.
 
-    All fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
-    later perhaps others about which the user is asked. `plain` is the fit with no other.
+    The arm's weights are those with which it is identified: one noise level for all joints. All
+    fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
+    later perhaps others, with which `questions` are put to the user. `plain` is the fit with no
+    other fault. Of the c columns (`sums.names`, the last is the effort) the first `p` are the
+    model's, with the prior of `precision`; the others are faults'.
+
+    `products` (folds, n, c, c) and `samples` (folds,) are the Gram matrices and the number of
+    samples of each fold. `equations` (folds + 2, c, c) are the weighted normal equations, with the
+    prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
+    to the unit of E; `least` (n,) is the smallest residual that counts [N m].
     """
 
     def __init__(
@@ -68,25 +77,32 @@ class CrossValidation:
         self.products, self.samples = sums.products[parts], sums.samples[parts]
         weights = residual_weights(noise)
         whole, each = sums.weighted(weights), np.einsum('j,kjab->kab', weights, self.products)
-        known = _FAINT * np.eye(len(whole))
-        known[: self.p, : self.p], known[: self.p, -1] = prior.information(precision)
+        prior_terms = _FAINT * np.eye(len(whole))
+        prior_terms[: self.p, : self.p], prior_terms[: self.p, -1] = prior.information(precision)
         identified = sums.weighted(residual_weights(common))
-        self.equations = known + np.stack([*(whole - each), whole, identified])
+        self.equations = prior_terms + np.stack([*(whole - each), whole, identified])
         self._whole = whole
         self.given = (Gain(), Load(), *Offset.every(prior.model.n)) if given is None else given
-        self.asked: list[Diagnosis] = []
+        self.questions: list[Diagnosis] = []
         self.plain = FoldFits(self)
 
     @cached_property
     def at_starting_inertias(self) -> CrossValidation:
-        """The same with inertias held at those of the starting set, without a common gain."""
+        """
+        The same with inertias held at those of the starting set, and no fault given but offsets.
+
+        A common gain and a load are given because free inertias can't be told from them. Beside
+        held ones they could, and would take a part of the fault that is compared (`agrees`).
+        Harmless faults are left out as well: with them the verdicts on two FER's logs are the
+        same, sound or with 14 faults each.
+        """
         given = Offset.every(self.prior.model.n)
         return CrossValidation(self.sums, self.prior, _HELD, tuple(given))
 
     def give(self, fit: FoldFits) -> None:
         """Add the columns of a fault that is only a question to all fits."""
         self.given += (fit.fault,)
-        self.asked.append(fit.diagnosis())
+        self.questions.append(fit.question())
         self.plain = FoldFits(self)
 
     def share(self, error: float) -> float:
@@ -105,10 +121,10 @@ class CrossValidation:
         columns, units = [*range(self.p), *free], np.append(self.prior.std, np.ones(len(free)))
         triangle, right = square_root(self._whole, columns, units)
         known, unknown = np.split(triangle, [self.p], axis=1)
-        asked = np.isin(free, self.free_places())
+        given = np.isin(free, self.free_places())
         more, less = (
             log_evidence((known, right), self.prior, one)[COARSE_PRECISIONS >= least].max()
-            for one in (unknown, unknown[:, asked])
+            for one in (unknown, unknown[:, given])
         )
         return float(more - less)
 
@@ -129,8 +145,8 @@ class FoldFits:
     The fits of a `CrossValidation` with the columns of one more fault, or of none.
 
     `theta` (folds + 2, c) are the coefficients of all columns: without each fold, of all, and of
-    all with the arm's weights. `squares` (folds, n) are the mean squared residuals on left-out
-    folds [N^2 m^2].
+    all with the arm's weights; `folds`, `whole` and `arm` are these. `squares` (folds, n) are the
+    mean squared residuals on left-out folds [N^2 m^2].
     """
 
     def __init__(self, fits: CrossValidation, fault: Fault | None = None) -> None:
@@ -144,7 +160,8 @@ class FoldFits:
                 own.append(k)
         self.theta = np.zeros(rows.shape[:2])
         self.theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
-        residual = self.theta[:-2].copy()
+        self.folds, self.whole, self.arm = self.theta[:-2], self.theta[-2], self.theta[-1]
+        residual = self.folds.copy()
         residual[:, -1] = -1.0
         squares = (residual[:, None, None] @ fits.products @ residual[:, None, :, None])[..., 0, 0]
         self.squares = np.maximum(squares / fits.samples[:, None], fits.least**2)
@@ -158,14 +175,18 @@ class FoldFits:
     @cached_property
     def values(self) -> tuple[float, ...]:
         """The fault in the user's terms, by the fit to all folds."""
-        found = dict(zip(self.fits.sums.names, self.theta[-2].tolist()))
+        found = dict(zip(self.fits.sums.names, self.whole.tolist()))
         if self.fault.is_in_torques:
             found |= self._rigid_torque_by((Gain.kind, *self.fault.names))
         return tuple(self.fault.values(found, self.fits.prior.model.base.gravity[0]))
 
     def _rigid_torque_by(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return the coefficients of columns by which they are all that is fitted but friction."""
-        fits, rigid = self.fits, self.theta[-2].copy()
+        """
+        Return the coefficients of columns that come nearest to all fitted torques but friction.
+
+        Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
+        """
+        fits, rigid = self.fits, self.whole.copy()
         rigid[len(fits.prior.sqrt_precision) : fits.p] = 0.0
         columns, products = fits.sums.places(names), fits.sums.weighted(fits.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
@@ -176,10 +197,15 @@ class FoldFits:
         """Return whether the fault can have these values."""
         return self.fault.possible(self.values, self.fits.prior.model.base.gravity[0])
 
+    def question(self) -> Diagnosis:
+        """Return the fault as a question to the user, without errors E."""
+        return Diagnosis(self.fault.kind, self.fault.joints, self.values)
+
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
-        """Return the fault with E without it, with it, and with the fault of the `other` fit."""
-        errors = (self.fits.plain.error(), self.error(), other.error()) if other else ()
-        return Diagnosis(self.fault.kind, self.fault.joints, self.values, *errors)
+        """Return the fault with E without it, with it, and with the next best, or with none."""
+        before = self.fits.plain.error()
+        second = before if other is None else other.error()
+        return replace(self.question(), before=before, after=self.error(), second=second)
 
     def error(self) -> float:
         """Return the torque error E on left-out folds."""
@@ -209,20 +235,23 @@ class FoldFits:
     @cached_property
     def effect(self) -> float:
         """
-        How many times E of an arm identified with the fault in the fit E is without it.
+        E of the arm identified without the fault, relative to E of that identified with it.
 
-        That is on the recordings with the fault undone: what the arm takes from wrong efforts, or
-        would need at the right states. E with the fault in the fit is that of the fit to all; of a
-        fault in a part, that of the best left-out fold, as it may begin elsewhere than at half.
+        Both are on the recordings with the fault undone. With `left` E of the fit with the fault,
+        and `taken` the rms of the torques by which the other arm differs, it is
+        sqrt(1 + (taken / left)^2). An arm differs by what it takes from wrong efforts, harmless
+        faults' columns included; of a fault in the states, by what it would need at the right
+        ones, which is the fault's columns. Of a fault in a part of the recording `left` is E on
+        the best left-out fold, as it may begin elsewhere than in the middle, where the columns do.
         """
         fits, change = self.fits, np.zeros(self.theta.shape[1])
         if self.fault.is_in_states:
             own = fits.sums.places(self.fault.names)
-            change[own] = self.theta[-1, own]
+            change[own] = self.arm[own]
         else:
             moved = [*range(fits.p), *(k for k in fits.free_places() if k >= fits.p)]
-            change[moved] = fits.plain.theta[-1, moved] - self._undone()[moved]
-        rest = self.theta[-1].copy()
+            change[moved] = fits.plain.arm[moved] - self._undone()[moved]
+        rest = self.arm.copy()
         rest[-1] = -1.0
         taken, left = (
             fits.sums.squared_combination(one) / fits.sums.count @ fits.per_joint**2
@@ -233,17 +262,29 @@ class FoldFits:
         return float(np.sqrt(1.0 + taken / max(left, fits.least**2 @ fits.per_joint**2)))
 
     def _undone(self) -> Array:
-        """Return the coefficients of the arm's weights, with friction undone, too, (c,)."""
-        theta, model = self.theta[-1].copy(), self.fits.prior.model
+        """
+        Return the coefficients of the fit with the arm's weights, with friction undone, too, (c,).
+
+        A fault's columns have no friction, of which the fault would change parameters: such a fit
+        has the friction that is recorded, not the real one.
+        """
+        theta, model = self.arm.copy(), self.fits.prior.model
         own = slice(len(model.base), self.fits.p)
         fitted = theta[own].reshape(model.n, -1)
         theta[own] = self.fault.undone_friction(fitted, self.values).ravel()
         return theta
 
     def significant(self) -> bool:
-        """Return whether the fault is possible and predicts left-out folds and masses better."""
-        late = self.fault.is_in_part and float(np.median(self.log_likelihood_ratios())) > 0.0
-        return self.possible() and (self.better() or late) and self.evidence > STRONG_EVIDENCE
+        """
+        Return whether the fault is possible and predicts left-out folds and masses better.
+
+        A fault in a part that begins elsewhere than in the middle fits one fold badly, by which
+        its mean is not significant; the median over folds decides as well.
+        """
+        most_folds = self.fault.is_in_part and float(np.median(self.log_likelihood_ratios())) > 0.0
+        return (
+            self.possible() and (self.better() or most_folds) and self.evidence > STRONG_EVIDENCE
+        )
 
     def matters(self) -> bool:
         """
@@ -264,5 +305,5 @@ class FoldFits:
         """Return whether the coefficients keep their size beside fixed inertias."""
         columns = self.fits.sums.places(self.fault.names)
         fits = self, FoldFits(self.fits.at_starting_inertias, self.fault)
-        own, held = (one.theta[-2, columns] for one in fits)
+        own, held = (one.whole[columns] for one in fits)
         return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES

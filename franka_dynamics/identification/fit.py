@@ -54,9 +54,10 @@ class Problem:
 @dataclass(frozen=True, eq=False)
 class Parts:
     """
-    Sums of recordings: of all, those to fit, and those left out of each of these fits.
+    Sums of recordings: of all, those to fit, and those left out of these fits.
 
-    `each` are the recordings' own.
+    `each` are the recordings' own. Of `fitted` there is one for each that is left out, or a single
+    one for all test recordings.
     """
 
     each: tuple[GramSums, ...]
@@ -74,7 +75,7 @@ class Parts:
         # One prior for all: of joints without a torque limit by the largest torque.
         whole = replace(reduce(add, learnt), max_torque=every.max_torque)
         if tested:
-            return cls(tuple(each), every, (whole,) * unseen, tuple(tested))
+            return cls(tuple(each), every, (whole,), tuple(tested))
         folds = np.flatnonzero(whole.samples).tolist()
         others = (whole.part([j for j in folds if j != k]) for k in folds)
         return cls(tuple(each), every, tuple(others), tuple(whole.part([k]) for k in folds))
@@ -110,13 +111,18 @@ def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: G
 def test_on_left_out(
     problem: Problem, parts: Parts, whole: Fit, each: Sequence[Fit]
 ) -> tuple[TorqueErrors, ...]:
-    """Return the errors of all sets of parameters on all data, and on parts left out of `each`."""
+    """
+    Return the errors of all sets of parameters on all data, and on parts left out of `each`.
+
+    `whole` are fitted to all data, `each` to `parts.fitted`.
+    """
+    fits = each if len(each) > 1 else [*each] * len(parts.left_out)
     sets = [f'{one.inertial_set}, {one.hand}' for one in problem.published]
     return tuple(
         TorqueErrors.from_sums(
             name,
             (parts.every, whole.thetas[k]),
-            [(part, one.thetas[k]) for part, one in zip(parts.left_out, each)],
+            [(part, one.thetas[k]) for part, one in zip(parts.left_out, fits)],
             len(problem.model.base),
             problem.unit,
         )

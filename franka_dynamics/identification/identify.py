@@ -119,16 +119,15 @@ def identify(
     read = _counted(mapped(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable(read, len(learnt), skip_failures)
     parts = Parts.of([one.sums for one in used if one.sums is not None], unseen)
-    asked = [*dict.fromkeys(parts.fitted), parts.every]
-    priors = problem.priors(parts.every)
-    links = PhysicalLinks.about(priors[0], problem.start)
+    asked = [*parts.fitted, parts.every]
+    prior, *sets = priors = problem.priors(parts.every)
+    links = PhysicalLinks.about(prior, problem.start)
     fitting = mapped(partial(fit, problem, priors, links), asked)
     *fits, whole = _counted(fitting, len(asked), progress)
-    errors = test_on_left_out(problem, parts, whole, fits * (len(parts.fitted) // len(fits)))
-    prior, *sets = priors
-    result = with_covariance(problem, prior, parts.every, whole)
-    masses = whole.consistent[0][LINK_PARAMETERS - 1 : LINK_PARAMETERS * start.n : LINK_PARAMETERS]
-    ratios = masses / links.masses
+    errors = test_on_left_out(problem, parts, whole, fits)
+    estimated = with_covariance(problem, prior, parts.every, whole)
+    each_link = whole.consistent[0][: LINK_PARAMETERS * start.n].reshape(start.n, LINK_PARAMETERS)
+    ratios = each_link[:, -1] / links.masses
 
     def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
         model = problem.model.with_gravity(gravity, problem.start)
@@ -139,25 +138,25 @@ def identify(
             sums, Prior.centered_at(problem.start, model, sums.max_torque), (), each
         )
 
+    verdict = judge_recordings(parts.every, prior, sets if published else (), used, ratios)
     return Identification(
-        problem.start,
-        problem.options,
-        arm_from_fit(problem.start, prior, whole.consistent, result.covariance),
-        result,
-        errors,
-        Improvement.of(errors[1], errors[2:]),
-        with_gravity_refitted(
-            judge_recordings(parts.every, prior, sets if published else (), used, ratios),
-            judged_under,
-        ),
-        Recordings(
-            tuple(one.note for one in used),
-            tuple(_error(one, result.theta, problem.unit).E for one in parts.each),
-            _error(parts.every, np.zeros(0), problem.unit),
-            unseen,
-            used[0].signal,
-            tuple(failures),
-            tuple(_contradictions(used, prior, problem.options.regularization, parts.every)),
+        start=problem.start,
+        options=problem.options,
+        arm=arm_from_fit(problem.start, prior, whole.consistent, estimated.covariance),
+        estimate=estimated,
+        scores=errors,
+        improvement=Improvement.of(errors[1], errors[2:]),
+        verdict=with_gravity_refitted(verdict, judged_under),
+        recordings=Recordings(
+            notes=tuple(one.note for one in used),
+            errors=tuple(_error(one, estimated.theta, problem.unit).E for one in parts.each),
+            efforts=_error(parts.every, np.zeros(0), problem.unit),
+            unseen=unseen,
+            signal=used[0].signal,
+            failures=tuple(failures),
+            remarks=tuple(
+                _contradictions(used, prior, problem.options.regularization, parts.every)
+            ),
         ),
     )
 

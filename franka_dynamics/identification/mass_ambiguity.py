@@ -79,7 +79,10 @@ class MassAmbiguity:
 
 def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     """
-    Return the ranges of faults that torques and published masses allow.
+    Return the ranges that torques and published masses allow.
+
+    They are those of the efforts' scale, of a load on the flange, and of single joints' gain and
+    zero errors.
 
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.

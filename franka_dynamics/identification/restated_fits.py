@@ -65,8 +65,8 @@ class RestatedFit(NamedTuple):
     after: float
 
     def diagnosis(self, other: RestatedFit | None = None) -> Diagnosis:
-        """Return the fault with E without it, with it, and with the `other`."""
-        second = other.after if other else np.nan
+        """Return the fault with E without it, with it, and with the next best, or with none."""
+        second = self.before if other is None else other.after
         fault = self.fault
         return Diagnosis(fault.kind, fault.joints, fault.found, self.before, self.after, second)
 

@@ -198,8 +198,8 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better than published sets, with sound recordings (or `anyway`)."""
-        return self.improvement.better and (self.verdict.sound or self.options.anyway)
+        """Whether the arm is better than published sets, with sound recordings, or `anyway`."""
+        return self.options.anyway or (self.improvement.better and self.verdict.sound)
 
     @property
     def arm_score(self) -> TorqueErrors:
@@ -251,7 +251,7 @@ class Identification:
         if not (anyway or self.accepted):
             why = (
                 'it does not predict torques better than the published sets'
-                if self.verdict.sound or self.options.anyway
+                if self.verdict.sound
                 else 'its recordings are not sound, as its verdict says'
             )
             raise IdentificationError(

@@ -81,9 +81,9 @@ def least_noise(sums: GramSums) -> Array:
 
 def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Array) -> Array:
     """
-    Return the noise of a first fit, its rms residual over all joints, for each joint (n,) [N m].
+    Return one noise level for all joints, the rms residual of a first fit, (n,) [N m].
 
-    `per_joint` (n,) converts the joints' efforts to the unit of E.
+    `per_joint` (n,) converts the joints' efforts to the unit of E, in which the level is one.
     """
     first = rms_residuals(sums, estimate(sums, prior, precision, prior.expected_residual))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint

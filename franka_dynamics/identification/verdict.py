@@ -5,13 +5,18 @@ The verdict on recordings: whether they are sound, what is wrong, and what they 
 
 The recordings judge themselves. Each of the folds (`gram_sums`) is predicted by a fit without it,
 with the columns of one fault and without (`cross_validation`). One measure decides for every kind
-of fault: its effect, how many times E of an arm identified with the fault in the fit E of the arm
-is that is identified without it. A fault above 1.5 that is significant makes recordings unsound:
-it predicts left-out folds better, and makes masses more like the published ones. It is named if it
-is significantly better than any other fault, and has about its size beside the starting set's
-inertias. If none is named, but one matters, the cause is unknown. A significant fault of all
-joints with a smaller effect is only asked about.
+of fault, its effect on the recordings with the fault undone:
 
+    effect = E(arm identified without the fault) / E(arm identified with the fault in the fit)
+
+A fault is significant if it predicts left-out folds better, and makes masses more like the
+published ones. One with an effect above 1.5 makes recordings unsound. It is named if it is
+significantly better than any other fault, and has about its size beside the starting set's
+inertias. If none is named, but one matters, the joints where it shows are suspected. A significant
+fault of all joints with a smaller effect is only asked about.
+
+Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
+tried by fits at the states undone (`restated_fits`), and compared with others by log evidence.
 Contacts are judged alike: by the arm that is identified without the seconds that they last.
 
 A common factor of all efforts, or a load, looks like other masses: `mass_ambiguity` gives the
@@ -85,8 +90,8 @@ def diagnose(
     """
     Return the one fault that explains the residuals, or else the joints of several such faults.
 
-    Faults that do no harm, and explain more than one that would, are given to all fits. Of
-    `restated` the first has the largest evidence.
+    A fault that does no harm, and explains more than any that would, is given to all fits, and the
+    others are tried again. `restated` are fits at the states undone, the largest evidence first.
     """
     every = faults_of(fits.prior.model.n)
     while True:
@@ -98,27 +103,33 @@ def diagnose(
         fits.give(harmless)
     first = restated[0] if restated else None
     likely = [fit.fault for fit in doubtful[:1]]
-    # A zero that is off by a little is how one that is off by a quarter turn looks nearby.
+    # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
+    # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
     if harmless is not None and first and harmless.fault.joints != first.fault.joints:
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
     if first and first.effect > CLEAR_EFFECT and first.gain > max(evidence, _CLEARER):
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
-        # way from an effort of the other sign.
+        # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
-        alike = (one for one in doubtful if one.fault == Gain(first.fault.joints))
-        hangs |= any(one.values[0] < 0.0 for one in alike)
-        return _named_restated(restated, np.inf if hangs else evidence)
+        gains = (one for one in doubtful if one.fault == Gain(first.fault.joints))
+        ambiguous = hangs or any(one.values[0] < 0.0 for one in gains)
+        return _named_restated(restated, evidence, ambiguous)
     return _named(fits, tried, doubtful) if doubtful else ((), ())
 
 
 def _named_restated(
-    fits: Sequence[RestatedFit], evidence: float
+    fits: Sequence[RestatedFit], evidence: float, ambiguous: bool
 ) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
-    """Return the first fault, or the joints of the first two; `evidence` is that of others."""
+    """
+    Return the first fault if it is clear, or else the joints of the first two.
+
+    `evidence` is that of faults with columns; an `ambiguous` fault is not clear, whatever it is.
+    """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
-    if best.gain > max(evidence, second.gain if second else -np.inf) + _CLEARER:
+    rival = max(evidence, second.gain if second else -np.inf)
+    if not ambiguous and best.gain > rival + _CLEARER:
         return (best.diagnosis(second),), ()
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
     return (), tuple(sorted(joints))
@@ -130,14 +141,16 @@ def _named(
     """Return the likeliest fault, a force beside a tilt if both may be, or else joints."""
     best = doubtful[0]
     rivals = (one for one in tried if one.possible() and one.fault.simpler != best.fault.simpler)
-    second = next(rivals)
+    second = next(rivals, None)
     simpler = (fit for fit in doubtful if fit.fault == best.fault.simpler and not best.better(fit))
     named = next(simpler, best)
     if named.agrees():
-        if best.better(second):
+        if second is None or best.better(second):
             return (named.diagnosis(second),), ()
         if {best.fault.kind, second.fault.kind} == {Force.kind, Gravity.kind}:
             return (best.diagnosis(second), second.diagnosis(best)), ()
+    # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
+    # joints with half of the largest gain in log-likelihood or more are suspected.
     each = np.log(fits.plain.squares / best.squares).mean(axis=0)
     return (), tuple(int(j) for j in np.flatnonzero(each >= 0.5 * each.max()))
 
@@ -151,16 +164,16 @@ def judge_motion(
 ) -> RecordingVerdict:
     """Return the verdict on one prepared motion, called `name`."""
 
-    def by(model: TorqueModel) -> RecordingVerdict:
-        one = sum_up(motion, model, start, SourceNote(name, '', 0, 0.0, 0))
+    def judged_by(own: TorqueModel) -> RecordingVerdict:
+        one = sum_up(motion, own, start, SourceNote(name, '', 0, 0.0, 0))
         assert one.sums is not None
-        sets = (
-            Prior.centered_at(each, model, one.sums.max_torque) for each in (start, *published)
-        )
-        prior, *others = sets
+        most = one.sums.max_torque
+        prior, *others = (Prior.centered_at(each, own, most) for each in (start, *published))
         return judge_recordings(one.sums, prior, others, [one])
 
-    return with_gravity_refitted(by(model), lambda down: by(model.with_gravity(down, start)))
+    return with_gravity_refitted(
+        judged_by(model), lambda down: judged_by(model.with_gravity(down, start))
+    )
 
 
 def with_gravity_refitted(
@@ -197,27 +210,31 @@ def judge_recordings(
     masses to those of the starting set.
     """
     fits = CrossValidation(sums, prior)
-    gram, count = (sum(one.restated[k] for one in each) for k in (0, 1))
-    restated = restated_fits(np.asarray(gram), int(count), prior)
-    named, suspected = diagnose(fits, restated)
+    grams, counts = zip(*(one.restated for one in each))
+    named, suspected = diagnose(fits, restated_fits(np.sum(grams, axis=0), sum(counts), prior))
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
-    # The first that is found counts. What gravity leaves is judged where it points.
-    tilted = any(one.kind == Gravity.kind for one in named)
-    causes: tuple[Callable[[], Sequence[Diagnosis]], ...] = (
-        lambda: unexplained(fits.share(named[0].after)) if named and not tilted else (),
-        lambda: named,
-        lambda: [one.touched for one in each if one.touched is not None],
-        lambda: unexplained(fits.share(fits.plain.error())),
-        lambda: another_unit(narrowest.scale) if narrowest else (),
-        lambda: not_measured(narrowest.scale, bool(suspected)) if narrowest else (),
-        lambda: (
-            () if suspected else driven(prior.model, fits.plain.theta[:-2], fits.plain.squares)
-        ),
-        lambda: () if suspected else heavy(masses),
-    )
-    found = next((tuple(one) for find in causes if (one := find())), ())
+
+    def checks() -> Iterator[Sequence[Diagnosis]]:
+        """Yield what each check finds, those first that would make later ones find something."""
+        # No cause is one that leaves much; what gravity leaves is judged where it points.
+        if named and all(one.kind != Gravity.kind for one in named):
+            yield unexplained(fits.share(named[0].after))
+        yield named
+        # A fault of the whole recording makes single seconds stand out as well.
+        yield [one.touched for one in each if one.touched is not None]
+        # Ranges by masses hold only where the model fits.
+        yield unexplained(fits.share(fits.plain.error()))
+        if narrowest is not None:
+            yield another_unit(narrowest.scale)
+            yield not_measured(narrowest.scale, bool(suspected))
+        # Odd friction and masses are what is left of efforts that are wrong in any way.
+        if not suspected:
+            yield driven(prior.model, fits.plain.folds, fits.plain.squares)
+            yield heavy(masses)
+
+    found = next((tuple(one) for one in checks() if one), ())
     if found or suspected:
         return RecordingVerdict(found, (), () if found else suspected, narrowest)
     return RecordingVerdict((), tuple(_questions(fits)), (), narrowest)
@@ -225,17 +242,16 @@ def judge_recordings(
 
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield faults of all joints that do no harm, and offsets that are large and significant."""
-    yield from (one for one in fits.asked if not one.joints)
-    plain, count, every = fits.plain, len(fits.samples), faults_of(fits.prior.model.n)
+    yield from (one for one in fits.questions if not one.joints)
+    plain, every = fits.plain, faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.significant())
-    yield from [fit.diagnosis() for fit in harmless if fit.agrees()][:1]
+    yield from [fit.question() for fit in harmless if fit.agrees()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)
-            value = float(plain.theta[-2, column])
-            # The jackknife's standard error.
-            error = float(np.sqrt((count - 1.0) * plain.theta[:count, column].var()))
+            value, folds = float(plain.whole[column]), plain.folds[:, column]
+            error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = CLEAR_EFFECT * plain.error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, SIGNIFICANT_T * error):

@@ -99,6 +99,10 @@ def test_an_arm_no_better_than_published_is_not_written(record, out, tmp_path, v
     out.write_text('mine')
     assert 'remove it' in refused(f'identify arm {bag} --arm fer --output {out} {SIMPLE}')
     assert out.read_text() == 'mine'
+    out.unlink()
+    status, _, data = verb(bag, f'{SIMPLE} --anyway')
+    assert status == 0 and load(out).inertial_set == 'identified'
+    assert data['improvement']['better'] is False and data['verdict']['accepted'] is True
 
 
 def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, verb):

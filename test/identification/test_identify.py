@@ -273,5 +273,15 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
     with refuses(IdentificationError, 'not sound'):
         result.save(tmp_path / 'arm.yaml')
     result.save(tmp_path / 'arm.yaml', anyway=True)
+    worse = replace(identified.improvement, gain=-1.0)
+    for one in (
+        result,
+        replace(identified, improvement=worse),
+        replace(result, improvement=worse),
+    ):
+        assert not one.accepted
+        asked_for = replace(one, options=replace(one.options, anyway=True))
+        assert asked_for.accepted
+        asked_for.save(tmp_path / 'anyway.yaml')
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())
     assert 'fer_joint4' in ' '.join(details(result)) and 'NOT sound' in conclusion(result)

@@ -9,11 +9,15 @@ import pytest
 
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.identification import verdict
+from franka_dynamics.identification.cross_validation import CrossValidation
 from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.gain import Gain
 from franka_dynamics.identification.faults.gravity import Gravity, is_left_out, turn
+from franka_dynamics.identification.gram_sums import GramSums
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import verdict_lines
@@ -164,6 +168,20 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
     assert cause.values[0] == pytest.approx(value, abs=within)
     assert cause.after < min(cause.before, cause.second)
     assert not found.sound and not found.questions
+
+
+def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, monkeypatch):
+    sums = GramSums.of(OPTIONS.torque_model(FER), FER, scaled(sound, 1, 1.3))
+    fits = CrossValidation(
+        sums, Prior.centered_at(FER, OPTIONS.torque_model(FER), sums.max_torque)
+    )
+    monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
+    (cause,), suspected = verdict.diagnose(fits, [])
+    assert (cause.kind, cause.joints, suspected) == ('gain', (1,), ())
+    assert cause.after < cause.before == cause.second
+    assert 'nan' not in ' '.join(
+        verdict_lines(RecordingVerdict((cause,)), FER.joint_names, np.ones(7))
+    )
 
 
 def test_a_small_fault_is_doubtful_and_a_smaller_one_does_no_harm(sound):

@@ -4,7 +4,9 @@
 The faults that a recording may have: each file of this folder is one kind, or a few alike.
 
 A kind is a subclass of `Fault`: its columns by name, its value in the user's terms, when it is
-possible, and its sentence. Nothing else in the package names a kind to find it.
+possible, and its sentence. A new file needs no entry elsewhere: all files of this folder are
+imported here, and all classes below `Fault` that have a sentence are kinds. Code that treats some
+kinds apart (`verdict`, `cross_validation`, `mass_ambiguity`) imports their classes by name.
 """
 
 from collections.abc import Iterator
@@ -26,8 +28,8 @@ def _below(kind: type[Fault]) -> Iterator[type[Fault]]:
         yield from _below(one)
 
 
-# Those with a sentence of their own; without it a class is what several kinds share.
-KINDS: dict[str, type[Fault]] = {one.kind: one for one in _below(Fault) if 'text' in vars(one)}
+# By name. A class without a sentence is what several kinds share.
+KINDS: dict[str, type[Fault]] = {one.kind: one for one in _below(Fault) if hasattr(one, 'text')}
 
 
 def faults_of(n: int) -> list[Fault]:

@@ -28,13 +28,12 @@ def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnos
     `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
     """
-    b = len(model.base)
-    terms = theta[:, b : b + model.n * model.friction.term_count]
+    b, count = len(model.base), model.friction.term_count
+    terms = theta[:, b : b + model.n * count].reshape(-1, model.n, count)
     signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
-    kinds = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
-    friction = terms.reshape(-1, model.n, model.friction.term_count)[..., kinds].sum(axis=-1)
-    most = friction.max(axis=0)
+    coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
+    most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
     joints = np.flatnonzero(most < -np.sqrt(squares.mean(axis=0)))
-    return [Diagnosis('driven', tuple(joints.tolist()), tuple(most[joints].tolist()))][
-        : len(joints)
-    ]
+    if not len(joints):
+        return ()
+    return [Diagnosis(Driven.kind, tuple(joints.tolist()), tuple(most[joints].tolist()))]

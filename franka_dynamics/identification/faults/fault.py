@@ -33,8 +33,8 @@ class Diagnosis:
 
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
     as the kind says. `before` and `after` are E on left-out parts without and with the fault in
-    the fit, `second` is E with the next best fault. `where` is the recording in which something
-    touched the arm.
+    the fit, `second` is E with the next best fault, or `before` if there is no other. `where` is
+    the recording in which something touched the arm.
     """
 
     kind: str
@@ -52,9 +52,9 @@ class Samples:
     Torques of the starting set along a motion, of which faults' regressor columns are made.
 
     `rigid` (N, n) are the rigid-body torques by `dynamics`, `total` those and the friction that
-    remains, `rate` the change of the latter per second, `jerk` that of the accelerations, `late`
-    (N,) the time as a fraction of the recording, and `load` (b, 4) the base parameters of a unit
-    of mass and of first moments at the flange.
+    remains, `rate` the change of the latter per second, `jerk` that of the accelerations,
+    `elapsed` (N,) the time as a fraction of the recording, 0 to 1, and `load` (b, 4) the base
+    parameters of a unit of mass and of first moments at the flange.
     """
 
     model: TorqueModel
@@ -65,7 +65,7 @@ class Samples:
     total: Array
     rate: Array
     jerk: Array
-    late: Array
+    elapsed: Array
     load: Array
 
     @classmethod
@@ -87,13 +87,13 @@ class Samples:
                 for change, signal in ((rate, total), (jerk, motion.ddq)):
                     step = 1.0 / motion.options.rate
                     change[piece] = np.gradient(signal[piece], step, axis=0)
-        late = np.linspace(0.0, 1.0, len(motion), endpoint=False)
+        elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         load = model.load_matrix[:, MASS_AND_FIRST_MOMENT]
-        return cls(model, arm, dynamics, motion, rigid, total, rate, jerk, late, load)
+        return cls(model, arm, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:
         """Return the chosen samples."""
-        names = 'rigid', 'total', 'rate', 'jerk', 'late'
+        names = 'rigid', 'total', 'rate', 'jerk', 'elapsed'
         arrays = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, motion=self.motion.part(chosen), **arrays)
 
@@ -156,9 +156,10 @@ class Fault:
     @classmethod
     def every(cls, n: int) -> list[Fault]:
         """Return the faults of this kind that an arm of n joints may have."""
-        each = [cls((joint,)) for joint in range(n * cls.of_each)]
-        pairs = combinations(range(n * cls.of_pairs), 2)
-        return [cls()] * cls.of_all + each + [cls(pair) for pair in pairs]
+        joints: list[tuple[int, ...]] = [()] if cls.of_all else []
+        joints += combinations(range(n), 1) if cls.of_each else ()
+        joints += combinations(range(n), 2) if cls.of_pairs else ()
+        return [cls(each) for each in joints]
 
     @property
     def names(self) -> tuple[str, ...]:

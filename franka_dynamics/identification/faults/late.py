@@ -15,7 +15,7 @@ class Late(Fault):
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the other kind's columns in the second half."""
-        return [one * (at.late >= 0.5)[:, None] for one in super().columns(at)]
+        return [one * (at.elapsed >= 0.5)[:, None] for one in super().columns(at)]
 
 
 class LoadChange(Late, Load):

@@ -15,5 +15,5 @@ class OffsetDrift(Fault):
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return time, from minus to plus one half."""
-        return [at.of(np.broadcast_to(at.late[:, None] - 0.5, at.rigid.shape), self.joints)]
+        """Return the time as a fraction of the recording, -0.5 to 0.5."""
+        return [at.of(np.broadcast_to(at.elapsed[:, None] - 0.5, at.rigid.shape), self.joints)]

@@ -57,8 +57,8 @@ class Drift(VaryingGain):
     )
 
     def along(self, at: Samples) -> Array:
-        """Return the time, from minus to plus one half."""
-        return np.asarray((at.late - 0.5)[:, None])
+        """Return the normalised time over the recording, -0.5 to 0.5, (N, 1)."""
+        return np.asarray((at.elapsed - 0.5)[:, None])
 
 
 class OneWay(VaryingGain):
