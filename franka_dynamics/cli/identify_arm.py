@@ -58,14 +58,13 @@ def run(
             executor=executor,
             progress=bar.new_task('identifying'),
         )
-    refused = _refusal(result)
     # Files are written before results are printed, because `| head` can end this program.
-    if files.output and not refused:
+    if files.output and result.accepted:
         result.save(files.output, payload=arm.read_payload())
     _write_reports(files, result, [*fitted, *left_out])
     _say_results(result, files.report)
-    if refused:
-        say(refused, style='red')
+    if not result.accepted:
+        say(_refusal(result), style='red')
         return 1
     _say_where(files.output, len(result.recordings.names))
     return 0
@@ -116,9 +115,7 @@ def _say_where(output: Path | None, count: int) -> None:
 
 
 def _refusal(result: Identification) -> str:
-    """Return why the identified arm is rejected, or an empty string."""
-    if result.accepted:
-        return ''
+    """Return why the identified arm is not accepted."""
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'
     else:

@@ -96,8 +96,8 @@ class CrossValidation:
         Harmless faults are left out as well: with them the verdicts on two FER's logs are the
         same, sound or with 14 faults each.
         """
-        given = Offset.every(self.prior.model.n)
-        return CrossValidation(self.sums, self.prior, _HELD, tuple(given))
+        offsets = tuple(Offset.every(self.prior.model.n))
+        return CrossValidation(self.sums, self.prior, _HELD, offsets)
 
     def give(self, fit: FoldFits) -> None:
         """Add the columns of a fault that is only a question to all fits."""
@@ -144,9 +144,9 @@ class FoldFits:
     """
     The fits of a `CrossValidation` with the columns of one more fault, or of none.
 
-    `theta` (folds + 2, c) are the coefficients of all columns: without each fold, of all, and of
-    all with the arm's weights; `folds`, `whole` and `arm` are these. `squares` (folds, n) are the
-    mean squared residuals on left-out folds [N^2 m^2].
+    The coefficients of all columns are `folds` (folds, c) without each fold, `whole` (c,) of all,
+    and `arm` (c,) of all with the arm's weights. `squares` (folds, n) are the mean squared
+    residuals on left-out folds [N^2 m^2].
     """
 
     def __init__(self, fits: CrossValidation, fault: Fault | None = None) -> None:
@@ -158,9 +158,9 @@ class FoldFits:
                 rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
             else:
                 own.append(k)
-        self.theta = np.zeros(rows.shape[:2])
-        self.theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
-        self.folds, self.whole, self.arm = self.theta[:-2], self.theta[-2], self.theta[-1]
+        theta = np.zeros(rows.shape[:2])
+        theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
+        self.folds, self.whole, self.arm = theta[:-2], theta[-2], theta[-1]
         residual = self.folds.copy()
         residual[:, -1] = -1.0
         squares = (residual[:, None, None] @ fits.products @ residual[:, None, :, None])[..., 0, 0]
@@ -244,15 +244,14 @@ class FoldFits:
         ones, which is the fault's columns. Of a fault in a part of the recording `left` is E on
         the best left-out fold, as it may begin elsewhere than in the middle, where the columns do.
         """
-        fits, change = self.fits, np.zeros(self.theta.shape[1])
+        fits, change = self.fits, np.zeros_like(self.arm)
         if self.fault.is_in_states:
             own = fits.sums.places(self.fault.names)
             change[own] = self.arm[own]
         else:
             moved = [*range(fits.p), *(k for k in fits.free_places() if k >= fits.p)]
             change[moved] = fits.plain.arm[moved] - self._undone()[moved]
-        rest = self.arm.copy()
-        rest[-1] = -1.0
+        rest = np.append(self.arm[:-1], -1.0)
         taken, left = (
             fits.sums.squared_combination(one) / fits.sums.count @ fits.per_joint**2
             for one in (change, rest)

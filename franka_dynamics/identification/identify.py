@@ -134,9 +134,8 @@ def identify(
         again = partial(summarise, (model, problem.start, problem.options))
         each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
         sums = Parts.of([one.sums for one in each], 0).every
-        return judge_recordings(
-            sums, Prior.centered_at(problem.start, model, sums.max_torque), (), each
-        )
+        centered = Prior.centered_at(problem.start, model, sums.max_torque)
+        return judge_recordings(sums, centered, (), each)
 
     verdict = judge_recordings(parts.every, prior, sets if published else (), used, ratios)
     return Identification(
@@ -154,9 +153,7 @@ def identify(
             unseen=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(
-                _contradictions(used, prior, problem.options.regularization, parts.every)
-            ),
+            remarks=tuple(_contradictions(used, prior, problem.options, parts.every)),
         ),
     )
 
@@ -235,11 +232,12 @@ def _usable(
 
 
 def _contradictions(
-    used: Sequence[Summary], prior: Prior, precision: float, every: GramSums
+    used: Sequence[Summary], prior: Prior, options: IdentificationOptions, every: GramSums
 ) -> Iterator[str]:
     """Yield a sentence for each of several recordings that does not fit the others."""
     if len(used) < 2:
         return
+    precision = options.regularization
     together = estimate(every, prior, precision, prior.expected_residual)
     for one in used:
         assert one.sums is not None
