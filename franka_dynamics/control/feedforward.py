@@ -494,7 +494,7 @@ class Feedforward:
         """Return why a state cannot be used, if so, and what is desired; note what it shows."""
         states, repeated, reference = self.states, self.repeated, None
         self.latest = None
-        problem = states.impossible(sample.q, sample.dq, sample.effort)
+        problem = states.impossible(sample.q, sample.dq, sample.effort, sample.stamp)
         if problem is None:
             problem = states.update(sample, now)
             reference = self.reference.at(sample.stamp)

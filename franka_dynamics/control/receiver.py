@@ -165,7 +165,7 @@ class TorqueReceiver:
         """
         elapsed = self._elapsed(stamp)
         self._silence += elapsed
-        wrong = self._check.impossible(q, dq, None)
+        wrong = self._check.impossible(q, dq, None, stamp)
         if wrong is None:
             self._possible, self._needed = np.array(q), self._needed - 1.0
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout

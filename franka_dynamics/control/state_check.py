@@ -30,6 +30,7 @@ from ..typing import Array
 # are zero. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
+MIN_CONFIRMED_RATIO = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
 MAX_DRIFT_RAD = 0.02
 MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
@@ -166,7 +167,7 @@ class StateCheck:
 
     def start(self) -> None:
         """Believe positions and velocities again, and count losses of states from zero."""
-        self.leapt = self.contradicted = False
+        self.leapt = self.contradicted = self._was_unseen = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
         self.reset_losses()
@@ -178,6 +179,7 @@ class StateCheck:
         self._drift, self._before_leap, self.dq_before = self._zero, None, self._zero
         self.same, self.possible = ~self._all, self._all
         self.elapsed = self.age = self.arrival = 0.0
+        self._given = -math.inf  # stamp of the latest state, possible or not [s]
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._came = 0.0, 0.0
         # How many stamps in a row were not new, and whether some were between the last new ones.
@@ -296,11 +298,22 @@ class StateCheck:
         late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_LATE_S
         return 'late' if late else 'set back'
 
-    def impossible(self, q: Array, dq: Array, effort: Array | None) -> Ending | None:
-        """Return an ending if a value is impossible for this arm, or no number."""
+    def impossible(self, q: Array, dq: Array, effort: Array | None, stamp: float) -> Ending | None:
+        """
+        Return an ending if a value is impossible for this arm, or no number.
+
+        One velocity is not: that of an arm that got fast unseen, if positions confirm it.
+        """
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         possible = (every >= self._lowest) & (every <= self._highest)
         self.possible, n = self._all, len(q)
+        silence, self._given = stamp - self._given, stamp
+        returns = self.silence_timeout() < silence < math.inf
+        self._was_unseen |= returns
+        if not possible.all() and self._was_unseen and self.stamp is not None:
+            way = MIN_CONFIRMED_RATIO * (stamp - self.stamp) * np.abs(dq)
+            fast = returns | ((q - self.q) * np.sign(dq) >= way)  # a gap's first state is not used
+            possible[n : 2 * n] |= np.isfinite(dq) & fast
         if possible.all():
             return None
         self.possible = possible[:n] & possible[n : 2 * n]

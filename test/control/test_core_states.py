@@ -981,3 +981,24 @@ def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
     np.testing.assert_allclose((states.period, states.median_age), (1e-3, 1.1e-3), rtol=1e-9)
     script.core.reset()
     assert (states.period, states.median_age) == (1e-3, 0.0)
+
+
+@pytest.mark.parametrize('confirmed', [True, False])
+def test_an_arm_that_got_faster_than_twice_its_limit_unseen_is_braked(confirmed):
+    arm = load('fr3')
+    core = Feedforward(arm, 'mujoco', applied_when_silent=False)
+    q, dq = arm.home_position, np.zeros(arm.n)
+    for k in range(200):
+        core.step(q, dq, 1e-3 * k)
+    assert core.state.name == 'RUNNING'
+    for k in range(200, 300):
+        core.tick(1e-3 * k)
+    assert core.state.name == 'SILENT'
+    dq = np.zeros(arm.n)
+    dq[0] = 2.3 * arm.limit('velocity')[0]
+    states = set()
+    for k in range(300, 360):
+        core.step(q, dq, 1e-3 * k)
+        states.add(core.state.name)
+        q = q + 1e-3 * dq if confirmed else q
+    assert ('BRAKING' in states) == confirmed
