@@ -11,6 +11,7 @@ import pytest
 
 import franka_dynamics
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.disturbance import DisturbanceMonitor, MAX_PICK_UP_TIME_S
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
@@ -328,25 +329,45 @@ def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     assert bool(brake.driven) is driven
 
 
-def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():
-    # Without guard it reaches 1.2 rad/s: the firm gains bear states 8 ms late, so braking has to.
-    settings = Settings(kp=(600.0,) * 4 + (250.0, 100.0, 10.0), kd=(50.0,) * 4 + (6.0, 3.0, 0.06))
-    push = Push((0.0, 65.0, 0.0), 1.2, 0.3)
-    loop = Loop(settings, elasticity=franka_elasticity(FER), push=push, **CARRIED)
+def make_late(loop, states):
+    """Give the controller the state of `states(k)` cycles ago in the k-th cycle."""
     read, kept, step = loop.arm.read, [], loop.controller.step
 
     def late():
         kept.append(read())
-        return kept[-1 - min(8, max(0, (len(kept) - 1000) // 2))]
+        return kept[-1 - min(len(kept) - 1, states(len(kept)))]
 
     def aged(q, dq, time, **more):
         now = kept[-1].time
         return step(q, dq, time, age=now - time, now=now, **more)
 
     loop.arm.read, loop.controller.step = late, aged
+
+
+def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():
+    # Without guard it reaches 1.2 rad/s: the firm gains bear states 8 ms late, so braking has to.
+    settings = Settings(kp=(600.0,) * 4 + (250.0, 100.0, 10.0), kd=(50.0,) * 4 + (6.0, 3.0, 0.06))
+    push = Push((0.0, 65.0, 0.0), 1.2, 0.3)
+    loop = Loop(settings, elasticity=franka_elasticity(FER), push=push, **CARRIED)
+    make_late(loop, lambda k: min(8, max(0, (k - 1000) // 2)))
     loop.run(2.2)
     assert loop.controller.faulty
     assert loop.fastest < 1.5
+
+
+@pytest.mark.parametrize('rate', [0.03, 1.0, 3.0])
+def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
+    kd = tuple(low_gains(FER, rate)[1])
+    core_options, arm = {'limits': StateLimits()}, {'gravity_compensation': True}
+    loop = Loop(Settings(target='fci', kd=kd), controller=core_options, **arm)
+    make_late(loop, lambda k: 10)
+    loop.run(0.4)
+    loop.move(0, 1.0, 1.5)
+    loop.run(0.75)
+    assert loop.speed > 0.8
+    loop.controller.stop('test')
+    loop.run(0.6)
+    assert loop.speed < 0.05
 
 
 def test_old_states_do_not_make_the_brake_of_an_arm_like_an_iiwa_swing(monkeypatch):
