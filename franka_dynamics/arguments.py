@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache, wraps
 import inspect
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
@@ -21,14 +22,14 @@ _Function = TypeVar('_Function', bound=Callable[..., Any])
 # What annotations mean, and the types whose values they allow.
 _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ('text', (str,)),
-    Path: ('a path', (Path,)),
+    Path: ('a path', (PathLike,)),
     bool: ('True or False', (bool, np.bool_)),
     int: ('a whole number', (Integral,)),
     float: ('a number', (Real,)),
     NoneType: ('None', (NoneType,)),
     object: ('anything', (object,)),
 }
-_UNORDERED = (str, bytes, Set, Mapping)
+_NO_LISTS = (str, bytes, set, frozenset, Mapping)
 
 
 def typed(function: _Function) -> _Function:
@@ -70,14 +71,16 @@ def _fits(value: Any, hint: Any) -> bool:
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.
-        classes = [one for one in inner if isinstance(one, type)]
-        converted = len(classes) == len(inner) and not _PLAIN.keys() >= {*classes}
+        classes = {one for one in inner if isinstance(one, type)}
+        converted = str in classes and len(classes) == len(inner) and not _PLAIN.keys() >= classes
         return converted or any(_fits(value, one) for one in inner)
     if kind in _PLAIN:
-        if isinstance(value, np.ndarray) and value.ndim == 0:
+        if getattr(value, 'ndim', None) == 0:  # of NumPy, JAX, PyTorch
             value = value.item()
         if isinstance(value, bool) and kind in (int, float):
             return False
+        if kind is bool and isinstance(value, Integral):
+            return value in (0, 1)
         # A character that no name and no path can have.
         void = kind in (str, Path) and '\0' in str(value)
         return isinstance(value, _PLAIN[kind][1]) and not void
@@ -88,7 +91,8 @@ def _fits(value: Any, hint: Any) -> bool:
             _fits(key, inner[0]) and _fits(one, inner[1]) for key, one in value.items()
         )
     if kind in (Sequence, tuple):
-        listed = isinstance(value, Collection) and not isinstance(value, _UNORDERED)
+        listed = isinstance(value, Collection) and not isinstance(value, _NO_LISTS)
+        listed = listed and getattr(value, 'ndim', 1) > 0
         fixed = kind is tuple and ... not in inner
         each = inner if fixed else inner[:1] * (len(value) if listed else 0)
         return listed and len(value) == len(each) and all(map(_fits, value, each))

@@ -153,7 +153,7 @@ def as_description(arm: ArmDescription | str | Path) -> ArmDescription:
     )
 
 
-def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
+def save(description: ArmDescription | str | Path, path: str | Path, **words: Any) -> None:
     """
     Write an arm's description to an arm file, which appears complete or not at all.
 
@@ -180,7 +180,7 @@ def save(description: ArmDescription | str | Path, path: str | Path, **words: st
         If the file cannot be written.
 
     """
-    write_text(path, arm_file_text(as_description(description), **words))
+    write_text(path, typed(arm_file_text)(as_description(description), **words))
 
 
 def write_urdf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:

@@ -106,3 +106,28 @@ def test_a_warning_points_to_the_line_that_loads_the_arm(tmp_path):
     with pytest.warns(UserWarning, match='gravity') as found:
         fd.load(text)
     assert found[0].filename == __file__
+
+
+class _Path:
+    def __init__(self, path):
+        self._path = path
+
+    def __fspath__(self):
+        return f'{self._path}'
+
+
+def test_what_libraries_give_is_taken(tmp_path):
+    arm = fd.load('fr3')
+    fd.write_urdf(arm, _Path(tmp_path / 'a.urdf'))
+    fd.save(arm, tmp_path / 'a.yaml', title=None, source=None)
+    names = dict.fromkeys(arm.joint_names).keys()
+    assert fd.load(tmp_path / 'a.urdf', joints=names).n == 7
+    states = fd.sample_states(arm, np.array(2), np.random.default_rng(3))
+    assert np.array_equal(states.q, fd.sample_states(arm, 2, 3).q)
+    with_rotors = fd.torque_regressor(arm, *states, rotor_inertia=1)
+    assert np.array_equal(with_rotors, fd.torque_regressor(arm, *states, rotor_inertia=True))
+    for wrong in (np.array(3), {1: 2}):
+        with pytest.raises(ArgumentError, match='columns'):
+            fd.torque_regressor(arm, *states, columns=wrong)
+    with pytest.raises(ArgumentError, match='options'):
+        fd.identify([], arm, options={})

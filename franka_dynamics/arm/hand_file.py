@@ -30,7 +30,7 @@ def available_hands() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
 
 
-def load_hand(name: str) -> LinkInertia:
+def load_hand(name: str | Path) -> LinkInertia:
     """
     Return a hand's mass, first moment and inertia about the flange's origin, in its axes.
 
@@ -54,6 +54,7 @@ def load_hand(name: str) -> LinkInertia:
         If the numbers of a Desk file are physically impossible, or its mass is 0.
 
     """
+    name = f'{name}'
     path = hand_file_path(name)
     if not path.is_file():
         if is_file_name(name):

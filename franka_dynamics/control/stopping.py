@@ -142,8 +142,8 @@ class BrakingController:
         yields = bound * time_squared
         away = np.clip(q - self._stop_pose, -yields, yields)
         self._stop_pose = q - away
-        # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
-        # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
+        # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints
+        # 1 and 3: it goes where kd alone takes at most twice as long, the other joints being free.
         aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
         damped = (
             np.minimum(1.0, 2.0 * kd * decay * np.linalg.inv(mass).diagonal()) if aged else 0.0

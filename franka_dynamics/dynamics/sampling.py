@@ -29,7 +29,7 @@ class JointStates(NamedTuple):
 
 
 def sample_states(
-    description: ArmDescription | str | Path, count: int, seed: int = 0
+    description: ArmDescription | str | Path, count: int, seed: int | np.random.Generator = 0
 ) -> JointStates:
     """
     Return `count` joint states drawn uniformly within an arm's limits of q, dq and ddq.
@@ -40,8 +40,10 @@ def sample_states(
         The arm, or its name or file. Unknown limits, and those beyond 100, are replaced by
         +-pi, +-2 and +-10 for positions, velocities and accelerations; an unknown position limit
         is at least pi from a known one.
-    count, seed : int
-        Number of states, and the seed of the random numbers.
+    count : int
+        Number of states.
+    seed : int or numpy.random.Generator
+        The seed of the random numbers, or what draws them.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def sample_states(
 
     """
     for words, number in (('number of states', count), ('seed', seed)):
-        if number < 0:
+        if isinstance(number, (int, np.integer)) and number < 0:
             raise SettingsError(f'The {words} is {number!r}; give a whole number, 0 or more.')
     description = as_description(description)
     rng = np.random.default_rng(seed)

@@ -250,8 +250,9 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
 
     `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
+    good = result.improvement.better and result.verdict.sound
     parts: list[str | Table] = [
-        paragraph(conclusion(result), 'good' if result.accepted else 'bad'),
+        paragraph(conclusion(result), 'good' if good else 'bad'),
         paragraph(tracking_sentence(result)),
         *(paragraph(line, 'warning') for line in details(result)),
         *tables(result),

@@ -74,13 +74,15 @@ def _rotors(robot: ElementTree.Element) -> Iterator[str]:
             for one in transmission.iter()
         }
         inertia = stated.get('motorInertia', stated.get('rotor_inertia', '0'))
-        ratio = stated.get('mechanicalReduction', stated.get('gear_ratio', '1'))
+        ratio = stated.get('mechanicalReduction', stated.get('gear_ratio')) or '1'
         what = f'{inertia!r} kg m^2 behind a reduction of {ratio!r}, which are no numbers,'
+        at_motor = np.inf
         with suppress(ValueError):
-            at_motor, factor = parse_float(inertia), parse_float(ratio)
+            at_motor = parse_float(inertia)
+            factor = parse_float(ratio)
             at_joint = f'{at_motor * factor**2:g} at the joint,'
             what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
-        if inertia.strip('-+0.'):
+        if at_motor != 0.0:
             joints = listed([one.get('name') for one in transmission.iter('joint')])
             yield (
                 f'{joints}: the rotor inertia {what} is in no model; rotor_inertia of an arm file '

@@ -210,6 +210,7 @@ GAZEBO = '<gazebo reference="a">{}</gazebo>'
     [
         (DRIVE.format(GEARED), 'to_a: the rotor inertia 1e-05 kg m^2 behind a reduction of -100'),
         (DRIVE.format(GEARED.replace('1e-5', 'small')), "rotor inertia 'small' kg m^2 behind"),
+        (DRIVE.format(GEARED.replace('1e-5', '0e0')), ''),
         (DRIVE.format('<d:rotor_inertia xmlns:d="d" value="2"/>'), '2 kg m^2 behind a'),
         (GAZEBO.format('<turnGravityOff>true</turnGravityOff>'), 'a: Gazebo lets no gravity act'),
         (GAZEBO.format('<gravity>0</gravity>'), 'a: Gazebo lets no gravity act'),
