@@ -312,7 +312,8 @@ class StateCheck:
         self._was_unseen |= returns
         if not possible.all() and self._was_unseen and self.stamp is not None:
             way = MIN_CONFIRMED_RATIO * (stamp - self.stamp) * np.abs(dq)
-            fast = returns | ((q - self.q) * np.sign(dq) >= way)  # a gap's first state is not used
+            moved = np.where(dq > 0.0, q - self.q, self.q - q)
+            fast = returns | (moved >= way)  # a gap's first state is not used
             possible[n : 2 * n] |= np.isfinite(dq) & fast
         if possible.all():
             return None

@@ -1002,3 +1002,14 @@ def test_an_arm_that_got_faster_than_twice_its_limit_unseen_is_braked(confirmed)
         states.add(core.state.name)
         q = q + 1e-3 * dq if confirmed else q
     assert ('BRAKING' in states) == confirmed
+
+
+@pytest.mark.parametrize('value', [np.inf, -np.inf, np.nan, 1e300])
+def test_a_position_that_is_no_number_after_a_gap_is_refused_without_a_warning(value):
+    core = Feedforward('fr3', 'mujoco', applied_when_silent=False)
+    q, dq = load('fr3').home_position, np.zeros(7)
+    core.step(q, dq, 0.0)
+    core.step(q, dq, 0.1)
+    q[0] = value
+    core.step(q, dq, 0.101)
+    assert 'position of fr3_joint1' in core.state_problem
