@@ -229,7 +229,7 @@ def judge_recordings(
         if narrowest is not None:
             yield another_unit(narrowest.scale)
             yield not_measured(narrowest.scale, bool(suspected))
-        # Odd friction and masses are what is left of efforts that are wrong in any way.
+        # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
             yield driven(prior.model, fits.plain.folds, fits.plain.squares)
             yield heavy(masses)

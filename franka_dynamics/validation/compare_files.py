@@ -83,10 +83,10 @@ def read_pair(
     """
     Return two loaded arms for `compare_descriptions`; if one is from a URDF, it comes second.
 
-    `first` and `second` are arms as `compare` takes them; one that is no URDF gets `inertial_set`
-    and `hand` or, with `nearest`, as a shipped arm what of these is not given from the published
-    sets, nearest to the URDF's. `prefix` is that of the joint names in the URDF, found if not
-    given; `xacro` are a xacro file's arguments.
+    `first` and `second` are arms as `compare` takes them. `inertial_set` and `hand` choose those
+    of an arm that is no URDF; with `nearest`, a shipped arm gets the published set and the hand
+    that are nearest to the URDF's, where they are not given. `prefix` is that of the joint names
+    in the URDF, found if not given; `xacro` are a xacro file's arguments.
 
     Raises
     ------

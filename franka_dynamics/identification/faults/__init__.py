@@ -28,7 +28,7 @@ def _below(kind: type[Fault]) -> Iterator[type[Fault]]:
         yield from _below(one)
 
 
-# By name. A class without a sentence is what several kinds share.
+# The kinds of faults by name. Base classes of several kinds have no `text`, and are no kinds.
 KINDS: dict[str, type[Fault]] = {one.kind: one for one in _below(Fault) if hasattr(one, 'text')}
 
 
