@@ -4,8 +4,8 @@
 Predicts from a recording the tracking error that a PD keeps, by what is fed forward beside it.
 
 Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
-tau_J - g(q) along the measured motion, because the robot adds g(q). Its gains make up for
-the part that it does not feed forward: kp times the tracking error and kd times its rate.
+tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up
+for the part that it does not feed forward: the tracking error is that part divided by kp.
 """
 
 from __future__ import annotations
