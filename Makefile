@@ -132,9 +132,7 @@ test: setup
 # ten years runs. The rooms whose numbers come from BLAS, without what fits a whole recording.
 KERNELS := Nehalem Haswell
 KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/urdf test/test_spatial.py \
-	test/identification/test_base_parameters.py \
-	test/identification/test_direct_method.py \
-	test/identification/test_prior.py test/identification/test_gram_sums.py
+	test/identification/test_base_parameters.py test/identification/test_prior.py
 
 test-kernels: setup
 	@for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
@@ -176,8 +174,7 @@ test-public-rclpy: setup
 ROS_PYTHON ?= python3
 ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/urdf/test_xacro.py test/test_installation.py \
-	test/cpp_package/test_ros2_control.py test/ros/test_cpp_example.py \
-	test/ros/test_motion_goals.py \
+	test/cpp_package/test_ros2_control.py test/ros/test_motion_goals.py \
 	test/ros/test_controller_managers.py test/ros/test_parameter_tables.py \
 	test/ros/test_security.py
 

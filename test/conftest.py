@@ -44,7 +44,6 @@ APART = {
     'ros': (
         'cpp_package/test_ros2_control.py',
         'launch_files',
-        'ros/test_cpp_example.py',
         'ros/test_launch.py',
         'ros/test_controller_managers.py',
     ),

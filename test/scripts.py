@@ -1,11 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of examples/ as modules, for tests of what they compute."""
+"""Files of examples/ as modules, and the command line's commands without running them."""
 
 from contextlib import contextmanager
 import importlib.util
 from pathlib import Path
 import sys
+
+import click
+
+from franka_dynamics.cli.main import command
 
 ROOT = Path(__file__).parents[1]
 # The examples, by name without a number.
@@ -30,3 +34,20 @@ def loaded(path):
 def example(name):
     """Return the path of an example by its name without a number."""
     return EXAMPLES[name]
+
+
+def commands(group=command, words=''):
+    """Yield the words of every command that is no group, such as `arm check`, and the command."""
+    for name, below in group.commands.items():
+        if isinstance(below, click.Group):
+            yield from commands(below, f'{words} {name}'.strip())
+        else:
+            yield f'{words} {name}'.strip(), below
+
+
+def parsed(words):
+    """Return the context of a command, with its values; raise click.UsageError for wrong words."""
+    found, rest = command, list(words)
+    while isinstance(found, click.Group):
+        found = found.commands[rest.pop(0)]
+    return found.make_context(found.name, rest)

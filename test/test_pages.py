@@ -19,7 +19,7 @@ from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.validation.crosscheck import crosscheck
 
 from . import scripts
-from .commands import commands, parsed
+from .scripts import commands, parsed
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / 'docs'

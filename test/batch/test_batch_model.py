@@ -39,7 +39,7 @@ from franka_dynamics.validation.crosscheck import FORMULATIONS
 
 from ..agreement import assert_close, differences, refuses
 from ..codegen.arms import random_arm, with_rotors
-from ..identification.trees import random_tree_of_rows
+from ..dynamics.trees import random_tree_of_rows
 from ..processes import printed
 
 ATOL_FRANKA = 1e-12  # N m; measured 6e-14

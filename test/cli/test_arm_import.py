@@ -17,8 +17,7 @@ from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import run
-from .six_axes import six_axes
-from ..urdf.urdf_texts import assert_as_in_the_file, edited
+from ..urdf.urdf_texts import assert_as_in_the_file, edited, six_axes
 
 TOOL = (
     '<link name="tool0"/><joint name="tool" type="fixed"><parent link="link6"/>'

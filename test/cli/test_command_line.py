@@ -18,8 +18,8 @@ from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_file, writable_folder
 
 from ..agreement import refuses
-from ..commands import commands
 from ..processes import printed, PYTHONPATH, ROOT, run_python, start_python
+from ..scripts import commands
 
 PROCESS = ('-m', 'franka_dynamics')
 ENVIRONMENT = {**os.environ, 'PYTHONPATH': PYTHONPATH}

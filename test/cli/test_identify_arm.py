@@ -16,8 +16,8 @@ from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import evaluate
 
-from .six_axes import six_axes
 from ..arms import drawn_around
+from ..urdf.urdf_texts import six_axes
 
 FER, DRAWN = load('fer'), drawn_around(load('fer'), 0)
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))

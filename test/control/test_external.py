@@ -1,15 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""External torque and wrench of simulated arms: known pushes, friction, gaps, singular poses."""
+"""External torque, wrench and load: known pushes, friction, singular poses, undeclared loads."""
 
 from dataclasses import replace
 import functools
+import re
 
 import numpy as np
 import pytest
 
+import franka_dynamics as fd
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction_state import FrictionState
+from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.external_torque import (
     friction_in_measured_effort,
     MomentumObserver,
@@ -24,14 +27,16 @@ from franka_dynamics.control.external_wrench import (
 from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
+from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
-from .closed_loop import core, FER, sent_at_rest
+from .closed_loop import core, FER, Loop, payload, sent_at_rest
 from .closed_loop import KD as WEAK_KD
 from .closed_loop import KP as WEAK_KP
+from .test_core_faults import CARRIED, FIRM
 
 PUSH = Push((0.0, 6.0, -8.0), 0.1, 9.0)  # 10 N at the flange
 
@@ -306,3 +311,50 @@ def test_a_receiver_that_applies_torques_when_silent_has_the_last_one():
     assert controller.state is State.SILENT
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(seen.torques[-1], gravity, rtol=1e-9, atol=1e-9)
+
+
+SAID = re.compile(r'([\d.]+) \+- ([\d.]+) kg at the flange that nobody declared')
+
+
+@pytest.mark.parametrize('kg', [0.0, 0.71])
+def test_a_load_is_seen_on_recordings_of_real_arms(kg, fer_recording, fer_1khz_recording):
+    # Both arms are bare: the torque of the load is added to what was measured.
+    terms, bare = core(Settings(target='fci')).asked.terms, fd.Model(FER)
+    loaded = fd.Model(fd.load('fer', payload=[max(kg, 1e-9), 0.01, 0.0, 0.07]))
+    for one in (fer_recording, fer_1khz_recording):
+        ddq = np.gradient(one.dq, one.time, axis=0)
+        more = loaded.inverse_dynamics(one.q, one.dq, ddq)
+        more -= bare.inverse_dynamics(one.q, one.dq, ddq)
+        found, said = DisturbanceMonitor(FER, StateLimits(), terms), []
+        for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort + more):
+            found.observe(terms.at(time, q, dq, None), terms, effort, [], 0)
+            said.append(found.load.text())
+        begin = np.searchsorted(one.time, one.time[0] + 2.0)
+        assert not any(said[:begin])
+        if kg == 0.0:
+            assert not any(said)
+            continue
+        masses = [float(SAID.match(text)[1]) for text in said if text]
+        assert len(masses) > 0.7 * len(said) and masses[-1] == pytest.approx(kg, abs=0.1)
+        deviation = float(SAID.match(said[-1])[2])
+        assert abs(masses[-1] - kg) < 3.0 * deviation < 0.3
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+@pytest.mark.parametrize('measures', [True, False])
+def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measures):
+    simulation = CARRIED if target == 'fci' else {'friction': True}
+    loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
+    loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())
+    loop.run(1.0)
+    assert not loop.controller.disturbances.load.text()  # at rest
+    loop.follow(multisine(FER, 8.0, 0.3))
+    loop.run(1.8)
+    assert not loop.controller.disturbances.load.text()  # not yet
+    loop.run(5.0)
+    assert loop.controller.state is State.RUNNING
+    mass, deviation = map(float, SAID.search(loop.controller.status.why).groups())
+    assert abs(mass - 0.7) < 3.0 * deviation < 0.3
+    loop.controller.change(payload=payload(0.7))  # now it is declared
+    loop.run(0.5)
+    assert 'nobody' not in loop.controller.status.why

@@ -15,8 +15,8 @@ from franka_dynamics.identification.payload import _estimate, identify_payload
 from franka_dynamics.recordings.preprocessing import prepare
 
 from ..agreement import refuses
-from ..cli.six_axes import six_axes
 from ..made_recordings import recorded, slow_work, smooth_motion
+from ..urdf.urdf_texts import six_axes
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))

@@ -93,6 +93,11 @@ except SystemExit as end:
 """
 
 
+def stamp(message) -> float:
+    """Return a message's header stamp [s]."""
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
 class NodeProcess:
     """A node of this package, or a script, as a process; keyword arguments are its parameters."""
 

@@ -14,8 +14,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import stamp_from_seconds
 
-from .conftest import FER, PATIENT, ROOT_NAMES
-from ..messages import stamp
+from .conftest import FER, PATIENT, ROOT_NAMES, stamp
 from ..scripts import example as example_file
 from ..scripts import loaded
 

@@ -11,8 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.trajectory_messages import trajectory_message
 
-from .conftest import FER
-from ..messages import stamp
+from .conftest import FER, stamp
 
 COMMANDS = 'feedforward: Command'
 # The required tolerance; both sides compute in double precision from the same doubles.

@@ -1,26 +1,34 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The end of the node by signals, transitions and kills; another node that commands."""
+"""The end of the node by signals, transitions, kills, and in an executor beside other nodes."""
 
 import os
 import signal
+from threading import Event, Thread
 import time
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.ros import feedforward_node
+from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.rclpy_private import Executor
+from franka_dynamics.ros.receivers import ReceiverKind
 from franka_dynamics.ros.trajectory_messages import reference_message
 
-from .conftest import FER, FER_GRAVITY, HELD_RAD, INCLINED
+from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD, INCLINED
 
 ZERO = np.zeros(7)
-NODE, COMMAND = 'feedforward', 'feedforward: Command'
+NODE, STATUS = 'feedforward', 'feedforward: Command'
 
 
 def settled(commands):
@@ -107,7 +115,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
 
     assert probe.client.state() == 'unconfigured'
     transit('configure', 'inactive')
-    probe.until_says(COMMAND, 'not activated')
+    probe.until_says(STATUS, 'not activated')
     transit('activate', 'active')
     probe.until_says('feedforward: Joint states', 'no joint state on /joint_states for')
     assert not commands
@@ -117,7 +125,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     count = len(commands)
     arm.send(100)
     assert not any(np.any(message.data) for message in commands[count:])
-    probe.until_says(COMMAND, 'deactivated')
+    probe.until_says(STATUS, 'deactivated')
     probe.until_says('feedforward: Joint states', 'reads no joint states')
     transit('cleanup', 'unconfigured')
     transit('configure', 'inactive')
@@ -168,8 +176,91 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_comma
     probe.forget()
     probe.until_status('simulator', state='following')
     probe.until_status(NODE, state='running')
-    probe.until(lambda: probe.status(COMMAND), 'diagnostics')
-    assert probe.told(COMMAND, 'faults latched') == '0'
+    probe.until(lambda: probe.status(STATUS), 'diagnostics')
+    assert probe.told(STATUS, 'faults latched') == '0'
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
+
+
+GIVEN = {'robot_type': 'fer', 'target': 'mujoco', 'period': 2.5, 'max_state_age': 0.0}
+
+
+@pytest.mark.parametrize('kind', [SingleThreadedExecutor, MultiThreadedExecutor, Executor])
+def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, commands, make_node):
+    words = [word for name, value in GIVEN.items() for word in ('-p', f'{name}:={value}')]
+    node = make_node(FeedforwardNode, *words, '-r', f'feedforward/command:={COMMAND}')
+    probe.declare(ReceiverKind.ARM)
+    executor, ended = kind(context=node.context), []
+    executor.add_node(node)
+
+    def spin():
+        while not ended:
+            executor.spin_once(timeout_sec=0.05)
+
+    thread = Thread(target=spin)
+    thread.start()
+    try:
+        arm.until(lambda: len(commands) > 100, 'commands')
+        assert probe.client.state() == 'active'  # its services are served, too
+        np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0.0, atol=1e-9)
+    finally:
+        ended.append(True)
+        thread.join()
+        executor.shutdown()
+    node.destroy_node()  # the stop sequence ends at the torque that holds the arm
+    assert not node.active
+
+
+def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(make_node):
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    begun, over, wrong = Event(), Event(), []
+
+    def tasks() -> float:
+        begun.set()
+        time.sleep(0.5)
+        try:
+            node.commands.get_subscription_count()
+        except InvalidHandle as error:
+            wrong.append(error)
+        over.set()
+        return 0.0
+
+    node.run_background_tasks = tasks
+    executor = MultiThreadedExecutor(2, context=node.context)
+    executor.add_node(node)
+    while not begun.is_set():
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown(timeout_sec=0.0)
+    node.destroy_node()
+    assert over.wait(5.0)
+    assert not wrong
+
+
+def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wait_for(make_node):
+    # A MultiThreadedExecutor goes on waiting for what another thread destroys.
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    node.trigger_configure()
+    node.trigger_activate()  # it listens for other senders of torques until it is deactivated
+    waited_for = list(node.waitables)
+    node.trigger_deactivate()
+    for one in waited_for:
+        with one:
+            assert one.get_num_entities()
+
+
+def test_a_node_that_ros_leaves_no_time_to_end_its_torque_says_so(make_node, monkeypatch, capfd):
+    handled = lambda: SignalHandlerOptions.ALL  # noqa: E731
+    monkeypatch.setattr(feedforward_node, 'get_current_signal_handlers_options', handled)
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    node.trigger_configure()
+    node.trigger_activate()
+    assert 'signal_handler_options=SignalHandlerOptions.NO' in capfd.readouterr().err
+    executor.shutdown()
+    node.context.shutdown()
+    node.destroy_node()
+    said = capfd.readouterr().err
+    # From Kilted on rclpy destroys nodes before it shuts down.
+    assert 'destroy_node() before rclpy.shutdown()' in said or 'silent: shut down' in said

@@ -1,8 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a listener finds, what `node state` tells of it, and the live view of a system."""
+"""What a listener finds in a system: `node state`, the live view, and each line of `doctor`."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +20,11 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.report.json_types import json_text
+from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import status
+from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.live_view import LiveView
+from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import resolve_name, TopicListener
 from franka_dynamics.view.scene import TorqueColumn
@@ -147,3 +156,193 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         assert state.time >= 0.0
         probe.until(lambda: shown(TorqueColumn.EXTERNAL, with_term=True), 'the external torque')
     np.testing.assert_array_equal(seen[-1].torques[TorqueColumn.EXTERNAL], torque)
+
+
+JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
+
+
+class Graph:
+    """A node's view of topics and their publishers."""
+
+    def __init__(self, listeners=0, **publishers):
+        self.publishers = {f'/{topic}': names for topic, names in publishers.items()}
+        self.listeners = listeners
+
+    def get_fully_qualified_name(self):
+        return '/doctor'
+
+    def get_publishers_info_by_topic(self, topic):
+        return [
+            SimpleNamespace(node_namespace='/', node_name=name)
+            for name in self.publishers.get(topic, ())
+        ]
+
+    def get_topic_names_and_types(self):
+        return [(topic, [system._JOINT_STATE]) for topic in self.publishers]
+
+    def count_publishers(self, topic):
+        return len(self.publishers.get(topic, ()))
+
+    def count_subscribers(self, _topic):
+        return self.listeners
+
+
+def heard(count=300, rate=1000.0, start=None, effort=True):
+    """Return received joint states, 1 ms old, or stamped from `start` on."""
+    now = time.time()
+    age = 1e-3 if start is None else now - start
+    stamps = [now - age + k / rate for k in range(count)]
+    return system._StateTimes([stamp + age for stamp in stamps], stamps, effort)
+
+
+# A node's own torques are not proposed as joint states.
+OWN = {f'feedforward/{one}': ['feedforward'] for one in ('gravity', 'mass_matrix')}
+LISTED = Graph(**{'f/joint_states': ['d'], 'other': ['o'], 'a/states': ['a']}, **OWN)
+DRIVER = Graph(joint_states=['driver'])
+TWINS = Graph(joint_states=['simulator', 'simulator'])
+SLOW = heard(count=50, start=3.0)
+SLOW.arrivals = [k / 49.0 for k in range(50)]  # stamped 1 ms apart
+PAUSED = heard(count=3, start=3.0)
+PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
+
+
+def pushed(force):
+    """Return what is said of a node with a force on its frame."""
+    wrench = dict(zip(('fx [N]', 'fy [N]', 'fz [N]'), (0.6 * force, 0.0, 0.8 * force)))
+    status = NodeStatus('ff', 'External wrench', 'OK', '', wrench)
+    return list(system._disturbance(NodeSnapshot('ff', {'External wrench': status})))
+
+
+def commanding(level, said, mode='running'):
+    return [
+        NodeSnapshot('ff', {'Command': NodeStatus('ff', 'Command', level, said, {'state': mode})})
+    ]
+
+
+CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
+WAITING = commanding('STALE', 'no joint state has come', 'silent')
+
+
+def states(graph, what, simulator=()):
+    return system._joint_states(graph, JOINT_STATES, what, list(simulator))
+
+
+def clock(what, simulator=(), **publishers):
+    return system._clock(Graph(**publishers), what, list(simulator))
+
+
+def commands(listeners, *names):
+    graph = Graph(listeners)
+    graph.publishers[COMMAND] = names
+    return system._commands(graph, COMMAND)
+
+
+@pytest.mark.parametrize(
+    ('found', 'subject', 'level', 'text'),
+    [
+        (states(DRIVER, heard()), 'joint states', GOOD, '1000 Hz on /joint_states from /driver'),
+        (states(Graph(), heard(0)), 'joint states', TO_DO, '/joint_states'),
+        (states(LISTED, heard(0)), 'joint states', TO_DO, '/f/joint_states, /a/states, /other'),
+        (states(DRIVER, heard(9, 30.0)), 'joint states', TO_DO, 'a command needs 200 Hz'),
+        (states(Graph(joint_states='ab'), heard()), 'joint states', TO_DO, 'all but the driver'),
+        (states(TWINS, heard(), ['simulator']), 'joint states', TO_DO, 'simulated arm'),
+        (states(DRIVER, SLOW), 'joint states', TO_DO, '49 Hz'),
+        (states(DRIVER, SLOW, ['simulator']), 'joint states', GOOD, '1000 Hz of simulated time'),
+        (states(DRIVER, heard()), 'measured torque', GOOD, 'effort is there'),
+        (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing, zero or NaN'),
+        (clock(heard()), 'clock', GOOD, 'stamps are'),
+        (clock(heard(start=time.time() - 60.0)), 'clock', TO_DO, "off this machine's clock"),
+        (clock(heard(start=5.0)), 'clock', TO_DO, 'set max_state_age to 0'),
+        (clock(heard(start=time.time() - 9.0), ['s']), 'clock', GOOD, '1.00 of real time: 9.'),
+        (clock(heard(start=5.0), clock=['gazebo']), 'clock', NOTE, '/clock comes from /gazebo'),
+        (clock(heard(start=5.0), clock=['a', 'b']), 'clock', TO_DO, '/a, /b all publish /clock'),
+        (clock(PAUSED, ['s']), 'clock', TO_DO, 'time of s runs at 0.00 of real time'),
+        (commands(0), 'commands', NOTE, 'nobody publishes'),
+        (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
+        (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
+        (commands(1, 'a', 'b'), 'commands', TO_DO, '/a, /b all publish'),
+        (system._nodes(CARRIED), 'node', GOOD, 'ff: running: published'),
+        (system._nodes(DOUBLED), 'node', TO_DO, 'ff: running: twice'),
+        (system._nodes(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
+        (system._nodes([]), 'node', NOTE, 'no feedforward node'),
+        (pushed(7.16), 'disturbance', NOTE, '7.2 N'),
+        (system._nodes([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
+    ],
+)
+def test_each_line_about_a_system_has_its_level(found, subject, level, text):
+    assert any(line[:2] == (subject, level) and text in line[2] for line in found)
+
+
+@pytest.mark.parametrize(
+    'variables, level, text',
+    [
+        ({}, GOOD, 'domain 0, discovery SUBNET (sim: LOCALHOST; heard here)'),
+        ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
+        ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
+        ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
+        ({'ROS_DOMAIN_ID': 'x'}, TO_DO, 'choose one from 0 to 101'),
+        ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, TO_DO, 'which does not exist; unset it'),
+    ],
+)
+def test_settings_of_the_network_are_told(variables, level, text):
+    assert any(one.level == level and text in one.text for one in machine.dds_checks(variables))
+
+
+def test_no_force_and_a_small_one_are_no_disturbance():
+    assert pushed(0.5) == [] == list(system._disturbance(NodeSnapshot('ff')))
+
+
+def test_the_age_of_a_state_is_its_age_when_it_came():
+    what = heard(0)
+    message = JointState()
+    message.header.stamp.sec = 100
+    what.take(message, 100.005)  # whenever a reader looks
+    assert [said for _, _, said in clock(what)] == ['stamps are 5.0 ms old in the median']
+
+
+@pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (TO_DO, 1)])
+def test_something_to_do_in_the_running_system_is_exit_status_1(
+    level, status, monkeypatch, capsys
+):
+    monkeypatch.setattr(system, 'system_checks', lambda *_: [machine.Check('node', level, 'so')])
+    monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
+    assert main(['doctor']) == status
+    assert f'{level:5}' in capsys.readouterr().out
+
+
+def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
+    start_arm, start_node, probe, capsys
+):
+    start_arm()
+    start_node(target='mujoco')
+    probe.until_status('simulator', held='True')
+    wanted = ['good  clock: stamps are simulated time of simulator', 'good  joint states']
+    wanted += ['Hz of simulated time', 'good  measured torque']
+
+    def examined():
+        main(['doctor'])
+        said.append(capsys.readouterr().out)
+        return all(text in said[-1] for text in wanted)
+
+    said = []
+    probe.until(examined, 'both are good')
+
+
+def chrt_may(*before):
+    """Return whether util-linux's chrt may run a process under SCHED_FIFO."""
+    asked = [*before, 'chrt', '--fifo', str(machine.REALTIME_PRIORITY), 'true']
+    return subprocess.run(asked, capture_output=True).returncode == 0
+
+
+WITHOUT = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice', 'prlimit']
+
+
+@pytest.mark.skipif(shutil.which('chrt') is None, reason='there is no chrt (util-linux)')
+@pytest.mark.parametrize('limits', [[], [*WITHOUT, '--rtprio=0']], ids=['as it is', 'limited'])
+def test_real_time_is_allowed_where_the_kernel_gives_it(limits):
+    if limits and (shutil.which('setpriv') is None or os.geteuid() != 0):
+        pytest.skip('only root with setpriv (util-linux) can give a capability up')
+    asked = f'from {machine.__name__} import *; print(next(machine_checks(simulated=False)))'
+    said = subprocess.check_output([*limits, sys.executable, '-c', asked], text=True)
+    assert ('was refused' in said) == (not chrt_may(*limits))
+    assert 'was refused' in said or not limits

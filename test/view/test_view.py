@@ -35,7 +35,7 @@ from franka_dynamics.view.scene import (
 from franka_dynamics.view.window import play, Playback, Window
 
 from ..agreement import refuses
-from ..commands import parsed
+from ..scripts import parsed
 
 FER = load('fer')
 TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
