@@ -211,11 +211,11 @@ rclpy.init()
 node = FeedforwardNode()
 assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
 assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
-arm = node.controller.description
+arm = node.cycle.controller.description
 for step in range(3):
     message = JointState(name=arm.joint_names, position=arm.home.tolist(), velocity=[0.0] * 7)
     message.header.stamp = node.get_clock().now().to_msg()
-    node._on_joint_state(bytes(serialize_message(message)))
+    node.cycle.on_joint_state(bytes(serialize_message(message)))
 assert node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
 node.destroy_node()
 rclpy.shutdown()

@@ -30,25 +30,16 @@ class ArmChoice:
     hand: str = AS_LISTED
     inertial_set: str | None = None
     payload: str | None = None
-    arm_prefix: str = ''
+    prefix: str = ''
     joints: tuple[str, ...] = ()
-    hold: tuple[tuple[str, float], ...] = ()
+    held: tuple[tuple[str, float], ...] = ()
     xacro: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> ArmDescription:
         """Load the arm that the options select."""
         from ..arm_io import load_arm
 
-        return load_arm(
-            self.arm,
-            self.inertial_set,
-            hand=self.hand,
-            prefix=self.arm_prefix,
-            payload=self.read_payload(),
-            joints=self.joints,
-            held=dict(self.hold),
-            xacro=self.xacro,
-        )
+        return load_arm(**{**vars(self), 'payload': self.read_payload(), 'held': dict(self.held)})
 
     def read_payload(self) -> LinkInertia | None:
         """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
@@ -131,7 +122,7 @@ class BagReader:
         if bag in available_arms() and not Path(bag).exists():
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
         present = joint_names_in_bag(Path(bag), self.topic)
-        found = arms_with_joints(present, prefix=arm.arm_prefix or None)
+        found = arms_with_joints(present, prefix=arm.prefix or None)
         if not found or (is_given('arm') and arms_with_joints(present, arm.load(), '')):
             return arm
         names, first = ' and '.join(one.joints[0] for one in found), found[0]
@@ -142,7 +133,7 @@ class BagReader:
             fix = 'choose by --arm or --arm-prefix'
             raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
         prefix = first.joints[0].removesuffix(first.arm.joint_names[0])
-        return replace(arm, arm=first.name, arm_prefix=prefix)
+        return replace(arm, arm=first.name, prefix=prefix)
 
     def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
         """Return the names of the arm's joints in the bag: --joint-names, or else the arm's."""

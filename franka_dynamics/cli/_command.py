@@ -65,20 +65,27 @@ class Command(click.Command):
 
 class ModuleCommand(Command):
     """
-    A command that calls `run` of the module named after its words: cli/arm_check.py of arm check.
+    A command that calls a function of another module, which is imported when the command runs.
 
-    The function that declares it has its options and help alone. In place of the options that
-    `options_as` has added, `run` gets the dataclasses of their values.
+    `work` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
+    words, as cli/arm_show.py of arm show. The function that declares the command has its options
+    and help alone. In place of the options that `options_as` has added, the other function gets
+    the dataclasses of their values.
     """
 
+    def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.work = work
+
     def run(self, ctx: click.Context) -> Any:
-        """Import the module, and call its `run` with the options as arguments."""
+        """Import the module, and call its function with the options as arguments."""
         values = dict(ctx.params)
         for name, kind in getattr(self.callback, 'dataclasses', {}).items():
             own = [one.name for one in fields(kind) if one.name in values]
             values[name] = kind(**{one: values.pop(one) for one in own})
-        module = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
-        return ctx.invoke(import_module(f'.{module}', __package__).run, **values)
+        words = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
+        module, _, function = (self.work or f'{words}.run').partition('.')
+        return ctx.invoke(getattr(import_module(f'.{module}', __package__), function), **values)
 
 
 def takes_xacro_arguments(command: Any) -> Any:

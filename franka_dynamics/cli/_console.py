@@ -84,16 +84,17 @@ def say_each(sentences: Iterable[object], label: str = '', style: str = '') -> N
         say(sentence, label, style)
 
 
-def write_json(path: Path, data: Any) -> None:
+def write_json(path: Path | None, data: Any) -> None:
     """
     Write data as JSON to a file and print the file's name; to '-' print the JSON itself.
 
-    Arrays become lists, NaN and infinities null; `report.json_types.to_json_types` converts other
-    types.
+    Without a path nothing is written. Arrays become lists, NaN and infinities null;
+    `report.json_types.to_json_types` converts other types.
     """
-    from ..report.json_types import json_text
+    if path is not None:
+        from ..report.json_types import json_text
 
-    print_or_write(json_text(data), path)
+        print_or_write(json_text(data), path)
 
 
 class ProgressBar(Progress):

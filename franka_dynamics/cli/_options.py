@@ -1,11 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share, and the dataclasses that hold their values."""
+"""Options that several commands share, and the checks of their values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import math
 from pathlib import Path
 import re
@@ -177,7 +176,7 @@ def validate_prefix(_context: Any, _parameter: Any, prefix: str) -> str:
 def arm_prefix_option(**more: Any) -> Any:
     """Return a decorator that adds the option --arm-prefix to a command."""
     help = 'prefix of every joint name, such as left_'
-    return option('--arm-prefix', help, default='', show_default=False, **more)
+    return option('--arm-prefix', help, dest='prefix', default='', show_default=False, **more)
 
 
 payload_file_options = with_options(
@@ -200,7 +199,9 @@ _JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', _POSITI
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
-hold_option = option('--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD)
+hold_option = option(
+    '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD, 'held'
+)
 _CHAIN = with_options(_ARM, joints_option, hold_option, takes_xacro_arguments)
 named_arm_options = options_as('arm', ArmChoice, _CHAIN, _PAYLOAD)
 _HAND = option(
@@ -214,27 +215,6 @@ _SET = option('--set', "one of the arm's inertial sets (default: its own)", dest
 _ARM_WITH_SETS = option('--arm', 'shipped, or an arm file', ARM, default='fr3')
 set_options = options_as('arm', ArmChoice, _ARM_WITH_SETS, _HAND, _SET, _PAYLOAD)
 arm_options = options_as('arm', ArmChoice, _CHAIN, _HAND, _SET, _PAYLOAD)
-
-
-@dataclass(frozen=True)
-class ReplayFiles:
-    """What a replay writes."""
-
-    output: Path
-    no_plots: bool
-    json: Path | None
-    external: Path | None
-
-
-@dataclass(frozen=True)
-class IdentifyFiles:
-    """What an identification writes."""
-
-    output: Path | None
-    report: Path | None
-    json: Path | None
-
-
 _NAMES = CommaList('NAME,...')
 joint_names_option = option('--joint-names', "the joints' names in the bag, base to tip", _NAMES)
 _TOPIC = ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None)

@@ -35,7 +35,7 @@ def show() -> None:
     """
 
 
-@arm.command()
+@arm.command(work='arm_check.check')
 @click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
 @shared.gravity_option
@@ -52,7 +52,7 @@ def check() -> None:
     """
 
 
-@arm.command()
+@arm.command(work='arm_check.compare')
 @click.argument('first', type=click.Path())
 @click.argument('second', type=click.Path())
 @option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
@@ -71,7 +71,7 @@ def compare() -> None:
     """
 
 
-@arm.command('import')
+@arm.command('import', work='arm_files.import_')
 @click.argument('urdf', type=click.Path())
 @option('--output', 'the arm file to write (.yaml)', shared.OUTPUT_FILE, required=True)
 @shared.force_option
@@ -91,7 +91,7 @@ def import_() -> None:
     """
 
 
-@arm.command()
+@arm.command(work='arm_files.export')
 @option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
 @shared.force_option
 @option('--format', 'format of the output', FORMATS, 'form', default=FORMATS[0])

@@ -1,28 +1,36 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm show`: an arm's Denavit-Hartenberg and inertia tables."""
+"""`franka-dynamics arm show`: an arm's tables of geometry and inertia, or base parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+import sys
 
 import numpy as np
 
-from ._base_parameters import print_base_parameters, print_symbolic
 from ._choices import ArmChoice
 from ._command import forbid_with
 from ._console import say, say_each, show, write_json
+from ._options import MASS_OPTIONS
 from ..arm import ArmDescription
+from ..arm.dh_conversion import in_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..errors import DescriptionError
-from ..names import parse_float
+from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
+from ..names import GRAVITY, GRAVITY_DIRECTIONS, parse_float
+from ..report import base_parameters as report
 from ..report.arm import arm_tables, dh_rows, inertia_rows, origins
 from ..spatial import JointKind
 from ..typing import Array
 
 _FULL_TURN_RAD = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
+# Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
+# unit length.
+_MAX_REGROUPING_ERROR = 1e-9
+_GRAVITY = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
 
 
 def run(
@@ -41,25 +49,22 @@ def run(
         forbid_with('base parameters, which hold at every pose', 'q')
         direction = base_parameters or 'vertical'
         if symbolic:
-            return print_symbolic(arm, direction, symbolic)
-        return print_base_parameters(arm, direction, json)
+            return _print_symbolic(arm, direction, symbolic)
+        return _print_base_parameters(arm, direction, json)
     description = arm.load()
     pose = _pose(description, q) if q else None
     rows = inertia_rows(description, pose)
-    if json:
-        write_json(
-            json,
-            {
-                'arm': description,
-                'convention': description.convention,
-                'base': description.base,
-                'denavit_hartenberg': dh_rows(description),
-                'q': pose,
-                'origins': None if pose is None else origins(description, pose),
-                'inertia_order': TENSOR_ORDER,
-                'links': rows,
-            },
-        )
+    data = {
+        'arm': description,
+        'convention': description.convention,
+        'base': description.base,
+        'denavit_hartenberg': dh_rows(description),
+        'q': pose,
+        'origins': None if pose is None else origins(description, pose),
+        'inertia_order': TENSOR_ORDER,
+        'links': rows,
+    }
+    write_json(json, data)
     say(arm.title(description))
     show(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded
@@ -94,3 +99,37 @@ def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
             f'turn; is the pose in degrees? In radians it is --q {radians}.'
         )
     return q
+
+
+def _print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
+    """Print each base parameter as an expression, as text or LaTeX (`form`); return 0."""
+    forbid_with('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
+    forbid_with('--symbolic, which writes the relations alone', 'json')
+    from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
+
+    arm = choice.load()
+    modified = in_modified_convention(arm)
+    if modified is not arm:
+        print(
+            f'{arm.name} has standard DH rows; the parameters are in the frames of the '
+            "equivalent modified rows, whose z axes are the joints' axes.",
+            file=sys.stderr,
+        )
+    symbols = symbolic_base_parameters(modified, np.array(_GRAVITY[gravity]))
+    sys.stdout.write(getattr(symbols, f'as_{form}')())
+    return 0
+
+
+def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
+    """Print an arm's base parameters; return 1 if torques at random states contradict them."""
+    arm = choice.load()
+    parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
+    rank, lost = parameters.check_at_random_states()
+    title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
+    show(report.base_parameter_table(parameters, title))
+    say_each(report.identifiability_sentences(parameters))
+    agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
+    say(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
+    say_each(report.close_rank_notes(parameters), 'note')
+    write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
+    return 0 if agree else 1

@@ -87,14 +87,10 @@ def _external(text: str) -> Path:
 @option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
 @shared.options_as('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
 @flag('--all', 'print everything: all sets and hands', 'everything')
-@shared.options_as(
-    'files',
-    shared.ReplayFiles,
-    option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output'),
-    flag('--no-plots', 'draw no plots'),
-    shared.json_option,
-    option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_external)),
-)
+@option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output')
+@flag('--no-plots', 'draw no plots')
+@shared.json_option
+@option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_external))
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
 @shared.stamped_bag_options

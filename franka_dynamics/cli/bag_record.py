@@ -18,6 +18,7 @@ from ._command import is_given
 from ._console import make_console, say, say_each
 from ._signals import catch_end_signals
 from ..errors import FrankaDynamicsError
+from ..names import AS_LISTED
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
@@ -114,10 +115,9 @@ def _long_enough(duration: float | None, progress: Progress) -> bool:
 def arm_of(client: NodeClient) -> ArmChoice:
     """Return the choice of arm that equals the parameters of a running node."""
     keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
-    arm, *_, carried = values = client.parameter_values(keys)
-    given = {name: value for name, value in zip(keys[1:-1], values[1:-1]) if value}
+    arm, hand, inertial_set, prefix, carried = client.parameter_values(keys)
     payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None
-    return ArmChoice(arm, **given, payload=payload)
+    return ArmChoice(arm, hand or AS_LISTED, inertial_set or None, payload, prefix)
 
 
 def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:

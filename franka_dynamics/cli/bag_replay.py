@@ -9,7 +9,6 @@ from pathlib import Path
 from ._choices import ArmChoice, BagReader, with_sets_and_hands
 from ._command import forbid_with, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
-from ._options import ReplayFiles
 from ..control.tracking_prediction import predict_tracking, TrackingPrediction
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
@@ -28,16 +27,19 @@ def run(
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
-    files: ReplayFiles,
     *,
     sets: tuple[str, ...],
     hands: tuple[str, ...],
     everything: bool,
     require: float | None,
     gains: str | None,
+    output: Path,
+    no_plots: bool,
+    json: Path | None,
+    external: Path | None,
 ) -> int:
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
-    if files.no_plots:
+    if no_plots:
         forbid_with('--no-plots: the folder holds plots alone', 'output')
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
@@ -54,34 +56,29 @@ def run(
     if tracking is not None:
         show(tracking_table(tracking))
         say(f'{PREDICTION_SENTENCE}.')
-    _write(files, result, fit, tracking)
+    if json:
+        write_json(json, {**report.replay_as_data(result), 'tracking': tracking})
+    if external:
+        say(write_external_torque(external, result, list(fit.gravity)))
+    if not no_plots:
+        _plot(output, result, tracking)
     if require is not None and best.filtered.E > require:
         say(f'E is above the required {require:g} {best.unit.name}', style='red')
         return 1
     return 0
 
 
-def _write(
-    files: ReplayFiles,
-    result: ReplayEvaluation,
-    fit: IdentificationOptions,
-    tracking: TrackingPrediction | None,
-) -> None:
-    """Write the files that are asked for, and print their names."""
+def _plot(folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None) -> None:
+    """Write torques.png, and tracking.png if it was predicted, to a folder; print their names."""
     best, recording = result.fits[0], result.recording
-    if files.json:
-        write_json(files.json, {**report.replay_as_data(result), 'tracking': tracking})
-    if files.external is not None:
-        say(write_external_torque(files.external, result, list(fit.gravity)))
-    if not files.no_plots:
-        path = files.output / 'torques.png'
-        title = f'{Path(recording.source).name} on {best.arm.name}'
-        report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
+    path = folder / 'torques.png'
+    title = f'{Path(recording.source).name} on {best.arm.name}'
+    report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
+    say(f'plot: {path}')
+    if tracking is not None:
+        path = folder / 'tracking.png'
+        plot_tracking(tracking, title, path)
         say(f'plot: {path}')
-        if tracking is not None:
-            path = files.output / 'tracking.png'
-            plot_tracking(tracking, title, path)
-            say(f'plot: {path}')
 
 
 def _print(result: ReplayEvaluation, fit: IdentificationOptions, everything: bool) -> None:

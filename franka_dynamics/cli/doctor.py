@@ -40,8 +40,7 @@ def run(
         checks.append(check)
         make_console().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')
-    if json:
-        write_json(json, checks)
+    write_json(json, checks)
     return 1 if any(check.level == TO_DO for check in checks) else 0
 
 

@@ -36,13 +36,9 @@ def identify() -> None:
 @identify.command()
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS, 'tests')
-@shared.options_as(
-    'files',
-    shared.IdentifyFiles,
-    option('--output', 'new file for the identified arm', shared.NEW_FILE),
-    option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE),
-    shared.json_option,
-)
+@option('--output', 'new file for the identified arm', shared.NEW_FILE)
+@option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE)
+@shared.json_option
 @shared.options_as(
     'fit',
     IdentificationOptions,
@@ -74,7 +70,7 @@ def arm() -> None:
     """
 
 
-@identify.command()
+@identify.command(work='payload.identified')
 @option('--without', 'recordings without the payload', _BAGS, required=True)
 @option('--with', 'the same motion with the payload', _BAGS, 'loaded', required=True)
 @option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(0.0))

@@ -12,7 +12,6 @@ from pathlib import Path
 from ._choices import ArmChoice, BagReader, with_sets_and_hands
 from ._command import require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
-from ._options import IdentifyFiles
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, listed, require_extra
 from ..files import write_text
@@ -33,13 +32,15 @@ def run(
     arm: ArmChoice,
     reader: BagReader,
     fit: IdentificationOptions,
-    files: IdentifyFiles,
     *,
     tests: tuple[str, ...],
     workers: str,
+    output: Path | None,
+    report: Path | None,
+    json: Path | None,
 ) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
-    needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if files.report else [])
+    needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if report else [])
     require_installed(f'Identifying an arm needs {listed(needed)}', 'identify', *needed)
     arm = reader.arm_of(bags[0], arm)
     start = arm.load()
@@ -59,26 +60,23 @@ def run(
             progress=bar.new_task('identifying'),
         )
     # Files are written before results are printed, because `| head` can end this program.
-    if files.output and result.accepted:
-        result.save(files.output, payload=arm.read_payload())
-    _write_reports(files, result, [*fitted, *left_out])
-    _say_results(result, files.report)
-    if not result.accepted:
-        say(_refusal(result), style='red')
-        return 1
-    _say_where(files.output, len(result.recordings.names))
-    return 0
-
-
-def _say_results(result: Identification, report: Path | None) -> None:
+    if output and result.accepted:
+        result.save(output, payload=arm.read_payload())
+    if report:
+        page = pages.identification_page(result, _motions_of(result, [*fitted, *left_out]))
+        write_text(report, page)
+    if json:
+        write_json(json, pages.identification_as_data(result))
     say(pages.conclusion(result), style='bold')
     say_each(pages.details(result), 'warning')
     show(*pages.tables(result))
     say(TORQUE_ERROR_DEFINITION)
-    if tracking := pages.tracking_sentence(result):
-        say(tracking)
-    if report:
-        say(f'page: {report}')
+    say_each(filter(None, [pages.tracking_sentence(result), report and f'page: {report}']))
+    if not result.accepted:
+        say(_refusal(result), style='red')
+        return 1
+    say(_place_of_file(output, len(result.recordings.names)))
+    return 0
 
 
 def _published(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
@@ -86,15 +84,6 @@ def _published(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
     own = arm.load_each(available_sets(arm.arm), (hand,))
     return [*own, *(one for one in with_sets_and_hands(arm) if one.hand != start.hand)]
-
-
-def _write_reports(files: IdentifyFiles, result: Identification, bags: Sequence[Bag]) -> None:
-    """Write the HTML page, with the torques of the bags that were used, and JSON."""
-    if files.report:
-        page = pages.identification_page(result, _motions_of(result, bags))
-        write_text(files.report, page)
-    if files.json:
-        write_json(files.json, pages.identification_as_data(result))
 
 
 def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
@@ -105,13 +94,12 @@ def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[s
             yield name, one.motion(scale)
 
 
-def _say_where(output: Path | None, count: int) -> None:
-    """Print where the arm file is, which `count` bags determined."""
+def _place_of_file(output: Path | None, count: int) -> str:
+    """Return a sentence that says where the arm file is, which `count` bags determined."""
     if output is None:
-        say('no arm file was written: name one with --output')
-        return
+        return 'no arm file was written: name one with --output'
     what = f'all {count} bags' if count > 1 else 'all of the bag'
-    say(f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})')
+    return f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})'
 
 
 def _refusal(result: Identification) -> str:

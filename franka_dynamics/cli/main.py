@@ -122,7 +122,9 @@ def view() -> None:
     """
 
 
-@command.command(short_help="A tool's payload from its mesh (STL, OBJ, PLY).")
+@command.command(
+    work='payload.from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
+)
 @click.argument('mesh', type=click.Path())
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_POSITIVE))
 @option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_POSITIVE))

@@ -82,8 +82,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         return state, report, nodes, time.monotonic()
 
     named, report, nodes, now = _answer(node, timeout, look)
-    if json:
-        write_json(json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
+    write_json(json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
     for sentence in filter(None, (named, report)):
         say(sentence)
     if nodes:
@@ -166,7 +165,7 @@ def play(
     """
     from .bag_record import arm_of, run
     from ..ros.node_client import NodeClient
-    from ..ros.trajectory_file import read_trajectory_file
+    from ..ros.trajectory_messages import read_trajectory_file
 
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if record is None:
@@ -193,7 +192,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
     """Send a trajectory to the node, wait until it ends, and return what the node answers."""
     from ..errors import StartTooFarError
     from ..ros.node_client import NodeClientError
-    from ..ros.trajectory_file import read_trajectory_file, shipped_excitation
+    from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation
 
     motion = read_trajectory_file(Path(file), lead)
     last = motion.points[-1].time_from_start

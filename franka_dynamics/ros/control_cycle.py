@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The control cycle of a feedforward node: a joint state comes, and a torque goes."""
+"""The control cycle of a feedforward node, from a joint state to its torque."""
 
 from __future__ import annotations
 
@@ -28,46 +28,46 @@ CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
 
 class ControlCycle:
     """
-    What the control thread of a feedforward node runs; a base class before rclpy's.
+    Answers each joint state with a torque; what the control thread of a feedforward node runs.
 
-    This thread never logs, because a terminal that does not read its output would stop it.
-    `active` says whether joint states are answered: whoever holds the lock `_cycle` may change it.
-    The node supplies the attributes that are declared first: publisher of commands, clock (of
-    rclpy's node), check of receivers, diagnostics and publishers of terms.
+    This thread never logs, because a terminal that does not read its output would stop it. Torques
+    go to the publisher `commands`, model terms to `terms`. `core` is the controller from configure
+    to cleanup. `active` says whether joint states are answered, `ending` whether a transition
+    brakes the arm, `sends` whether torques are published, which is so while there is a receiver;
+    `simulated_time` whether `clock`, rclpy's, is simulated. Whoever holds `lock` may change
+    `active`.
     """
 
-    commands: Any
-    get_clock: Any
-    receivers: ReceiverCheck
-    _diagnostics: FeedforwardDiagnostics
-    _terms: TermPublishers
+    core: Feedforward | None = None
+    active = ending = sends = simulated_time = False
 
-    def __init__(self, *arguments: Any, **node_options: Any) -> None:
-        self.core: Feedforward | None = None  # from configure to cleanup
-        self._cycle = threading.Lock()
-        self.active = self._ending = False
-        self._simulated_time = False
-        self._clock_arrival = 0.0  # the node's time when the latest joint state came [s]
+    def __init__(
+        self,
+        commands: Any,
+        clock: Any,
+        receivers: ReceiverCheck,
+        diagnostics: FeedforwardDiagnostics,
+        terms: TermPublishers,
+    ) -> None:
+        self._commands, self._clock, self._receivers = commands, clock, receivers
+        self._diagnostics, self._terms, self.lock = diagnostics, terms, threading.Lock()
+        self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
-        self._last_stamp = np.nan
-        self._got_state = False
-        self._published = 0.0
-        self._sends = False  # whether torques are published
-        super().__init__(*arguments, **node_options)
+        self._last_stamp, self.got_state, self._published = np.nan, False, 0.0
 
     @property
     def controller(self) -> Feedforward:
-        """The node's `Feedforward` controller; only a configured node has one."""
+        """The controller `core`; only a configured node has one."""
         assert self.core is not None, 'only called between configure and cleanup'
         return self.core
 
-    def prepare_cycles(self, names: Sequence[str], *, measures_velocity: bool) -> None:
+    def prepare(self, names: Sequence[str], *, measures_velocity: bool) -> None:
         """Read joint states of these joints from now on, and write their torques."""
         self._reader = JointStateReader(names, derive_velocity=not measures_velocity)
         self._command_head = float64_message_head(len(names))
 
-    def _on_joint_state(self, data: bytes, number: int | None = None) -> None:
+    def on_joint_state(self, data: bytes, number: int | None = None) -> None:
         """
         Run a control cycle for a serialized joint state; publish its terms, and any command.
 
@@ -75,7 +75,7 @@ class ControlCycle:
         middleware does not number messages.
         """
         began = time.perf_counter()
-        with self._cycle:
+        with self.lock:
             if self.active:
                 self._answer(data, number, began)
 
@@ -96,22 +96,22 @@ class ControlCycle:
             if reading.stamp == self._last_stamp == 0.0:  # simulated time may begin at 0
                 wrong = 'header.stamp of the joint states is not set: it is 0'
             self._last_stamp = reading.stamp
-        if clock != self._clock_arrival:
+        if clock != self.clock_arrival:
             self._clock_steps.append(now - self._clock_stepped)
-            self._clock_arrival, self._clock_stepped = clock, now
-        self._got_state, self._diagnostics.status.arrival = True, now
-        second = self.receivers.check_sequence_number(number)
+            self.clock_arrival, self._clock_stepped = clock, now
+        self.got_state, self._diagnostics.status.arrival = True, now
+        second = self._receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
-        elif self.receivers.is_first_of_another:
+        elif self._receivers.is_first_of_another:
             return  # the next number shows whether it is of another arm
         if wrong:
             controller.reject_state(wrong, now)
             return
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
-        unknown = self._simulated_time and self._ending
+        unknown = self.simulated_time and self.ending
         torque = controller.step(
             reading.position,
             reading.velocity,
@@ -126,16 +126,16 @@ class ControlCycle:
         if state is not None and state.stamp == reading.stamp:
             self._terms.publish(state, torque if controller.sends else None, reading.stamp_message)
 
-    def _publish(self, torque: Array) -> None:
+    def publish(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m], if there is a receiver; the controller calls it."""
-        if self._sends:
-            self.commands.publish(self._command_head + torque.tobytes())
+        if self.sends:
+            self._commands.publish(self._command_head + torque.tobytes())
             self._diagnostics.sent += 1
         self._published = time.perf_counter()
 
     def _now(self) -> float:
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
-        return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
+        return self._clock.now().nanoseconds * 1e-9 if self.simulated_time else time.time()
 
     @property
     def clock_rate(self) -> float:
@@ -150,14 +150,14 @@ class ControlCycle:
         The control thread calls it after each event and when due. It needs no executor's timer:
         on a busy machine these were seen not to fire; the cause is unknown.
         """
-        with self._cycle:
+        with self.lock:
             if not self.active:
                 return IDLE_PERIOD_S
             controller = self.controller
-            if not self._got_state:
+            if not self.got_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
-                by_stamps = self._simulated_time and controller.state is not State.STOPPING
-                silence = self._now() - self._clock_arrival if by_stamps else None
+                by_stamps = self.simulated_time and controller.state is not State.STOPPING
+                silence = self._now() - self.clock_arrival if by_stamps else None
                 controller.tick(time.monotonic(), silence)
-            self._got_state = False
+            self.got_state = False
             return Feedforward.TICK_S if controller.state is State.STOPPING else CHECK_PERIOD_S

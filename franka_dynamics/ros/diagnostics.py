@@ -15,11 +15,10 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
 from .messages import publisher_names
-from .present_status import PresentStatus
+from .present_status import MIN_REASON_S, PresentStatus, StatusLog
 from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
 from .status import DiagnosticSubject, Key, NodeStatus, PERCENTILES
-from .status_log import MIN_REASON_S, StatusLog
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State, Status
 from ..control.planning import MAX_START_DISTANCE_RAD

@@ -28,8 +28,9 @@ from std_srvs.srv import Trigger
 from .control_cycle import CHECK_PERIOD_S, ControlCycle, IDLE_PERIOD_S
 from .controller_factory import change_settings, make_controller, resolve_model
 from .diagnostics import FeedforwardDiagnostics
+from .lifecycle_threads import NodeEntities, run_lifecycle
 from .motion_requests import MotionRequests
-from .node_process import NodeEntities, run_lifecycle, run_node
+from .node_process import run_node
 from .parameter_tables import live_table, parameter_specs, ROBOT_DESCRIPTION, settings_from
 from .parameters import CheckedParameters, declare, values
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
@@ -54,13 +55,14 @@ _END_IN_TIME = (
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
-class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
+class FeedforwardNode(CheckedParameters, LifecycleNode):
     """
     Lifecycle node around a `Feedforward` controller; docs/reference has topics and parameters.
 
     The control thread serves `control_entities`, the subscription to joint states, and calls
-    `run_timed_tasks` of `ControlCycle`. The service thread serves `service_entities`, which is all
-    other callbacks, and calls `run_background_tasks`. An inactive node drops joint states.
+    `run_timed_tasks` of `cycle`, its ControlCycle. The service thread serves `service_entities`,
+    which is all other callbacks, and calls `run_background_tasks`. An inactive node drops joint
+    states.
     """
 
     # Defaults for rclpy's __init__, which already reads `executor`.
@@ -94,6 +96,9 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         self._topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.commands)
         self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers)
+        self.cycle = ControlCycle(
+            self.commands, self.get_clock(), self.receivers, self._diagnostics, self._terms
+        )
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._use_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
@@ -102,7 +107,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         self.create_subscription(
             JointState,
             'joint_states',
-            with_sequence_number(self._on_joint_state),
+            with_sequence_number(self.cycle.on_joint_state),
             STATE_QOS,
             raw=True,
             callback_group=states,
@@ -112,6 +117,16 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
             self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
             )
+
+    @property
+    def core(self) -> Feedforward | None:
+        """The node's controller; None unless the node is configured."""
+        return self.cycle.core
+
+    @property
+    def active(self) -> bool:  # type: ignore[override]
+        """Whether the node is active, and answers joint states."""
+        return 'cycle' in vars(self) and self.cycle.active
 
     @property
     def executor(self) -> Any:
@@ -136,7 +151,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
             self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_END_IN_TIME}')
         self._autostarts = self.get_parameter('autostart').value
-        self.create_timer(CHECK_PERIOD_S, self.run_timed_tasks)
+        self.create_timer(CHECK_PERIOD_S, self.cycle.run_timed_tasks)
         self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
 
     def _run_as_component(self) -> None:
@@ -168,17 +183,17 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
     def _configure(self) -> None:
         parameters = values(self, parameter_specs(NODE_NAME))
         arm, self._urdf = resolve_model(self, parameters, self.should_stop)
-        controller, residual = make_controller(self, parameters, arm, self._publish)
+        controller, residual = make_controller(self, parameters, arm, self.cycle.publish)
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._terms.set_controller(controller, frame)
         self._diagnostics.set_controller(controller, self._terms, residual)
         # A real arm measures its velocities; some simulators publish none.
         measured = parameters['target'] == 'fci'
-        self.prepare_cycles(controller.names, measures_velocity=measured)
+        self.cycle.prepare(controller.names, measures_velocity=measured)
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
-        self.core = controller
+        self.cycle.core = controller
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
@@ -188,7 +203,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
         if self.core is None or self._configured_with != values(self, specs(NODE_NAME)):
-            self.core = None
+            self.cycle.core = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         # Exempt all present objects from later garbage collections, which would otherwise delay
@@ -196,23 +211,23 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
-        self._simulated_time = self.get_parameter('use_sim_time').value
-        self._ending = False
+        self.cycle.simulated_time = self.get_parameter('use_sim_time').value
+        self.cycle.ending = False
         self._diagnostics.begin_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         self._listen()
         with suppress(StartRefusedError):  # a final fault stays
-            self.controller.start()
+            self.cycle.controller.start()
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
-        self.active = True
+        self.cycle.active = True
         return result
 
     def _listen(self) -> None:
-        core = self.controller
+        core = self.cycle.controller
         self.receivers.begin(core.settings.target, self._topic, core.names)
-        self.controller.blocked = self.receivers.reason
+        core.blocked = self.receivers.reason
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
@@ -227,7 +242,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Discard the arm and its controller."""
-        self.core = None
+        self.cycle.core = None
         self.get_logger().info('cleaned up')
         return super().on_cleanup(state)
 
@@ -236,13 +251,13 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         self._finalized = self._diagnostics.status.ends = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
-        self.core = None
+        self.cycle.core = None
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop the arm after an exception in a transition, and return to unconfigured."""
         self._end_activation('error')
-        self.core = None
+        self.cycle.core = None
         return super().on_error(state)
 
     def shut_down(self) -> None:
@@ -256,7 +271,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         if self.active and self.context.ok():
             self.shut_down()
         elif self.active:
-            self.active = False
+            self.cycle.active = False
             self.get_logger().error(f'ROS was shut down before this node: {_END_IN_TIME}')
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._in_use:
@@ -269,7 +284,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         controller = self.core
         if controller is None:
             return
-        self._ending = True
+        self.cycle.ending = True
         controller.stop(reason)
         give_up = time.monotonic() + _MAX_BRAKING_S
         while (
@@ -277,8 +292,8 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
         ):
             time.sleep(_REFRESH_PERIOD_S)
             self._diagnostics.report()
-        with self._cycle:
-            self.active = False
+        with self.cycle.lock:
+            self.cycle.active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
             controller.reject_state(controller.why, time.monotonic())
         while controller.state is not State.SILENT:
@@ -306,7 +321,7 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
 
     def _look_at_receivers(self) -> None:
         """Let torques begin, or stop the controller if a receiver is not the target's."""
-        controller, receivers = self.controller, self.receivers
+        controller, receivers = self.cycle.controller, self.receivers
         receivers.poll()
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
@@ -316,11 +331,11 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
             controller.stop(receivers.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(receivers.reason, Stop.PAUSE)
-        if receivers.is_open and not self._sends and controller.state is not State.SILENT:
+        if receivers.is_open and not self.cycle.sends and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
-            with self._cycle:
+            with self.cycle.lock:
                 controller.reset()
-        self._sends = receivers.is_open
+        self.cycle.sends = receivers.is_open
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
@@ -342,10 +357,10 @@ class FeedforwardNode(CheckedParameters, ControlCycle, LifecycleNode):
 
     def clear_fault(self) -> None:
         """Clear the fault; look up first who receives torques, unless that is known."""
-        with self._cycle:
+        with self.cycle.lock:
             if self.receivers.state is not TorquePermission.GRANTED:
                 self._listen()
-            self.controller.start()
+            self.cycle.controller.start()
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Refuse changes that the controller cannot use."""

@@ -35,12 +35,6 @@ def node_name_of(endpoint: Any) -> str:
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
-def node_names(node: Any) -> list[str]:
-    """Return the full names of the nodes that `node` has discovered."""
-    found = node.get_node_names_and_namespaces()
-    return [f'{space.rstrip("/")}/{name}' for name, space in found]
-
-
 UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says of a node whose topics alone are discovered
 
 

@@ -55,7 +55,7 @@ class MotionRequests:
         Reports repeat `mark`. A refused motion is reported, too, and its ReferenceRefusedError
         raised.
         """
-        controller, self._diagnostics.refused = self._node.controller, ''
+        controller, self._diagnostics.refused = self._node.core, ''
         try:
             request, arm = parse(), controller.description
             arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)

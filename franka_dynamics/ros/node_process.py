@@ -1,20 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Runs a node as a process: start, signals, threads, lifecycle transitions, exit code.
-
-A lifecycle node has two threads: the control cycle on one, references and services on the other.
-rclpy assigns a whole node to one executor. NodeEntities makes an executor serve only some of the
-node's callback groups; of two nodes both would take the name of `-r __node:=NAME`. On one thread a
-request with 100 parameters delays a torque by 23 ms and a trajectory of 2000 points by 63 ms,
-which would stop the arm; on two threads the delays are 1.5 and 3.1 ms (benchmarks/services.py,
-medians of 3, load 7 on two cores).
-"""
+"""Runs a node as a process: its start, signals, log and exit code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 import gc
 import math
 import os
@@ -23,23 +13,23 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
 import time
 from types import FrameType
 from typing import Any
 
 import rclpy
-from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
-from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
-from .rclpy_private import Executor, RCLError, UnknownROSArgsError
-from .realtime import lower_priority, OFF, ON, REALTIME_VARIABLE, request_realtime
-from ..errors import FrankaDynamicsError, listed, shortened
+from .rclpy_private import RCLError, UnknownROSArgsError
+from .realtime import OFF, ON, REALTIME_VARIABLE, request_realtime
+from ..errors import FrankaDynamicsError, listed
 from ..names import REALTIME_PRIORITY
 
+EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
+EXIT_INVALID_INPUT = 2
+MAX_SHUTDOWN_S = 10.0  # for braking, the stop sequence, delivery and a busy machine
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -67,11 +57,6 @@ def make_log_nonblocking() -> None:
     os.close(writer)
 
 
-EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
-EXIT_INVALID_INPUT = 2
-_MAX_SHUTDOWN_S = 10.0  # for braking, the stop sequence, delivery and a busy machine
-
-
 class StopRequest:
     """Handles SIGINT, SIGTERM, SIGHUP and SIGQUIT by setting `requested`."""
 
@@ -91,7 +76,7 @@ class StopRequest:
     @property
     def overdue(self) -> bool:
         """Whether the process still runs 10 s after the first signal."""
-        return time.monotonic() - self._since > _MAX_SHUTDOWN_S
+        return time.monotonic() - self._since > MAX_SHUTDOWN_S
 
     def ignore_from_now_on(self) -> None:
         """
@@ -102,58 +87,6 @@ class StopRequest:
         """
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
-
-
-# Python's thread switch interval [s]: how long another thread may keep the interpreter while the
-# control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
-# Python's default is 5 ms.
-_SWITCH_INTERVAL_S = 1e-4
-_LOG_PERIOD_S = 1.0
-
-
-_ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
-
-
-class NodeEntities:
-    """The part of a node's subscriptions, timers and services that one executor serves."""
-
-    def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
-        self._node, self._serves = node, serves
-        self.executor: Any = None  # the executor sets it
-
-    def __getattr__(self, kind: str) -> Any:
-        """Return an attribute of the node; of a list of entities only what the executor serves."""
-        found = getattr(self._node, kind)
-        return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
-
-
-def _serve(node: Any, stop: StopRequest) -> None:
-    """
-    Serve a node's `service_entities` and background tasks; shut the node down at a signal.
-
-    This ends when the node's cycles have ended, too. Under SCHED_FIFO the calling thread gets a
-    lower priority than the control thread.
-    """
-    lower_priority()
-    due = 0.0
-    with Executor() as executor:
-        executor.add_node(node.service_entities)
-        while node.cycles_go_on and not stop.requested:
-            try:
-                executor.spin_once(timeout_sec=due)
-                due = node.run_background_tasks()
-            except RCLError as error:
-                # The bytes of a message or request do not have its type's format.
-                node.get_logger().warning(
-                    f'a message could not be read: {shortened(str(error), 200)}',
-                    throttle_duration_sec=_LOG_PERIOD_S,
-                )
-            except InvalidHandle as error:
-                # The entity was destroyed after its event was queued. rclpy's other executors
-                # ignore InvalidHandle, too.
-                node.get_logger().debug(f'what was to be served is gone: {error}')
-        if stop.requested:
-            node.shut_down()
 
 
 def start_error_sentence(error: Exception) -> str:
@@ -240,50 +173,3 @@ def run_node(
         # An activation froze the node, whose callbacks refer to it: let it be collected, and the
         # context with it.
         gc.unfreeze()
-
-
-def run_lifecycle(node: Any, stop: StopRequest) -> int:
-    """
-    Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
-
-    The node must have a parameter `autostart`, and the attributes and methods of FeedforwardNode:
-    `control_entities`, `service_entities`, `cycles_go_on`, `should_stop`, `run_timed_tasks`,
-    `run_background_tasks` and `shut_down`. This thread runs the control cycles to the end: the
-    service thread shuts the node down. The exit code is 0 after an orderly end, 1 if the node
-    refused to configure or activate at autostart.
-    """
-    served = Future[None]()
-
-    def serve() -> None:
-        try:
-            _serve(node, stop)
-            served.set_result(None)
-        except BaseException as error:
-            served.set_exception(error)
-
-    services = threading.Thread(target=serve, name='services', daemon=True)
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
-    with Executor() as cycles:
-        cycles.add_node(node.control_entities)
-        try:
-            node.should_stop = lambda: stop.requested
-            if node.get_parameter('autostart').value:
-                for transition in (node.trigger_configure, node.trigger_activate):
-                    if transition() != TransitionCallbackReturn.SUCCESS:
-                        # The node has logged the reason.
-                        return 0 if stop.requested else EXIT_REFUSED
-            node.cycles_go_on = True
-            services.start()
-            due = 0.0
-            while not served.done() and rclpy.ok() and not stop.overdue:
-                cycles.spin_once(timeout_sec=due)
-                due = node.run_timed_tasks()
-            if served.done():
-                served.result()  # raises the error that ended the thread
-            return 0
-        finally:
-            node.cycles_go_on = False
-            if services.is_alive():
-                services.join(_MAX_SHUTDOWN_S)  # not for ever: a callback may hang
-            if rclpy.ok():
-                node.shut_down()

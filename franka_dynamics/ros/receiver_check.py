@@ -22,7 +22,7 @@ from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
 from .controller_managers import ControllerManagers, idle_reason, wrong_claim
-from .messages import node_name_of, node_names, publisher_names, UNKNOWN_NAME
+from .messages import node_name_of, publisher_names, UNKNOWN_NAME
 from .qos import STATE_QOS
 from .receivers import (
     DECLARATION_SERVICES,
@@ -266,7 +266,10 @@ class ReceiverCheck:
         listed.pop(node.get_fully_qualified_name(), None)
         quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
         self._managers.look({one.node_namespace for one in listed.values()}, quick=quick)
-        simulated, nodes = self._in_simulated_time(), Counter(node_names(node))
+        simulated, nodes = (
+            self._in_simulated_time(),
+            Counter(node.get_fully_qualified_node_names()),
+        )
         for name, one in listed.items():
             services = self._services(one)
             if services is None:

@@ -23,7 +23,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .joint_state_messages import JointStateReader
-from .messages import node_names
 from .topic_listener import TopicListener
 from ..errors import JointStateError, require_extra
 from ..files import naming_output_file
@@ -152,7 +151,9 @@ def record(
         _Recorder(joint_names, writer, types) as own,
     ):
         node, (topic, command) = own.find(_DISCOVERY_TIMEOUT_S, node, (topic, command))
-        progress = Progress(topic=topic, node=node if node in node_names(own.node) else '')
+        progress = Progress(
+            topic=topic, node=node if node in own.node.get_fully_qualified_node_names() else ''
+        )
         began = time.monotonic()
         topics = {
             topic: JointState,

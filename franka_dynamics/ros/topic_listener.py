@@ -24,7 +24,6 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from .messages import node_names
 from .node_process import start_error_sentence
 from .qos import DESCRIPTION_QOS, STATE_QOS
 from .rclpy_private import RCLError, take_waiting_messages
@@ -177,7 +176,7 @@ class TopicListener:
 
         def candidates(kind: str) -> list[str]:
             if kind == 'node':
-                return node_names(own)
+                return own.get_fully_qualified_node_names()
             known = own.get_topic_names_and_types()
             return [name for name, _ in known if own.count_publishers(name)]
 

@@ -9,10 +9,11 @@ where it is measured, and without goal_time_tolerance the arm may take any time 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import math
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from action_msgs.msg import GoalStatus
 import numpy as np
@@ -20,20 +21,80 @@ from rclpy.action import ActionServer, CancelResponse
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from .diagnostics import FeedforwardDiagnostics
-from .follow_joint_trajectory import ACTION, action_type, parse_goal, Tolerances
 from .messages import float64_array, seconds, stamp_from_seconds
 from .motion_requests import MotionRequests
 from .rclpy_private import begin_goal
+from .trajectory_messages import parse_trajectory
 from ..control.feedforward import State
 from ..control.planning import MAX_START_DISTANCE_RAD
 from ..control.reference import ReferenceEvent, ReferenceState
 from ..control.request import TrajectoryRequest
 from ..control.terms import StateTerms
 from ..control.trajectory import ReferencePoint, Trajectory
-from ..errors import MissingDependencyError, NotActiveError, ReferenceRefusedError
+from ..errors import (
+    apart,
+    JointsRefusedError,
+    listed,
+    NotActiveError,
+    ReferenceRefusedError,
+    shortened,
+)
+from ..typing import Array
 
+ACTION = '~/follow_joint_trajectory'
 _RESULT_DELIVERY_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
+
+
+class Tolerances(NamedTuple):
+    """Largest differences from a desired motion, (n,) each [rad or m, per s]; some infinite."""
+
+    position: Array
+    velocity: Array
+
+    @classmethod
+    def from_messages(
+        cls, messages: Sequence[Any], names: Sequence[str], position: float = np.inf
+    ) -> Tolerances:
+        """
+        Return the tolerances that control_msgs/JointTolerance messages set for an arm's joints.
+
+        What is 0 in a message, or has none, is `position` and any velocity; what is negative may
+        be anything. Raises ReferenceRefusedError for NaN and for the tolerance of an acceleration,
+        which nobody measures, and JointsRefusedError for that of a joint that is not the arm's.
+        """
+        found = cls(np.full(len(names), position), np.full(len(names), np.inf))
+        for one in messages:
+            if one.name not in names:
+                raise JointsRefusedError(
+                    f'A tolerance is for {shortened(one.name)!r}, which is no joint of this arm: '
+                    f'it has {listed(names)}.'
+                )
+            if math.isnan(one.position + one.velocity):
+                raise ReferenceRefusedError(
+                    f'The tolerance of {one.name} is NaN; give a number, or 0 for the default.'
+                )
+            if one.acceleration > 0.0:
+                raise ReferenceRefusedError(
+                    f'The tolerance of {one.name} has an acceleration, which no joint state '
+                    'measures; leave it 0.'
+                )
+            for bound, given in zip(found, (one.position, one.velocity)):
+                if given:
+                    bound[names.index(one.name)] = given if given > 0.0 else np.inf
+        return found
+
+    def violation(self, q: Array, dq: Array, desired: ReferencePoint, names: Sequence[str]) -> str:
+        """Return which joint is how far from a desired state, or ''."""
+        errors = np.abs(q - desired.q), np.abs(dq - desired.dq)
+        for error, bound, unit in zip(errors, self, ('rad', 'rad/s')):
+            joint = int((error - bound).argmax())
+            if not error[joint] <= bound[joint]:
+                away, allowed = apart(error[joint], bound[joint])
+                return (
+                    f'{names[joint]} is {away} {unit} from its motion, and {allowed} are allowed'
+                )
+        return ''
 
 
 @dataclass
@@ -66,10 +127,15 @@ class TrajectoryAction:
         diagnostics.on_reference_event = self._on_event
         self._server: Any = None
         try:
-            self._type = action_type()
-        except MissingDependencyError as error:
-            node.get_logger().info(f'no action {ACTION}: {error}')
+            from control_msgs.action import FollowJointTrajectory
+        except ImportError:
+            node.get_logger().info(
+                f'no action {ACTION}: control_msgs is not installed, without which nobody serves '
+                'the action FollowJointTrajectory; install it by apt install '
+                'ros-$ROS_DISTRO-control-msgs.'
+            )
             return
+        self._type = FollowJointTrajectory
         self._server = ActionServer(
             node.service_entities,
             self._type,
@@ -107,7 +173,12 @@ class TrajectoryAction:
 
     def _parse(self, goal: Any) -> TrajectoryRequest:
         """Return a goal's request; raise an error if it is wrong or nothing moves the arm."""
-        node, core, request = self._node, self._node.core, parse_goal(goal)
+        node, core = self._node, self._node.core
+        if goal.multi_dof_trajectory.points:
+            raise ReferenceRefusedError(
+                'The goal has a multi_dof_trajectory; an arm follows `trajectory` alone.'
+            )
+        request = parse_trajectory(goal.trajectory)
         self._tolerances(goal)
         self._requests.note_efforts(goal.trajectory)
         if self._requests.someone_else_follows:

@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories to and from messages."""
+"""Trajectories to and from messages, and messages from files of `identify plan`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from builtin_interfaces.msg import Duration
@@ -12,12 +13,15 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .messages import float64_array, seconds, stamp_from_seconds
+from ..arm.arm_file import canonical_arm_name
+from ..arm.strict_yaml import read_mapping
 from ..control.request import require_count, TrajectoryRequest
 from ..control.trajectory import Trajectory
-from ..errors import ReferenceRefusedError
+from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
+from ..resources import share_directory
 from ..typing import Array
 
-POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
+_POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 
 # A number or an array for each point.
 Rows = Sequence[Any] | Array
@@ -41,7 +45,7 @@ def trajectory_message(
     """
     message = JointTrajectory(joint_names=joint_names)
     message.header.stamp = stamp_from_seconds(start)
-    rows = zip(POINT_FIELDS, (positions, velocities, accelerations, effort))
+    rows = zip(_POINT_FIELDS, (positions, velocities, accelerations, effort))
     given = {name: values for name, values in rows if values is not None}
     for i, time in enumerate(times):
         since = stamp_from_seconds(float(time))
@@ -88,7 +92,7 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
         )
     require_count(len(points))
     rows: dict[str, Array | None] = {}
-    for name in POINT_FIELDS:
+    for name in _POINT_FIELDS:
         values = [np.asarray(getattr(point, name)) for point in points]
         lengths = sorted({len(row) for row in values})
         if lengths not in ([0], [len(names)]):
@@ -116,3 +120,51 @@ def trajectory_of(message: JointTrajectory) -> Trajectory:
     assert request.velocities is not None and request.accelerations is not None
     states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
     return Trajectory(request.times, states, request.start or 0.0)
+
+
+_FORM = (
+    'a trajectory needs joint_names and points, each with positions and time_from_start, as '
+    '`franka-dynamics identify plan` writes them'
+)
+_EXCITATIONS = share_directory() / 'config' / 'excitations'
+
+
+def shipped_excitation(arm: str) -> Path | None:
+    """Return the file of the excitation trajectory shipped for a Franka arm, or None."""
+    path = _EXCITATIONS / f'{canonical_arm_name(arm)}.yaml'
+    return path if path.is_file() else None
+
+
+def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
+    """
+    Return a trajectory message from a file of `identify plan`.
+
+    If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
+    arm is read.
+    `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
+    if the file cannot be read or is no trajectory.
+    """
+    shipped = shipped_excitation(str(path))
+    if shipped is not None and not path.exists():
+        path = shipped
+    if not path.exists():
+        arms = sorted(one.stem for one in _EXCITATIONS.glob('*.yaml'))
+        raise SettingsError(
+            f'There is no file {path}; give a file of `identify plan`, or an arm with a shipped '
+            f'motion: {", ".join(arms)}.'
+        )
+    try:
+        content = read_mapping(path, expected=_FORM)
+        points = content['points']
+        since = [point['time_from_start'] for point in points]
+        times = [lead_in + one.get('sec', 0) + 1e-9 * one.get('nanosec', 0) for one in since]
+        rows = [[point.get(name, ()) for point in points] for name in _POINT_FIELDS]
+        message = trajectory_message(content['joint_names'], times, *rows)
+        parse_trajectory(message)
+    except DescriptionError as error:
+        raise SettingsError(str(error)) from error
+    except ReferenceRefusedError as error:
+        raise SettingsError(f'{path}: {error}') from error
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise SettingsError(f'{path}: {_FORM} ({" ".join(repr(error).split())[:120]}).') from error
+    return message

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli import arm_check, arm_import
+from franka_dynamics.cli import arm_check, arm_files
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.urdf.importer import import_urdf
@@ -64,9 +64,9 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered, monke
     urdf.write_text(six_axes().replace('0.43" rpy="0 0 0"', '0.43" rpy="3.14159 0 0"'), 'utf-8')
     assert answered('arm import', urdf, '--output', file)[0] == 0  # nearly parallel axes are exact
     file.unlink()
-    written = arm_import.arm_file_text
+    written = arm_files.arm_file_text
     monkeypatch.setattr(
-        arm_import,
+        arm_files,
         'arm_file_text',
         lambda arm, **words: written(replace(arm, links=(*arm.links[:-1], arm.links[0])), **words),
     )

@@ -18,7 +18,8 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
+from franka_dynamics.ros.lifecycle_threads import run_lifecycle
+from franka_dynamics.ros.node_process import run_node, SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
 from franka_dynamics.ros.receiver_check import TorquePermission
 
@@ -48,24 +49,26 @@ class RecordingNode(FeedforwardNode):
 
     def __init__(self, **options):
         super().__init__(parameter_overrides=OVERRIDES, **options)
-        self.published = []
+        self.published, publish = [], self.cycle.publish
 
-    def _publish(self, torque):
-        self.published.append(np.array(torque))
-        super()._publish(torque)
+        def record(torque):
+            self.published.append(np.array(torque))
+            publish(torque)
+
+        self.cycle.publish = record
 
     def clear(self):
         """Let torques begin; no joint state comes to listen by."""
         self.receivers.close()
         self.receivers.state, self.receivers.reason = TorquePermission.GRANTED, ''
         self._look_at_receivers()
-        self.controller.start()
+        self.cycle.controller.start()
 
     def command(self):
         self.clear()
         for k in range(300):
             now = time.monotonic()
-            self.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k, now=now)
+            self.cycle.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k, now=now)
         assert np.abs(self.published[-1]).max() > 1.0
 
 
@@ -126,11 +129,11 @@ def test_a_simulator_without_velocities_is_controlled(make_node):
     node.trigger_configure()
     node.trigger_activate()
     node.clear()
-    state = JointState(name=node.controller.names, position=FER.home)
+    state = JointState(name=node.cycle.controller.names, position=FER.home)
     for k in range(400):
         state.header.stamp = Time(seconds=100 + 1e-3 * k).to_msg()
-        node._on_joint_state(serialize_message(state))
-    gravity = node.controller.asked.terms.gravity(FER.home)
+        node.cycle.on_joint_state(serialize_message(state))
+    gravity = node.cycle.controller.asked.terms.gravity(FER.home)
     np.testing.assert_allclose(node.published[-1], gravity, rtol=0.0, atol=1e-9)
 
 
@@ -151,12 +154,12 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node = make_node(RecordingNode)
     node.trigger_configure()
     node.trigger_activate()
-    node.controller.reject_state('an impossible state', 100.0, faulty=True)
+    node.cycle.controller.reject_state('an impossible state', 100.0, faulty=True)
     node.clear_fault()
-    assert not node.controller.faulty
+    assert not node.cycle.controller.faulty
     assert 'wait' in node._diagnostics.status.present().remedy
     for k in range(100):
-        node.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
+        node.cycle.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
     assert not node.published
     node.command()
 
@@ -166,10 +169,10 @@ def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states
     found, commanding, monkeypatch
 ):
     node = commanding()
-    node.controller.stop('something touches the arm', Stop.HOLD)
-    assert node.controller.state is State.BRAKING and node.controller.faulty
+    node.cycle.controller.stop('something touches the arm', Stop.HOLD)
+    assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty
     monkeypatch.setattr(node.receivers, 'check_sequence_number', lambda _: 'there is another')
-    state = JointState(name=node.controller.names, position=FER.home, velocity=[0.0] * 7)
+    state = JointState(name=node.cycle.controller.names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
         if found == 'poll':
@@ -177,9 +180,9 @@ def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states
             node.receivers.reason = 'there is another'
             node._look_at_receivers()
         else:
-            node._on_joint_state(serialize_message(state))
-    assert node.controller.state is State.STOPPING
-    assert node.controller.why.endswith('arm; there is another')
+            node.cycle.on_joint_state(serialize_message(state))
+    assert node.cycle.controller.state is State.STOPPING
+    assert node.cycle.controller.why.endswith('arm; there is another')
     node.trigger_deactivate()
     assert_stopped_in_steps(node.published)
 
@@ -193,16 +196,16 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     load = [1.0, 0.0, 0.0, 0.05, *[0.0] * 6]
     assert node.set_parameters([Parameter('payload', value=load)])[0].successful
     node.run_background_tasks()
-    assert node.controller.status.faulty
-    assert 'cross-check' in node.controller.status.why
+    assert node.cycle.controller.status.faulty
+    assert 'cross-check' in node.cycle.controller.status.why
     with pytest.raises(StartRefusedError):
-        node.controller.start()
+        node.cycle.controller.start()
     node.trigger_deactivate()
     assert_stopped_in_steps(node.published)
     monkeypatch.undo()
     node.trigger_cleanup()
     node.trigger_configure()
-    assert not node.controller.faulty
+    assert not node.cycle.controller.faulty
 
 
 @pytest.mark.parametrize(
@@ -213,17 +216,17 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     simulated, set_back, state, commanding
 ):
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
-    node.controller.states.arrival -= 20.0  # as after a pause of 20 s
-    node._clock_arrival = set_back  # the clock, which nobody publishes here, stands at zero
-    node._got_state = True  # one look is left out after a state, and no more
+    node.cycle.controller.states.arrival -= 20.0  # as after a pause of 20 s
+    node.cycle.clock_arrival = set_back  # the clock, which nobody publishes here, stands at zero
+    node.cycle.got_state = True  # one look is left out after a state, and no more
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
-    node._on_joint_state(serialize_message(gripper))
-    node.run_timed_tasks()
-    assert node.controller.state is State.RUNNING
-    node._on_joint_state(serialize_message(gripper))
-    node.run_timed_tasks()
-    assert node.controller.state is state
+    node.cycle.on_joint_state(serialize_message(gripper))
+    node.cycle.run_timed_tasks()
+    assert node.cycle.controller.state is State.RUNNING
+    node.cycle.on_joint_state(serialize_message(gripper))
+    node.cycle.run_timed_tasks()
+    assert node.cycle.controller.state is state
 
 
 def test_what_cannot_be_read_or_is_gone_ends_nothing_and_a_fault_stops_arm_and_node():

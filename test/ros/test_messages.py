@@ -42,8 +42,11 @@ from franka_dynamics.ros.messages import (
 )
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.topic_listener import resolve_name
-from franka_dynamics.ros.trajectory_file import read_trajectory_file
-from franka_dynamics.ros.trajectory_messages import parse_reference, parse_trajectory
+from franka_dynamics.ros.trajectory_messages import (
+    parse_reference,
+    parse_trajectory,
+    read_trajectory_file,
+)
 
 from .conftest import FER, Probe
 from ..agreement import refuses

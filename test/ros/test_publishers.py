@@ -15,7 +15,7 @@ from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.reference import ReferenceEvent, ReferenceState
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import status_log
+from franka_dynamics.ros import present_status
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 
@@ -134,7 +134,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
 def test_points_that_replace_each_other_are_all_published_and_logged_once_a_second(
     told, monkeypatch
 ):
-    monkeypatch.setattr(status_log, '_MIN_PERIOD_S', 1e9)
+    monkeypatch.setattr(present_status, '_MIN_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
         event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)
         told.diagnostics._report_reference(event, '')

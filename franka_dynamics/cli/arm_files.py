@@ -1,57 +1,59 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm import`: a serial arm's URDF -> an arm file, checked against Pinocchio."""
+"""
+`franka-dynamics arm import` and `arm export`: arm files from URDFs, and other files from arms.
+
+An imported arm file is checked against Pinocchio.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from ._console import say, say_each
+from ._choices import ArmChoice
+from ._command import forbid_with, require_with
+from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load
+from ..arm.arm_file import is_robot_model
 from ..arm.arm_file_writer import arm_file_text
+from ..arm.hand_file import is_file_name
+from ..control.friction_forms import TEXTS
+from ..cpp_package.arm_text import controller_arm_text
 from ..files import write_text
 from ..names import Convention
 from ..urdf.importer import import_urdf
+from ..urdf.xacro_writer import robot_text
 from ..validation.pinocchio_urdf_model import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
 
-def run(
+def import_(
     urdf: str,
     output: Path,
     force: bool,
     anyway: bool,
-    name: str | None,
+    prefix: str,
     joints: Sequence[str],
-    hold: Sequence[tuple[str, float]],
-    tip: str | None,
-    arm_prefix: str,
+    held: Sequence[tuple[str, float]],
     convention: str,
-    xacro: Mapping[str, str],
+    **reading: Any,
 ) -> int:
     """
     Write the arm file of a URDF's arm; print notes and its differences from the URDF.
 
-    If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
-    only with --anyway.
+    If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file only
+    with --anyway. `reading` are further arguments of `import_urdf`.
     """
     require_not_existing(output, force)
-    arm = import_urdf(
-        Path(urdf),
-        name=name,
-        joint_names=joints,
-        held=dict(hold),
-        tip=tip,
-        prefix=arm_prefix,
-        convention=Convention(convention),
-        xacro=xacro,
-    )
+    reading |= {'joint_names': joints, 'held': dict(held), 'convention': Convention(convention)}
+    arm = import_urdf(Path(urdf), prefix=prefix, **reading)
     assert arm.urdf is not None
     say_each(arm.notes, 'note')
-    plain = arm.with_joint_names([one.removeprefix(arm_prefix) for one in arm.joint_names])
+    plain = arm.with_joint_names([one.removeprefix(prefix) for one in arm.joint_names])
     content = arm_file_text(plain, source=f'imported from {Path(urdf).name}')
     found = compare_with_urdf(_read_again(content, arm))
     passed = all(one.passed for one in found)
@@ -76,3 +78,22 @@ def _read_again(content: str, arm: ArmDescription) -> ArmDescription:
         file = Path(folder) / 'arm.yaml'
         file.write_text(content, encoding='utf-8')
         return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
+
+
+def export(arm: ArmChoice, output: Path | None, force: bool, form: str, ideal: bool) -> int:
+    """Print the arm in a format or write it to a file."""
+    require_not_existing(output, force)
+    if output is not None and output.suffix == '.mjcf' and form != 'mjcf':
+        forbid_with(f'{output}, whose ending says MJCF', 'form')
+        form = 'mjcf'
+    if form != 'mjcf':
+        require_with('--format mjcf', 'ideal')
+    texts = {**TEXTS, 'controller': controller_arm_text}
+    if form in texts:
+        print_or_write(texts[form](arm.load()), output)
+        return 0
+    own = is_file_name(arm.arm) or is_robot_model(arm.arm)
+    source, prefix = Path(arm.arm).name if own else '', arm.prefix
+    text = robot_text(arm.load(), form, source=source, prefix=prefix, ideal=ideal)
+    print_or_write(text, output)
+    return 0

@@ -1,27 +1,38 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics payload-from-mesh`: a tool's CAD mesh -> the node's `payload` array."""
+"""
+`franka-dynamics payload-from-mesh` and `identify payload`: a load as the node's `payload` array.
+
+The load is that of a CAD mesh, or is found from recordings with and without it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from ._choices import ArmChoice, BagReader
 from ._command import forbid_with, require_installed
-from ._console import make_console, print_or_write, say, say_each
+from ._console import make_console, print_or_write, ProgressBar, say, say_each, show, write_json
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..errors import SettingsError
+from ..identification.payload import identify_payload
 from ..mesh.mesh import mesh_inertia, mesh_volume
 from ..mesh.mesh_file import load_mesh
+from ..recordings.plausibility import plausibility_warnings
+from ..recordings.preprocessing import Motion, prepare
+from ..recordings.recording import effort_scales
+from ..report.payload import inertia_sentence, payload_table, scale_sentence
 from ..report.payload_drawing import draw_payload
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
-MAX_DENSITY_KG_M3 = 22600.0  # of osmium
+_MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 
-def run(
+def from_mesh(
     mesh: str,
     arm: str,
     *,
@@ -55,19 +66,19 @@ def run(
     inertia = mesh_inertia(mounted, density)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
-    if density > MAX_DENSITY_KG_M3:
+    if density > _MAX_DENSITY_KG_M3:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
         say(f'{dense}; is the unit {file.unit} right?', 'warning')
     comment = f'{name}, {density:.6g} kg/m^3, mount {mount}'
     say('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
-    write_payload(description, payload_array(inertia), comment, tool, output, desk)
+    _write_payload(description, payload_array(inertia), comment, tool, output, desk)
     if plot:
         draw_payload(mounted, inertia, plot, f'{name}: {inertia.mass:.4g} kg, mount {mount}')
         say(f'written: {plot}')
     return 0
 
 
-def write_payload(
+def _write_payload(
     arm: ArmDescription,
     payload: Array,
     comment: str,
@@ -89,3 +100,42 @@ def write_payload(
         print_or_write(payload_parameter_text(payload, comment), output)
     if desk is not None:
         print_or_write(desk_json(payload, name), desk)
+
+
+def identified(
+    arm: ArmChoice,
+    reader: BagReader,
+    *,
+    without: tuple[str, ...],
+    loaded: tuple[str, ...],
+    known_mass: float | None,
+    effort_scale: tuple[float, ...],
+    gravity: tuple[float, float, float],
+    json: Path | None,
+    output: Path | None,
+    desk: Path | None,
+) -> int:
+    """Identify the payload, print it with standard deviations and write the output files."""
+    description = reader.arm_of(loaded[0], arm).load()
+
+    def motions(bags: Sequence[str]) -> list[Motion]:
+        recordings = [reader.read(bag, description, bar) for bag in bags]
+        for one in recordings:
+            warnings = plausibility_warnings(one, description)
+            say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
+        scale = effort_scales(effort_scale, description.n)
+        prepared = [prepare(one.scaled(scale)) for one in recordings]
+        for motion in prepared:
+            say_each(motion.remarks, 'note')
+        return prepared
+
+    with ProgressBar() as bar:
+        estimate = identify_payload(
+            motions(without), motions(loaded), description, gravity=gravity
+        )
+    show(payload_table(estimate))
+    say_each([*inertia_sentence(estimate), scale_sentence(estimate, known_mass, effort_scale)])
+    write_json(json, estimate)
+    comment = f'Identified by franka-dynamics from {", ".join(loaded)}'
+    _write_payload(description, estimate.payload, comment, 'identified', output, desk)
+    return 0
