@@ -148,7 +148,7 @@ class Unguarded(Feedforward):
 
 
 # A part of the guard that is renamed must be renamed here.
-assert {'_waits_for', '_contradiction', '_violation'} <= set(vars(Feedforward))
+assert {'_waits_for', '_contradiction', '_violation'} <= set(dir(Feedforward))
 assert 'lose' in vars(UnseenArm)
 
 

@@ -142,6 +142,8 @@ def write_python_pages(app):
             # The rooms' pages are where a reference leads to.
             front = ['   :no-index:'] if room == project else []
             if inspect.isclass(value):
+                if value.__base__.__module__.startswith(project):
+                    front.append('   :inherited-members:')
                 lines += [f'.. autoclass:: {home}', '   :members:', *front, '']
             elif callable(value):
                 lines += [f'.. autofunction:: {home}', *front, '']

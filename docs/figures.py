@@ -31,8 +31,8 @@ from franka_dynamics.control import (
     trajectory,
     watchers,
 )
+from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
-from franka_dynamics.control import feedforward as core
 from franka_dynamics.control.ending import Cause
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (

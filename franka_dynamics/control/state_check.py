@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from enum import Enum
 import logging
 import math
 from statistics import median_high
@@ -43,11 +44,11 @@ MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque lim
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
 MAX_AGE_AT_START_S = 0.015  # of the first torque's states: feedback from older ones may oscillate
-# A state older than the last one is a late message, unless it is MAX_LATE_S older or the
+# A state older than the last one is out of order, unless it is MAX_REORDERING_S older or the
 # MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back. So long the same state may come
 # again, as in simulated time that is slow. It is no measured figure: it allows a thousandth of
 # real time at 1 kHz.
-MAX_LATE_S = 1.0
+MAX_REORDERING_S = 1.0
 # Range of the time between two states that a caller may state [s].
 MIN_PERIOD_S = 0.5 * MAX_STEP_S
 MAX_PERIOD_S = 10.0 * MAX_STEP_S
@@ -95,6 +96,14 @@ class Sample(NamedTuple):
     stamp: float
     age: float | None
     now: float | None
+
+
+class StampOrder(Enum):
+    """Whether a joint state's stamp is after that of the state before."""
+
+    NEW = 'after it'
+    OUT_OF_ORDER = 'not after it: a message comes again, or was overtaken'
+    SET_BACK = 'so far before it that the clock of stamps was set back'
 
 
 class StateCheck:
@@ -206,15 +215,15 @@ class StateCheck:
         Return the arguments `now` and `silence` of `Feedforward.tick` after an old state [s].
 
         Without its age the clock of `now` counts, and if `now` is None this computer's. This
-        computer's counts also with an age, from MAX_LATE_S on: a constant age hides that the same
-        state comes again.
+        computer's counts also with an age, from MAX_REORDERING_S on: a constant age hides that the
+        same state comes again.
         """
         by_stamps, here = self._came
         silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
         if old.now is not None:
             return old.now, silence
         waited = monotonic() - here
-        if silence is None or waited > MAX_LATE_S:
+        if silence is None or waited > MAX_REORDERING_S:
             silence = waited
         return self.arrival + silence, silence
 
@@ -288,15 +297,15 @@ class StateCheck:
             name = self._names[int(unknown.argmax())]
             _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
 
-    def stamp_error(self, stamp: float) -> str:
-        """Return '' for a new stamp [s], 'late' for an old one, 'set back' if it is far back."""
+    def stamp_order(self, stamp: float) -> StampOrder:
+        """Return whether a stamp [s] is new, that of an earlier state, or of a clock set back."""
         if self.stamp is None or stamp > self.stamp:
             self._repeats, self._behind, self._repeated = self._repeated > 0, 0, 0
-            return ''
+            return StampOrder.NEW
         self._repeated += 1
         self._behind += stamp < self.stamp
-        late = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_LATE_S
-        return 'late' if late else 'set back'
+        near = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_REORDERING_S
+        return StampOrder.OUT_OF_ORDER if near else StampOrder.SET_BACK
 
     def impossible(self, q: Array, dq: Array, effort: Array | None, stamp: float) -> Ending | None:
         """
@@ -349,8 +358,8 @@ class StateCheck:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
-        late = self._untimely(stamp, age)
-        problem = Cause.STATES_LOST.ending(late) if late else self._leap(stamp, q, dq)
+        untimely = self._untimely(stamp, age)
+        problem = Cause.STATES_LOST.ending(untimely) if untimely else self._leap(stamp, q, dq)
         self.same, self.dq_before = q == self.q, self.dq
         self.q, self.dq = q, dq
         self._track.append((stamp, q))

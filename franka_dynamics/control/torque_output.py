@@ -12,7 +12,7 @@ import numpy as np
 from .limits import MAX_STEP_S, TorqueLimiter
 from .planning import MAX_START_DISTANCE_RAD
 from .receiver import COMMAND_TIMEOUT_S
-from .state_check import MAX_LATE_S, StateLimits
+from .state_check import MAX_REORDERING_S, StateLimits
 from .terms import StateTerms
 from ..arm import ArmDescription
 from ..typing import Array
@@ -127,7 +127,7 @@ class TorqueOutput:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
         torque = self._limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
         self.sent.append(torque)
-        set_back = now < self.sent_at - MAX_LATE_S
+        set_back = now < self.sent_at - MAX_REORDERING_S
         self.is_new, self.sent_at = True, now if set_back else max(self.sent_at, now)
         if self._send is not None:
             self._send(torque)

@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.state_machine import Event, State, Stop, TRANSITIONS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
+    ArgumentError,
     JointVectorError,
     ReferenceRefusedError,
     SettingsError,
@@ -935,7 +936,7 @@ def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
 )
 def test_settings_that_cannot_work_are_refused_and_change_nothing(settings, named):
     made = partial(Feedforward, FER, applied_when_silent=False)
-    with refuses(SettingsError, named):
+    with refuses((SettingsError, ArgumentError), named):
         made(**settings)
     node = made('mujoco')
     before = node.settings

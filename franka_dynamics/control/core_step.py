@@ -1,0 +1,356 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+One step of the core: a joint state comes, and a torque goes.
+
+`CoreStep.step` takes each joint state through six parts, in these methods and files:
+
+1. Can the joint state be used?                `_inspect`; `state_check.py`, `watchers.py`
+2. May torques begin, and by which settings?   `_begin_if_allowed`; `state_machine.py`
+3. Run, or brake.                              `_answer`; `control_law.py`, `stopping.py`
+4. Limit torque and rate, and send it.         `_answer`; `torque_output.py`
+5. What does the model not explain?            `disturbance.py`
+6. Must torques end?                           `_watch`; `disturbance.py`, `watchers.py`
+
+While a law or the brake acts, parts 5 and 6 come after the torque, so as not to delay it; what
+they find changes the next one. `state_machine.py` says
+what is commanded in each state.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .disturbance import Cycle
+from .ending import Cause, Ending, Then
+from .limits import MAX_STEP_S
+from .reason import Code, Reason
+from .state_check import MIN_GOOD_STATE_COUNT, Sample, seconds, StampOrder
+from .state_machine import ACTIVE, Event, State, StateMachine
+from .stopping import MAX_STOPPED_SPEED_RAD_S
+from .terms import StateTerms
+from .trajectory import ReferencePoint
+from ..arm.friction_state import MAX_GAP_S
+from ..typing import Array
+
+_LOG = logging.getLogger(__name__)
+
+# After so many silent states of an enabled or faulty core, the log says why: ten times as many as
+# a first torque needs.
+WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
+
+
+class CoreStep(StateMachine):
+    """Computes the torque for one joint state, or for a time without one."""
+
+    TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
+
+    def step(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        time: float,
+        *,
+        effort: ArrayLike | None = None,
+        age: float | None = None,
+        now: float | None = None,
+    ) -> Array:
+        """
+        Return the torque for one joint state, shape (n,) [N m].
+
+        `q` and `dq` are positions [rad] and velocities [rad/s], `effort` is the measured torque
+        [N m] (all NaN counts as none), (n,) each in the arm's order; another shape, or first
+        positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how old it
+        is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
+        """
+        sample = self.states.sample(q, dq, effort, time, age, now)
+        with self._lock:
+            order = self.states.stamp_order(sample.stamp)
+            if order is not StampOrder.NEW:
+                return self._answer_out_of_order(sample, order)
+            now = sample.stamp if sample.now is None else sample.now
+            problem, reference = self._inspect(sample, now)  # part 1
+            if problem is not None:
+                return self._reject(problem, now)
+            if self.repeated.arm_is_frozen:
+                return self._rest_or_last(now)
+            assert self.latest is not None, 'the state is possible'
+            latest, refused, acts = self.latest, None, self.state in ACTIVE
+            sent, age = list(self.output.sent), self.states.age_in_periods
+            if acts:
+                torque = self._answer(latest, reference, now)  # parts 3 and 4
+            elif self.state is State.SILENT and self.acting.adds_gravity:
+                sent = []  # the target carries the arm, or motor brakes do
+            self.disturbances.observe(latest, self.acting, sample.effort, sent, age)  # part 5
+            if not acts:
+                refused = self._begin_if_allowed(latest)  # part 2
+                latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+                self.latest = latest
+                torque = self._answer(latest, reference, now)  # parts 3 and 4
+            self._watch(latest, reference, refused)  # part 6
+            return torque
+
+    def tick(self, now: float, silence: float | None = None) -> Array:
+        """
+        Return the torque while no joint state comes, shape (n,) [N m].
+
+        Call it every TICK_S without a state. `silence` is the time since the last state by the
+        clock of stamps, as in simulated time [s]; None: by `now` [s], the clock of `step`'s `now`.
+        """
+        now = seconds('now', now, finite=False)
+        silence = None if silence is None else seconds('silence', silence, finite=False)
+        with self._lock:
+            timeout = self.states.silence_timeout(from_stamps=silence is not None)
+            silence = now - self.states.arrival if silence is None else silence
+            if self.state in ACTIVE and not abs(silence) <= timeout:  # NaN, or a clock set back
+                why = Code.SILENCE(silence=1e3 * abs(silence))
+                return self._reject(Cause.STATES_LOST.ending(why), now)
+            return self._rest_or_last(now, silence)
+
+    # 1. Can the joint state be used? -----------------------------------------------------------
+    def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
+        """
+        Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.
+
+        `now` is the time by the clock of `tick` [s]. `faulty`: another source sends joint states,
+        too, which `start` is to clear.
+        """
+        now = seconds('now', now, finite=False)
+        cause = Cause.SECOND_SOURCE if faulty else Cause.STATES_LOST
+        with self._lock:
+            return self._reject(cause.ending(why), now)
+
+    def _reject(self, problem: Ending, now: float) -> Array:
+        """Reject the latest joint state; return the torque."""
+        assert problem.last is not None, 'it has a reason'
+        self.states.reject(problem.last)
+        self.output.counts['unusable states'] += 1
+        if self.state in ACTIVE:
+            self.output.counts['stops'] += 1
+            if count := self.states.count_losses(now):
+                often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
+                problem = often.ending(Code.OFTEN(count=count, why=problem.last))
+            some = self.repeated.stuck.any() or not self.states.possible.all()
+            self.unseen.lose(now, some=bool(some))
+            self._end(problem)
+        elif self.faulty and problem.latched:
+            # What ended torques stays named; the arm may only get something else from now on.
+            self.ending = self.ending._replace(then=self.ending.joined(problem).then)
+        elif problem.latched:
+            self._end(problem, acts=False)
+        elif self.state is State.SILENT and self.enabled:
+            self._wait_for(problem.last)
+        self._warn_while_waiting()
+        return self._rest_or_last(now)
+
+    def _answer_out_of_order(self, sample: Sample, order: StampOrder) -> Array:
+        """Return the torque after a state whose stamp is not after that of the state before."""
+        if order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
+            why = self.states.repetition(sample.stamp)
+            if why is not None and self.state is State.SILENT and self.enabled:
+                self._wait_for(why)
+            self._warn_while_waiting()
+            return self.tick(*self.states.tick_times(sample))
+        now = sample.stamp if sample.now is None else sample.now
+        if now < self.states.arrival:
+            self.states.reset_losses()  # how long ago they were is not known any more
+        torque = self._reject(Cause.STATES_LOST.ending(Code.SET_BACK()), now)
+        self._forget(now)  # a further torque of this instant must not differ
+        return torque
+
+    def _inspect(self, sample: Sample, now: float) -> tuple[Ending | None, ReferencePoint | None]:
+        """Return why a state cannot be used, if so, and what is desired; note what it shows."""
+        states, repeated, reference = self.states, self.repeated, None
+        self.latest = None
+        problem = states.impossible(sample.q, sample.dq, sample.effort, sample.stamp)
+        if problem is None:
+            problem = states.update(sample, now)
+            reference = self.reference.at(sample.stamp)
+            if problem is not None:
+                repeated.clear()
+            else:
+                torque = None if self.state is State.SILENT else self.output.last
+                problem = repeated.check(states, torque, reference and reference.dq)
+                if problem is not None and self.state in ACTIVE:
+                    self.unseen.see(*repeated.extrapolated(sample.q), now, states.possible)
+            self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+        elif states.stamp is None and self.output.in_loop:
+            states.refuse_degrees(sample.q)  # raises
+        if problem is None and repeated.arm_is_frozen:
+            return None, None  # nothing new is seen
+        if not states.leapt:
+            believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
+            self.unseen.see(sample.q, believed, now, seen)
+        if self.latest is not None and self.acting.friction.model is not None:
+            self.acting.friction.update(sample.stamp, sample.q)
+        if problem is None:
+            states.accept()
+            if not states.contradicted:  # else velocities cannot say that the arm rests
+                self.unseen.end_stop()
+        return problem, reference
+
+    def _warn_while_waiting(self) -> None:
+        """Log after many silent states why no torque is sent though the user wants torques."""
+        waits = self.state is State.SILENT and (self.enabled or self.faulty)
+        self._waited = self._waited + 1 if waits else 0
+        if self._waited == WAIT_WARNING_STATE_COUNT:
+            _LOG.warning('%s', self.status)
+
+    # 2. May torques begin, and by which settings? ----------------------------------------------
+    def _begin_if_allowed(self, state: StateTerms) -> Reason | None:
+        """
+        Run once the first torque is allowed, or brake an arm that is to be held.
+
+        Returns why torques of the settings asked for are refused, if the arm contradicts them.
+        """
+        self._warn_while_waiting()
+        stays = self.ended and self.compared  # a stopped arm stays where it is
+        refused = None if stays else self._contradiction(state)
+        if refused is None and not stays:
+            self._use_terms(agrees=True)
+            if not self.compared:
+                self.compared = True
+                self.disturbances.reset_at_first_torque(state.stamp)
+        if self._holds_again and self.states.has_enough:
+            self._begin(Event.HOLD, state)
+        elif self.enabled:
+            why: Reason | str | None = refused or self.blocked or self._waits_for()
+            if not why:
+                self._begin(Event.BEGIN, state)
+            elif self.state is State.SILENT:  # else the reason of the stop stays
+                self._wait_for(why)
+        return refused
+
+    def _waits_for(self) -> Reason | None:
+        """Return what joint states or gains lack for the first torque, if so; it is no fault."""
+        law, states = self.asked, self.states
+        return states.start_blocker() or law.instability_reason(states.period, states.median_age)
+
+    def _violation(self) -> Reason | None:
+        """Return which torque contradicts the settings asked for, by the start's bounds."""
+        found = self.disturbances
+        return found.violation(found.start_bound, self.asked.terms, self.acting)
+
+    def _contradiction(self, state: StateTerms) -> Reason | None:
+        """
+        Return which torque contradicts the settings asked for before torques begin, if one does.
+
+        What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
+        the first torque, and later that of a node if it does not move; without measured torque
+        nothing can be compared then.
+        """
+        on_brakes = not self.compared or not (self.output.in_loop or state.moves)
+        changed = self.acting is not self.asked.terms
+        # What was sent under the terms before holds the arm, unless brakes do: it tests changed
+        # ones without a measured torque, too.
+        judged = self.disturbances.tests(self.asked.terms) or (changed and not on_brakes)
+        return self._violation() if judged else None
+
+    # 3. Run, or brake --------------------------------------------------------------------------
+    def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
+        """Return the torque for a usable state."""
+        states, brake = self.states, self.brake
+        if self.state is State.RUNNING:
+            if self.asked.pulls and reference is None:
+                self.reference.hold(state.q)
+            desired = self.ramp.torque(self.asked, state, reference, self.output.last)
+        elif self.state in ACTIVE:
+            found = self.disturbances.commanded
+            desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
+            if brake.driven is not None:
+                self._end(Cause.BRAKING_FAILED.ending(brake.driven))
+        elif self.state is State.STOPPING or not self.output.in_loop:
+            return self._rest_or_last(now)
+        else:
+            desired = self._resting(now)
+        if not np.isfinite(desired).all():  # in an ACTIVE state: a resting torque is finite
+            self._end(Cause.TORQUE_NOT_FINITE.ending(Code.NOT_FINITE()))
+        if self.state is State.BRAKING and brake.at_rest:
+            holds = self.ending.then is Then.HOLD
+            self._change(Event.REST_HELD if holds else Event.REST)
+        if self.state is State.STOPPING:
+            # What is desired has just ended, and `acting` may have changed: the stop has its own.
+            return self._stop_step(now)
+        torque = self.output.send(desired, states.elapsed, now)
+        if self.state is not State.RUNNING:
+            brake.limit(desired, torque)
+        return torque.copy()  # the caller may write into it
+
+    # 4. Limit the torque and its rate ----------------------------------------------------------
+    def _rest_or_last(self, now: float, silence: float = 0.0) -> Array:
+        """
+        Return the torque where no state is answered: the next one of a stop, or the last.
+
+        A loop in silence goes on with the resting torque of where the arm probably is. `silence`
+        is the time since the latest state [s].
+        """
+        output = self.output
+        if self.state is State.STOPPING:
+            return self._stop_step(now, silence)
+        if self.state is State.SILENT and output.in_loop and output.sent:
+            return output.send(self._resting(now), now - output.sent_at, now).copy()
+        return output.keep()
+
+    def _stop_step(self, now: float, silence: float = 0.0) -> Array:
+        """
+        Return the next torque of an arm that was let go: towards the resting torque.
+
+        An arm that is not seen is first brought to rest by its model. If the target adds no
+        gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
+        show that the arm moves.
+        """
+        state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
+        stops = arm.stops and self.ending.then is not Then.ZERO
+        stops = stops and not arm.has_stopped(terms, now)
+        goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
+        if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
+            stops, goal = False, self._resting(now)
+        goal = output.clipped(goal)
+        torque = output.send(goal, now - output.sent_at, now)
+        unseen = self.states.problem is not None or silence > MAX_GAP_S
+        moves = state is not None and np.abs(state.dq).max() > MAX_STOPPED_SPEED_RAD_S
+        goes_on = moves and not (terms.adds_gravity or unseen)
+        if np.array_equal(torque, goal) and not (goes_on or stops):
+            self._change(Event.END)
+            seen = None if arm.last is None else arm.probable(now)
+            output.record_end(seen, now, terms.adds_gravity)
+        return torque.copy()
+
+    def _resting(self, now: float) -> Array:
+        """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
+        torque = self.unseen.resting_torque(self.acting, now)
+        acts = self.compared and self.ending.then is not Then.ZERO
+        return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
+
+    # 6. Must torques end? ----------------------------------------------------------------------
+    def _watch(
+        self, state: StateTerms, reference: ReferencePoint | None, refused: Reason | None
+    ) -> None:
+        """Let the watchers look at an arm that the law answers, or that may fall at rest."""
+        runs, brakes = self.state is State.RUNNING, self.state in (State.BRAKING, State.HOLDING)
+        # An arm that moves before the first torque of a loop falls by the receiver's own gravity
+        # torque: the loop's zero torque would not stop it.
+        falls = not (runs or brakes) and self.enabled and state.moves
+        rests = not (runs or brakes) and self._resting_torque_acts(falls)
+        refused = refused if falls else None
+        by = self.acting, reference, self.states.elapsed
+        cycle, ending = Cycle(state, *by, runs, brakes, rests, refused), None
+        for found in (  # in the order of priority; all look
+            self.falls.check(cycle),
+            self.disturbances.check(cycle),
+            self.speeds.check(cycle),
+        ):
+            ending = ending or found
+        if ending is not None:
+            self.output.counts['faults'] += 1
+            self._end(ending)
+
+    def _resting_torque_acts(self, falls: bool) -> bool:
+        """Return whether the resting torque is sent, and moves the arm if it is wrong."""
+        then = self.ending.then
+        sends = self.state is State.STOPPING or self.output.in_loop
+        carries = self.compared and not self.acting.adds_gravity and then is not Then.ZERO
+        return sends and (carries or falls) and then is not Then.COAST

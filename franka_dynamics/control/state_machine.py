@@ -1,0 +1,292 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+State machine of the core: its states, what changes them, and by which settings torques go out.
+
+TRANSITIONS has all changes of the state but that of `reset`, which makes the core SILENT; an event
+without a row changes nothing. `ending.py` has the causes that end torques. What is commanded:
+
+- RUNNING: the control law's torque by the settings that are asked for; it ramps there for 0.2 s
+  after a start or a change of settings.
+- BRAKING, HOLDING: the brake's torque, towards where braking began. Its terms are those of the
+  settings that are asked for, its kp and kd those when braking began. References have gone.
+- STOPPING: the torque goes, at its rate, to the resting torque. An arm that moved when it was seen
+  last is first brought to rest by its model. Settings that change do not act before the arm agrees
+  with them.
+- SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
+
+The resting torque is zero if the target adds gravity, before an arm was compared with it, and
+after an ending with `Then.ZERO`; else g(q) of where the arm is, or of where its stop by the model
+ended. Every torque is within the limits of torque and rate (`torque_output.py`).
+
+In every state in which a torque acts, a torque that departs from what the model explains, or a
+joint that is too fast, makes the core brake and hold the arm. It lets go of the arm only where
+what the brake sends cannot arrive (`wiring.py`), or where braking fails. An arm that was let go is
+not watched any more, nor one that rests under a target which adds gravity. An arm that falls while
+its torques are refused, as under a mounting that nobody declared, is braked and held, too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+import logging
+import math
+import threading
+from typing import NamedTuple
+
+from .control_law import ControlLaw, Ramp
+from .disturbance import DisturbanceMonitor
+from .ending import Cause, Ending, NO_ENDING, Remedy, Then
+from .reason import Code, Reason
+from .reference import Reference
+from .state_check import StateCheck, StateLimits
+from .stopping import BrakingController, UnseenArm
+from .terms import StateTerms
+from .torque_output import TorqueOutput
+from .watchers import FallWatcher, RepeatedPositions, SpeedWatcher
+
+_LOG = logging.getLogger(__name__)
+
+
+class State(str, Enum):
+    """States of the core: which torque is sent, and why."""
+
+    SILENT = 'silent'  # a node sends nothing, a loop gets the resting torque
+    RUNNING = 'running'
+    BRAKING = 'braking'  # the arm is brought to rest
+    HOLDING = 'holding'  # the arm is held at rest until the fault is cleared, or states cease
+    STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
+
+
+# In these states the control law or the brake answers each joint state.
+ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
+
+
+class Event(str, Enum):
+    """Events that change the state of the core."""
+
+    BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
+    RELEASE = 'torques end, and the arm is to be braked and let go'
+    HOLD = 'the arm is to be braked and held'
+    LOST = 'torques end, and the arm is let go without braking'
+    REST = 'the braked arm is at rest'
+    REST_HELD = 'the braked arm is at rest, and is to be held'
+    END = 'the resting torque is reached'
+
+
+TRANSITIONS = {
+    (State.SILENT, Event.BEGIN): State.RUNNING,
+    (State.SILENT, Event.HOLD): State.BRAKING,
+    (State.RUNNING, Event.RELEASE): State.BRAKING,
+    (State.RUNNING, Event.HOLD): State.BRAKING,
+    (State.RUNNING, Event.LOST): State.STOPPING,
+    (State.BRAKING, Event.REST): State.STOPPING,
+    (State.BRAKING, Event.REST_HELD): State.HOLDING,
+    (State.BRAKING, Event.LOST): State.STOPPING,
+    (State.HOLDING, Event.BEGIN): State.RUNNING,
+    (State.HOLDING, Event.RELEASE): State.STOPPING,
+    (State.HOLDING, Event.LOST): State.STOPPING,
+    (State.STOPPING, Event.BEGIN): State.RUNNING,
+    (State.STOPPING, Event.HOLD): State.BRAKING,
+    (State.STOPPING, Event.END): State.SILENT,
+}
+
+
+class Stop(Enum):
+    """What follows a stop; all but LET_GO, and PAUSE until `blocked` ends, latch a fault."""
+
+    LET_GO = Cause.STOPPED
+    HOLD = Cause.TOLD_TO_HOLD
+    TO_ZERO = Cause.WRONG_RECEIVER
+    PAUSE = Cause.RECEIVER_PAUSES
+    FINAL = Cause.MODEL_CHANGED
+
+
+class Status(NamedTuple):
+    """State of the core, its reason, the remedy, and whether a fault is latched."""
+
+    state: State
+    why: str
+    remedy: Remedy | str
+    faulty: bool
+
+    def __str__(self) -> str:
+        """Return state, reason and remedy in one sentence."""
+        said = self.remedy.value if isinstance(self.remedy, Remedy) else self.remedy
+        return f'{self.state.value}: {self.why}' + (said and f'; to command again: {said}')
+
+
+class StateMachine:
+    """
+    The parts of the core, its state, and the only methods that change the state.
+
+    `law` is that of the first settings, `limits` those of joint states and efforts.
+    """
+
+    def __init__(
+        self, output: TorqueOutput, states: StateCheck, law: ControlLaw, limits: StateLimits
+    ) -> None:
+        arm = law.description
+        self.output, self.states, self.asked, self.acting = output, states, law, law.terms
+        self.disturbances = DisturbanceMonitor(arm, limits, law.terms)
+        self.reference, self.brake, self.ramp = Reference(arm), BrakingController(arm), Ramp()
+        self.unseen, self.repeated = UnseenArm(), RepeatedPositions(arm)
+        self.falls, self.speeds = FallWatcher(), SpeedWatcher(arm, self.disturbances)
+        self.blocked, self._wanted = '', True  # whether the user wants torques
+        self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
+        self.ending = NO_ENDING
+        self._lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """
+        Reset states, torques, references and faults, as after a reset of a simulation.
+
+        A fault that only a new object clears and a user's stop stay. A held arm is let go. The
+        next torque may be any step away from the last one.
+        """
+        with self._lock:
+            self.reference.clear('reset')
+            self.states.reset()
+            self.state = State.SILENT
+            self.latest: StateTerms | None = None
+            final = self.ending.until is Remedy.CONFIGURE
+            if self._wanted and not final:
+                self._wait_for(self.states.problem)
+            elif not final or self.ending.then is not Then.ZERO:
+                self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
+            self._waited = 0  # states while silent though the user wants torques
+            # Whether the arm was compared with what the resting torque says; a node sends none.
+            self.compared = not self.output.in_loop
+            self.unseen.reset()
+            self.falls.reset()
+            self.speeds.reset()
+            self.output.clear()
+            self._use_terms(agrees=True)
+            self._forget()
+            self.asked.terms.friction.reset()
+
+    def _forget(self, now: float = -math.inf) -> None:
+        """Forget all joint states but the last position; the last torque was sent at `now`."""
+        self.states.reset_except_position()
+        self.repeated.clear()
+        self.disturbances.forget(self.acting)
+        self.output.keep_last(now)
+
+    @property
+    def why(self) -> str:
+        """Why torques have ended or do not begin; '' while RUNNING."""
+        return self.ending.why
+
+    @property
+    def status(self) -> Status:
+        """State, reason and remedy."""
+        with self._lock:
+            load = self.disturbances.load.text()
+            why = self.why or 'torques are sent' + (load and f'; {load}')
+            return Status(self.state, why, self.ending.until, self.faulty)
+
+    @property
+    def faulty(self) -> bool:
+        """Whether a fault is latched, which `start` clears."""
+        return self.ending.latched
+
+    @property
+    def enabled(self) -> bool:
+        """Whether torques are asked for; they begin once joint states allow it."""
+        return self.ending.until in (Remedy.NONE, Remedy.WAIT)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the core was stopped, and sends nothing more until `start`."""
+        return self.state is State.SILENT and not (self.enabled or self._holds_again)
+
+    @property
+    def _holds_again(self) -> bool:
+        """Whether the arm is to be held, and its positions are believed."""
+        believed = not (self.states.leapt or self.states.contradicted)
+        return self.ending.then is Then.HOLD and believed
+
+    def _wait_for(self, why: Reason | str | None) -> None:
+        """Say why no first torque goes out yet; a receiver's pause lasts while `blocked` does."""
+        paused = self.blocked and self.enabled and self.ending.then is Then.ZERO
+        later = Cause.AWAITED.ending(why or Code.AWAITED())
+        self.ending = self.ending.joined(later) if paused else later
+
+    def _use_terms(self, *, agrees: bool, loaded: bool = False) -> None:
+        """
+        Let torques go out by the terms of the settings asked for, if they may.
+
+        `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
+        The law or the brake takes other settings at once: their torques ramp, or are taken up by
+        what holds the arm. Else the arm has to agree with them before they change a torque that
+        acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
+        """
+        acts = self.compared and (self.output.in_loop or bool(self.output.sent))
+        before, after = self.acting, self.asked.terms
+        if before is not after and (agrees or not acts or self.state in ACTIVE):
+            more = self.disturbances.change_terms(before, after, self.latest, loaded=loaded)
+            self.brake.change_load(more)
+            self.acting = after
+
+    def _begin(self, event: Event, state: StateTerms | None = None) -> None:
+        """
+        Begin to run or to brake: at the last torque if one acts, else at a first one.
+
+        `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
+        A first torque is zero if the target adds gravity, else the measured torque or, without,
+        g(q). Under a target that adds gravity the law's ramp begins at the rest of g(q), to which
+        the torque goes by its rate alone, because the arm falls without it once its brakes open.
+        """
+        output, found, begins_at = self.output, self.disturbances, None
+        if state is not None:
+            terms, gravity = self.asked.terms, self.asked.terms.gravity(state.q)
+            adds, silent = terms.adds_gravity, self.state is State.SILENT
+            still_acts = output.still_acts(state, self.states.arrival, adds)
+            unknown = silent and not (output.in_loop or still_acts)
+            if unknown:
+                output.forget()  # another receiver, or the arm was moved
+            if not output.sent:
+                first = gravity if found.is_idle else found.received
+                output.begin_at(0.0 * gravity if adds else first)
+            if unknown or event is Event.BEGIN:
+                found.reset_at_first_torque(state.stamp)
+            if silent and adds:
+                begins_at = terms.gravity_to_command(state.q, gravity)
+        if event is Event.BEGIN:
+            self.falls.reset()
+            self.speeds.reset()
+            self.ramp.begin(begins_at)
+            self.reference.clear('torques begin')
+            self.ending, self._waited = NO_ENDING, 0
+        self._change(event)
+
+    def _end(self, later: Ending, *, acts: bool = True) -> None:
+        """
+        End torques: a stop, joint states, a watcher and a failed brake do it here.
+
+        An ending that is latched, or by which the arm is braked or held, is joined with a later
+        one. `acts`: the state changes, too.
+        """
+        lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
+        self.ending = self.ending.joined(later) if lasts else later
+        if acts:
+            brakes = {Then.RELEASE: Event.RELEASE, Then.HOLD: Event.HOLD}
+            self._change(brakes.get(later.then, Event.LOST))
+
+    def _change(self, event: Event) -> None:
+        """Change the state as TRANSITIONS says, and log it."""
+        before = self.state
+        if (before, event) not in TRANSITIONS:
+            return
+        self.state = TRANSITIONS[before, event]
+        self.compared = self.compared or self.state in ACTIVE
+        self._use_terms(agrees=False)
+        if before is State.RUNNING:
+            self.ends.append(self.ending)
+            self.reference.clear(self.ending)
+        if self.state is State.BRAKING:
+            self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))
+        calm = self.state in (State.RUNNING, State.SILENT)
+        _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
