@@ -28,6 +28,7 @@ _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
     float: ('a number', (Real,)),
     NoneType: ('None', (NoneType,)),
     object: ('anything', (object,)),
+    Callable: ('a function', (Callable,)),  # type: ignore[dict-item]
 }
 _NO_LISTS = (str, bytes, set, frozenset, Mapping)
 
@@ -84,7 +85,9 @@ def _fits(value: Any, hint: Any) -> bool:
         # A character that no name and no path can have.
         void = kind in (str, Path) and '\0' in str(value)
         return isinstance(value, _PLAIN[kind][1]) and not void
-    if kind in (Any, np.ndarray) or not isinstance(kind, type) or issubclass(kind, Enum):
+    if kind in (Any, np.ndarray) or not isinstance(kind, type):
+        return True
+    if issubclass(kind, Enum) and issubclass(kind, str):
         return True
     if kind is Mapping:
         return isinstance(value, Mapping) and all(

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.errors import ArgumentError
+from franka_dynamics.control.external_wrench import WrenchEstimator
+from franka_dynamics.control.feedforward import StateLimits
+from franka_dynamics.control.receiver import TorqueReceiver
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.errors import ArgumentError, SettingsError
+
+from .agreement import refuses
 
 WRONG = (
     None,
@@ -82,12 +88,50 @@ def test_no_wrong_argument_is_an_error_of_another_kind(arguments, tmp_path, monk
         (lambda: fd.write_mjcf('fr3', 'x', ideal='no'), ('ideal', "'no'", 'True or False')),
         (lambda: fd.crosscheck('fr3', count=2.5), ('count', '2.5', 'whole number')),
         (lambda: fd.mesh_inertia('a.stl', 1.0), ('mesh', "'a.stl'", 'TriangleMesh')),
+        (lambda: fd.Feedforward('fr3', period='a'), ('period', "'a'", 'a number')),
+        (lambda: fd.Feedforward('fr3', limits=3), ('limits', '3', 'StateLimits')),
+        (
+            lambda: fd.Feedforward('fr3', applied_when_silent=3),
+            ('applied_when_silent', '3', 'True or False'),
+        ),
+        (lambda: fd.Feedforward('fr3', soft_gains='a'), ('soft_gains', "'a'", 'a number')),
+        (lambda: fd.Feedforward('fr3', send='a'), ('send', "'a'", 'a function')),
+        (lambda: fd.Feedforward('fr3', target=4), ('target', '4', 'text')),
+        (lambda: StateLimits(state_timeout='a'), ('state_timeout', "'a'", 'a number')),
+        (lambda: fd.predict_tracking(3, 'fr3', 600.0), ('path', '3', 'a path')),
+        (lambda: StateLimits(held_until_commanded=2), ('held_until_commanded', '2')),
+        (lambda: fd.Feedforward('fr3').follow(np.zeros(7), ahead='a'), ('ahead', "'a'")),
+        (lambda: fd.Feedforward('fr3').follow(np.zeros(7), start='a'), ('start', "'a'")),
+        (lambda: fd.Feedforward('fr3').follow(np.zeros(7), window=3), ('window', '3')),
+        (lambda: fd.Feedforward('fr3').stop('a', then='hold'), ('then', "'hold'", 'Stop')),
+        (lambda: fd.Feedforward('fr3').stop(3), ('reason', '3', 'text')),
+        (lambda: TorqueReceiver(fd.load('fr3'), Settings(), 'a'), ('timeout', "'a'", 'number')),
+        (lambda: TorqueReceiver(fd.load('fr3'), 3, 0.1), ('settings', '3', 'Settings')),
+        (lambda: WrenchEstimator(3), ('model', '3', 'PinocchioModel')),
+        (lambda: fd.Feedforward('fr3').settle(3), ('reason', '3', 'text')),
+        (lambda: fd.Feedforward('fr3').reject_state(3, 0.0), ('why', '3', 'text')),
     ],
 )
 def test_the_sentence_names_argument_value_and_what_it_must_be(call, words):
     with pytest.raises(ArgumentError) as caught:
         call()
     assert all(word in f'{caught.value}' for word in words)
+
+
+@pytest.mark.parametrize(
+    'wrong',
+    [
+        {'min_input_rate': 0},
+        {'min_input_rate': -3},
+        {'state_timeout': np.nan},
+        {'max_state_age': -1},
+        {'effort_friction': 'none'},
+    ],
+)
+def test_impossible_limits_of_states_are_refused_by_name(wrong):
+    ((name, value),) = wrong.items()
+    with refuses(SettingsError, name, value):
+        StateLimits(**wrong)
 
 
 def test_a_call_with_missing_arguments_is_pythons_error_with_the_functions_name():

@@ -33,6 +33,7 @@ from .state_machine import ACTIVE, Event, State, StateMachine
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from .trajectory import ReferencePoint
+from ..arguments import typed
 from ..arm.friction_state import MAX_GAP_S
 from ..typing import Array
 
@@ -111,6 +112,7 @@ class CoreStep(StateMachine):
             return self._rest_or_last(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
+    @typed
     def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
         Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import typed
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arrays import as_array
@@ -76,6 +77,7 @@ class ExternalWrench(NamedTuple):
         return f'standard deviation at most {self.max_std:.1f} N in every direction'
 
 
+@typed
 class WrenchEstimator:
     """
     Damped, weighted pseudo-inverse of a frame's transposed Jacobian.

@@ -119,6 +119,7 @@ class Feedforward(CoreStep):
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.cleared()
 
+    @typed
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
         End torques for a reason; `then` says what follows.
@@ -191,6 +192,7 @@ class Feedforward(CoreStep):
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
+    @typed
     def follow(
         self,
         q: ArrayLike,
@@ -229,6 +231,7 @@ class Feedforward(CoreStep):
                 self.reference.clear(self.ending)
         return motion
 
+    @typed
     def settle(self, reason: str) -> None:
         """End the present motion for a reason: desire to rest where the arm is."""
         if self.state is State.RUNNING:

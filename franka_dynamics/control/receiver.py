@@ -22,6 +22,7 @@ from .settings import Settings
 from .state_check import MIN_GOOD_STATE_COUNT, MIN_PERIOD_S, StateCheck, StateLimits
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
+from ..arguments import typed
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -57,6 +58,7 @@ class Refusal(str, Enum):
     OUT_OF_BOUNDS = 'out of bounds'
 
 
+@typed
 class TorqueReceiver:
     """
     Applies the torques of one sender, and stops the arm by its own model when torques cease.

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from .ending import Cause, Ending
 from .limits import MAX_STEP_S
 from .reason import Code, Reason
+from ..arguments import typed
 from ..arm import ArmDescription
 from ..arrays import as_array
 from ..errors import JointVectorError, SettingsError
@@ -36,6 +37,7 @@ MAX_DRIFT_RAD = 0.02
 MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
 DRIFT_TIME_CONSTANT_S = 0.2
+EFFORT_FRICTION_CHOICES = 'auto', 'included', 'excluded'
 # Positions of which one is beyond this [rad], and none is out of its limits as degrees, are
 # degrees.
 MAX_PLAUSIBLE_POSITION_RAD = 10.0
@@ -62,6 +64,7 @@ _FLOAT = np.dtype(float)
 _LOG = logging.getLogger(__name__)
 
 
+@typed
 @dataclass(frozen=True)
 class StateLimits:
     """
@@ -72,7 +75,7 @@ class StateLimits:
     their largest age [s] (0: ages are not used).
     `effort_friction` says whether measured torques contain friction: included, excluded or auto.
     `held_until_commanded`: a receiver that adds no gravity carries the arm until the first torque
-    comes.
+    comes. Raises SettingsError for other values.
     """
 
     min_input_rate: float = 200.0
@@ -80,6 +83,20 @@ class StateLimits:
     max_state_age: float = 0.1
     effort_friction: str = 'auto'
     held_until_commanded: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a rate or a time that is not above zero, or no such word."""
+        times = {'min_input_rate': self.min_input_rate, 'state_timeout': self.state_timeout}
+        if self.max_state_age != 0.0:
+            times['max_state_age'] = self.max_state_age
+        for name, value in times.items():
+            if not value > 0.0:
+                raise SettingsError(f'{name} is {value:g}; it must be above zero.')
+        if self.effort_friction not in EFFORT_FRICTION_CHOICES:
+            raise SettingsError(
+                f'effort_friction is {self.effort_friction!r:.80}; the choices are '
+                f'{", ".join(EFFORT_FRICTION_CHOICES)}.'
+            )
 
 
 class Sample(NamedTuple):

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from .settings import per_joint
 from .terms import FrictionFeedforward
+from ..arguments import typed
 from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
 from ..arm_io import as_description
@@ -98,7 +99,7 @@ def predict_tracking(
     """
     arm = as_description(arm)
     if not isinstance(recording, Recording):
-        recording = read_recording(recording, arm.joint_names)
+        recording = typed(read_recording)(recording, arm.joint_names)
     gains = _gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     motion = prepare(recording, SignalOptions(min(rate, _MAX_RATE_HZ), _CUTOFF_HZ))
