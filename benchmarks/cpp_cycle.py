@@ -11,7 +11,7 @@ import tempfile
 from timing import new_parser
 
 from franka_dynamics.arm import load
-from franka_dynamics.cpp_package.arm_text import controller_arm_text
+from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.resources import share_directory
 
 PROGRAM = """

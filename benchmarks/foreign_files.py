@@ -58,7 +58,7 @@ from franka_dynamics.urdf.mjcf import is_mjcf_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.pinocchio_reading import without_material_and_dynamics
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.validation.mjcf_model import mjcf_terms
+from franka_dynamics.validation.source_models import mjcf_terms
 
 TOLERANCE = 1e-9
 MOST_CHOICES = 3

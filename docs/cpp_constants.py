@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import json
 from pathlib import Path
 
-from franka_dynamics.arm import friction_state, payload
+from franka_dynamics.arm import friction, payload
 from franka_dynamics.control import (
     control_law,
     disturbance,
@@ -43,7 +43,7 @@ _CONSTANTS = {
     planning: 'MAX_START_DISTANCE_RAD',
     terms: 'MAX_REST_SPEED_RAD_S MIN_FRICTION_SPEED_RAD_S FRICTION_MARGIN_STD_COUNT '
     'MAX_FRICTION_LEAD_RAD_S',
-    friction_state: 'MAX_GAP_S',
+    friction: 'MAX_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
     'MAX_EARTH_GRAVITY_M_S2 MIN_ROTATION_RAD _MAX_DIRECTION_ERROR_RAD',
     payload: 'MAX_PAYLOAD_KG MAX_PAYLOAD_DISTANCE_M',

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 import warnings
 
-from numpy.typing import ArrayLike
-
 from .arguments import typed
 from .arm import arm_file
-from .arm.arm_file import is_robot_model, is_urdf_text, with_hand
-from .arm.arm_file_writer import arm_file_text
+from .arm.arm_file import arm_file_text, is_robot_model, is_urdf_text, with_hand
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
 from .arm.payload import as_payload
 from .errors import DescriptionError, UrdfWarning
 from .files import write_text
 from .names import AS_LISTED
+from .typing import ArrayLike
 from .urdf.mjcf_writer import mjcf_text
 from .urdf.writer import urdf_text
 
 _MAX_WARNING_COUNT = 5
+ArmLike = ArmDescription | str | Path  # an arm, or its name or file, as `load_arm` takes it
 
 
 def load_arm(
@@ -133,7 +132,7 @@ def load_arm(
     return description
 
 
-def as_description(arm: ArmDescription | str | Path) -> ArmDescription:
+def as_description(arm: ArmLike) -> ArmDescription:
     """
     Return the given ArmDescription, or the one loaded from an arm's name or file.
 
@@ -153,7 +152,7 @@ def as_description(arm: ArmDescription | str | Path) -> ArmDescription:
     )
 
 
-def save(description: ArmDescription | str | Path, path: str | Path, **words: Any) -> None:
+def save(description: ArmLike, path: str | Path, **words: Any) -> None:
     """
     Write an arm's description to an arm file, which appears complete or not at all.
 
@@ -183,7 +182,7 @@ def save(description: ArmDescription | str | Path, path: str | Path, **words: An
     write_text(path, typed(arm_file_text)(as_description(description), **words))
 
 
-def write_urdf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
+def write_urdf(description: ArmLike, path: str | Path, **options: Any) -> None:
     """
     Write the URDF of an arm to a file, which then appears complete or not at all.
 
@@ -198,7 +197,7 @@ def write_urdf(description: ArmDescription | str | Path, path: str | Path, **opt
     write_text(path, typed(urdf_text)(as_description(description), **options))
 
 
-def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
+def write_mjcf(description: ArmLike, path: str | Path, **options: Any) -> None:
     """
     Write the MJCF of an arm to a file, which then appears complete or not at all.
 

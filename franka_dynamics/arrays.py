@@ -10,10 +10,9 @@ from types import EllipsisType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .errors import JointVectorError, shortened
-from .typing import Array
+from .typing import Array, ArrayLike
 
 _MAX_SHOWN_CHARACTERS = 200
 # NumPy would take '40' for 40, 1 + 2j for 1, None for NaN, a date for its number of days.

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .errors import require_extra
-from .typing import Array
+from .typing import Array, ArrayLike
 
 
 class Cone(NamedTuple):

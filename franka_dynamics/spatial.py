@@ -13,10 +13,9 @@ from __future__ import annotations
 from enum import Enum
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .errors import as_enum, InertiaError, RigidMotionError, shown
-from .typing import Array
+from .typing import Array, ArrayLike
 
 
 class JointKind(str, Enum):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads arm descriptions from YAML files such as those in `config/arms`, checking every field."""
+"""Reads and writes arm files, such as those in `config/arms`, checking every field."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 import shlex
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +18,13 @@ from .description import ArmDescription
 from .fields import ArmFields
 from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
-from .typed_file import FieldError, Positive, prepend_keys, read_typed
+from .strict_yaml import yaml_text
+from .typed_file import decode, dotted_path, encode, FieldError, Positive, prepend_keys, read_typed
 from .units import require_units
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
 from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
+from ..spatial import rpy_from_rotation
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
@@ -266,4 +269,83 @@ def _arm_path(arm: str | Path) -> Path:
         f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
         f'{f"Did you mean {near}? " if near else ""}'
         'An arm of your own is given by the path of its YAML file.'
+    )
+
+
+def arm_file_text(
+    description: ArmDescription,
+    *,
+    source: str | None = None,
+    title: str | None = None,
+    notes: str = '',
+    friction_source: str = '',
+) -> str:
+    """
+    Return the YAML text of an arm file with the description and its one inertial set.
+
+    `load` reads the same numbers from the text, because inertias are written about the frame
+    origins, with all digits. Only a rotated base, written as roll, pitch and yaw, changes by
+    rounding. The last link includes the hand, which the file names, so that `load` can remove it.
+
+    Parameters
+    ----------
+    description : ArmDescription
+        The arm.
+    source : str, optional
+        Where the inertial set comes from, in one line; default: the description's `source`.
+    title : str, optional
+        The arm's full name; default: the description's `name`.
+    notes : str
+        Remarks about the inertial set.
+    friction_source : str
+        Where the friction comes from.
+
+    Raises
+    ------
+    DescriptionError
+        If the friction model is none of the three that an arm file can hold, or a number or name
+        is one that `load` refuses.
+
+    """
+    description.require_home_within_limits()
+    content: dict[str, Any] = {}
+    place = f'{description.name!r} cannot be written to an arm file'
+    try:
+        content = encode(ArmFile, _arm_file(description, source, title, notes))
+        decode(ArmFile, content)
+    except FieldError as error:
+        at = dotted_path(content, error.keys)
+        raise DescriptionError(f'{place}: {at} {error.problem}.') from error
+    require_units(description, place)
+    if friction_source and description.friction is not None:
+        content['friction']['source'] = friction_source
+    return yaml_text(content)
+
+
+def _arm_file(
+    description: ArmDescription, source: str | None, title: str | None, notes: str
+) -> ArmFile:
+    """Return the content of an arm file; raise FieldError for an unknown hand."""
+    name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
+    base, base_link, load = description.base, description.base_link, description.payload
+    inertial = InertialSet(
+        source=origin,
+        notes=notes,
+        inertia_about=InertiaReferencePoint.FRAME_ORIGIN,
+        hand=description.hand,
+        rounding=description.rounding or None,
+        repairs=description.repairs,
+        links=tuple(Body.from_inertia(link) for link in description.links),
+        base_link=None if base_link is None else Body.from_inertia(base_link),
+        payload=Body.from_inertia(load) if load.mass else None,
+    )
+    return ArmFile(
+        **description.shared_fields(),
+        title=title or description.name,
+        source=origin,
+        base=None
+        if np.array_equal(base, np.eye(4))
+        else Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3])),
+        default_set=name,
+        inertial_sets={name: inertial},
     )

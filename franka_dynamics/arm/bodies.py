@@ -10,18 +10,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from . import typed_file
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import (
-    Angles,
-    FieldError,
-    NotNegative,
-    Positive,
-    prepend_keys,
-    Six,
-    Sizes,
-    TaggedUnion,
-    Vector,
-)
+from .typed_file import Angles, FieldError, Positive, prepend_keys, Sizes, TaggedUnion, Vector
 from ..arrays import ComparedByValue
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -109,10 +100,10 @@ class Body:
     """
 
     name: str = ''
-    mass: NotNegative | None = None
+    mass: typed_file.NotNegative | None = None
     center_of_mass: Vector | None = None
     first_moment: Vector | None = None
-    inertia: Six | None = None
+    inertia: typed_file.Six | None = None
     primitive: (
         Annotated[Cylinder | Box, TaggedUnion('shape', {'cylinder': Cylinder, 'box': Box})] | None
     ) = None

@@ -8,13 +8,12 @@ from dataclasses import dataclass, fields
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .typed_file import Angle
 from ..errors import as_enum, DescriptionError
 from ..names import Convention
 from ..spatial import cos_sin
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True)

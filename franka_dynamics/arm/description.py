@@ -8,19 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, KW_ONLY, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .denavit_hartenberg import Convention
-from .fields import ArmFields
+from .fields import ArmFields, link_names
 from .inertia import LinkInertia
-from .link_names import link_names
 from .payload import as_payload
 from .urdf_provenance import UrdfProvenance
 from ..arguments import typed
 from ..arrays import freeze, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -291,7 +289,7 @@ class ArmDescription(ArmFields):
         links = (*self.links[:-1], self.links[-1] + carried)
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques
-            notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
+            notes += tuple(one for one in self.urdf.arm_choice_notes if one not in notes)
         return replace(
             self,
             links=links,

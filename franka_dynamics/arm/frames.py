@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .description import ArmDescription
+from .fields import link_names
 from .hand_file import available_hands, hand_frames
-from .link_names import link_names
 from ..errors import FrameError, listed, shown
 from ..spatial import inverse_transform
 from ..typing import Array

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arrays import as_array, freeze
 from ..errors import InertiaError
 from ..spatial import rigid_transform
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 # Order of a symmetric tensor's six elements; the package `mesh`, Pinocchio and MJCF have others.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')

@@ -11,7 +11,6 @@ import re
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
@@ -20,7 +19,7 @@ from ..arrays import as_array
 from ..errors import DescriptionError, InertiaError, unreadable_file_message
 from ..files import read_text
 from ..names import parse_float
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift

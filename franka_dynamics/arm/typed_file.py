@@ -24,13 +24,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar
 import numpy as np
 
 from .strict_yaml import line_of, read_mapping
-from ..errors import (
-    DescriptionError,
-    FrankaDynamicsError,
-    shortened,
-    shown,
-    unreadable_file_message,
-)
+from .. import errors
+from ..errors import DescriptionError, FrankaDynamicsError, shortened, shown
 from ..typing import Array
 
 _Kind = TypeVar('_Kind')
@@ -125,7 +120,7 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     try:
         modified = path.stat().st_mtime_ns
     except OSError as error:
-        raise DescriptionError(unreadable_file_message(path, error)) from error
+        raise DescriptionError(errors.unreadable_file_message(path, error)) from error
     schema: Any = kind
     found: _Kind = _read(path, schema, expected, modified)
     return found

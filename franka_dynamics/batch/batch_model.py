@@ -14,22 +14,19 @@ from __future__ import annotations
 
 import functools
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from . import numpy_arrays
-from .device_kernel import DeviceKernel
 from .generated_model import GeneratedModel, Key
-from .kernel import available_threads, Kernel
+from .kernel import available_threads, DeviceKernel, Kernel
 from .libraries import ArrayLibrary, is_plain, library_of
 from ..arm import ArmDescription
 from ..codegen.options import Quantity
 from ..codegen.quantities import output_shape
-from ..dynamics.body_tree import BodyTree
+from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
+from ..typing import ArrayLike
 
 
 class BatchModel(GeneratedModel):
@@ -76,11 +73,7 @@ class BatchModel(GeneratedModel):
     """
 
     def __init__(
-        self,
-        description: ArmDescription | BodyTree | str | Path,
-        gravity: ArrayLike = GRAVITY,
-        *,
-        threads: int | None = None,
+        self, description: RobotLike, gravity: ArrayLike = GRAVITY, *, threads: int | None = None
     ) -> None:
         if threads is not None and (
             isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1

@@ -7,11 +7,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 import math
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
@@ -21,17 +19,12 @@ from ..codegen.chain import placed
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.options import Quantity
 from ..codegen.quantities import INPUT_ARRAYS
-from ..dynamics.body_tree import BodyTree
-from ..dynamics.model import (
-    AccelerationDerivatives,
-    ALIGNED,
-    gravity_vector,
-    require_reference_frame,
-    TorqueDerivatives,
-    total_mass,
-)
+from ..dynamics import model
+from ..dynamics.body_tree import BodyTree, RobotLike
+from ..dynamics.model import AccelerationDerivatives, ALIGNED, gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
+from ..typing import ArrayLike
 
 
 class Key(NamedTuple):
@@ -63,9 +56,7 @@ class GeneratedModel(ABC):
     `fd.Model` only `link_twists` and `joint_wrenches` are missing.
     """
 
-    def __init__(
-        self, description: ArmDescription | BodyTree | str | Path, gravity: ArrayLike
-    ) -> None:
+    def __init__(self, description: RobotLike, gravity: ArrayLike) -> None:
         self.description: ArmDescription | BodyTree = (
             description if isinstance(description, BodyTree) else as_description(description)
         )
@@ -189,7 +180,7 @@ class GeneratedModel(ABC):
 
     def center_of_mass(self, q: Any) -> Any:
         """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
-        return self.evaluate(Quantity.FIRST_MOMENT, q) / total_mass(self.description)
+        return self.evaluate(Quantity.FIRST_MOMENT, q) / model.total_mass(self.description)
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> TorqueDerivatives:
         """
@@ -247,7 +238,7 @@ class GeneratedModel(ABC):
 
     def jacobian(self, q: Any, frame: Frame = FLANGE, reference_frame: str = ALIGNED) -> Any:
         """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
-        axes = require_reference_frame(reference_frame)
+        axes = model.require_reference_frame(reference_frame)
         return self.evaluate(Quantity.JACOBIAN, q, frame=self._frame(frame), reference_frame=axes)
 
     def bias_acceleration(self, q: Any, dq: Any, frame: Frame = FLANGE) -> Any:

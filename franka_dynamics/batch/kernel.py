@@ -1,22 +1,27 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Equations of one quantity, evaluated at many states: by LLVM's machine code, or by NumPy."""
+"""Equations of one quantity, evaluated at many states: by LLVM, by NumPy, or on an NVIDIA GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 import functools
+import hashlib
 import math
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .object_code import compiled_once
+from ..codegen.cuda import BLOCK, blocks_per_group, cuda_source, kernel_name
 from ..codegen.equations import Equations
 from ..codegen.python_code import python_callable
 from ..codegen.vector_ir import vector_ir
+from ..errors import MissingDependencyError, require_extra
+from ..files import atomic_write
 from ..typing import Array
 
 try:
@@ -165,3 +170,104 @@ def _linked(text: str) -> tuple[Any, int]:
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']
+
+
+_MAX_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
+
+
+def compiled_once(key: str, compiled: Callable[[], bytes]) -> bytes:
+    """
+    Return the object code that `compiled` makes, from the cache folder if it was made before.
+
+    `key` is all that determines the code, compiler and processor included. The folder is
+    franka_dynamics in XDG_CACHE_HOME or else ~/.cache; where it cannot be written nothing is kept.
+    A file begins with the hash of the rest, and a damaged one counts as absent.
+    """
+    folder = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache').expanduser() / 'franka_dynamics'
+    path = folder / f'{hashlib.sha256(key.encode()).hexdigest()}.o'
+    with suppress(OSError):
+        digest, code = (text := path.read_bytes())[:32], text[32:]
+        if hashlib.sha256(code).digest() == digest:
+            return code
+    code = compiled()
+    with suppress(OSError):
+        with atomic_write(path) as scratch:
+            scratch.write_bytes(hashlib.sha256(code).digest() + code)
+        for old in sorted(folder.glob('*.o'), key=os.path.getmtime)[:-_MAX_FILES]:
+            old.unlink()
+    return code
+
+
+class DeviceKernel:
+    """
+    A callable that computes one quantity at N states in the memory of a GPU.
+
+    The equations' CUDA code is compiled by NVRTC for the GPU of number `device`.
+
+    Raises
+    ------
+    MissingDependencyError
+        If cuda-core is not installed, or cannot use the GPU.
+
+    """
+
+    def __init__(self, equations: Equations, dtype: np.dtype[Any], device: int) -> None:
+        with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
+            from cuda import core
+        self.shape, self._core, self._device = equations.shape, core, device
+        self._blocks = blocks_per_group(equations)
+        self._stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
+        text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
+
+        def compiled() -> bytes:
+            options = core.ProgramOptions(std='c++17', arch=arch)
+            return bytes(core.Program(text, 'c++', options).compile('cubin').code)
+
+        try:
+            arch = f'sm_{core.Device(device).arch}'
+            with self._on_device():
+                code = compiled_once(f'{text}{arch}, cuda-core {core.__version__}', compiled)
+                self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
+        except Exception as error:  # of cuda-core or its bindings, also where no driver is found
+            raise MissingDependencyError(
+                f'cuda-core cannot use GPU {device}: {error} The extra gpu needs the driver of '
+                "CUDA 13; for one of CUDA 12 pip install 'cuda-core[cu12]'."
+            ) from error
+
+    @contextmanager
+    def _on_device(self) -> Iterator[None]:
+        """Make the kernel's GPU the current one of this thread."""
+        before = self._core.Device()
+        self._core.Device(self._device).set_current()
+        try:
+            yield
+        finally:
+            if before.device_id != self._device:
+                before.set_current()
+
+    def __call__(
+        self, stream: int, states: int, places: Sequence[tuple[int, int]], out: int
+    ) -> None:
+        """
+        Start the computation on a stream.
+
+        Parameters
+        ----------
+        stream : int
+            Address of a CUDA stream.
+        states : int
+            Number N of states.
+        places : sequence of tuple of int
+            Of each input, in the kernel's precision, the address of its first state, and the
+            number of values from one state to the next.
+        out : int
+            Address of the results: N rows that follow each other.
+
+        """
+        if states:
+            inputs = [number for at, step in places for number in (at, np.int64(step))]
+            blocks = self._blocks * -(-states // BLOCK)
+            config = self._core.LaunchConfig(grid=blocks, block=BLOCK)
+            arguments = (np.int64(states), *inputs, out)
+            with self._on_device():
+                self._core.launch(self._stream(stream), config, self._kernel, *arguments)

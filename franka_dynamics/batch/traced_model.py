@@ -5,19 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 import sys
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from .generated_model import GeneratedModel, Key
-from ..arm import ArmDescription
 from ..codegen.options import Quantity
 from ..codegen.python_code import python_callable
-from ..dynamics.body_tree import BodyTree
+from ..dynamics.body_tree import RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
+from ..typing import ArrayLike
 
 
 class TracedModel(GeneratedModel):
@@ -47,12 +44,7 @@ class TracedModel(GeneratedModel):
 
     """
 
-    def __init__(
-        self,
-        description: ArmDescription | BodyTree | str | Path,
-        xp: Any,
-        gravity: ArrayLike = GRAVITY,
-    ) -> None:
+    def __init__(self, description: RobotLike, xp: Any, gravity: ArrayLike = GRAVITY) -> None:
         needed = ('sin', 'cos', 'sqrt', 'stack', 'where', 'isfinite')
         missing = [name for name in needed if not hasattr(xp, name)]
         if missing:

@@ -19,16 +19,15 @@ from ._command import forbid_with, require_with
 from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load
-from ..arm.arm_file import is_robot_model
-from ..arm.arm_file_writer import arm_file_text
+from ..arm.arm_file import arm_file_text, is_robot_model
 from ..arm.hand_file import is_file_name
 from ..control.friction_forms import TEXTS
-from ..cpp_package.arm_text import controller_arm_text
+from ..cpp_package.package import controller_arm_text
 from ..files import write_text
 from ..names import Convention
 from ..urdf.importer import import_urdf
 from ..urdf.xacro_writer import robot_text
-from ..validation.pinocchio_urdf_model import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
+from ..validation.source_models import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
 
 def import_(

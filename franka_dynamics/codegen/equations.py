@@ -7,31 +7,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 import functools
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from . import quantities
 from .chain import build_chain, link_parameter_names
 from .expression import Graph
 from .options import ParameterMode, Quantity
 from .program import Output, Program, write_program
-from .quantities import (
-    INPUT_ARRAYS,
-    output_derivatives,
-    output_shape,
-    OUTPUTS,
-    outputs_of,
-    Problem,
-)
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
-from ..dynamics.body_tree import BodyTree
+from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import ALIGNED, GRAVITY, gravity_vector, require_reference_frame
 from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
+from ..typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +66,7 @@ class Equations:
     @property
     def output(self) -> str:
         """Name of the output array."""
-        return OUTPUTS[self.quantity]
+        return quantities.OUTPUTS[self.quantity]
 
     @functools.cached_property
     def program(self) -> Program:
@@ -83,7 +75,7 @@ class Equations:
 
 
 def customised_equations(
-    description: ArmDescription | BodyTree | str | Path,
+    description: RobotLike,
     quantity: Quantity | str = Quantity.INVERSE_DYNAMICS,
     gravity: ArrayLike = GRAVITY,
     *,
@@ -163,7 +155,7 @@ def customised_equations(
         build_chain(description, field, symbols, one)
         for one in (range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,))
     )
-    given = Problem(
+    given = quantities.Problem(
         graph,
         tuple(tips),
         wrench,
@@ -171,7 +163,8 @@ def customised_equations(
         columns,
         require_reference_frame(reference_frame),
     )
-    outputs = output_derivatives(given, quantity) if derivatives else outputs_of(quantity, given)
+    outputs = quantities.outputs_of(quantity, given, derivatives=derivatives)
+    arrays = quantities.INPUT_ARRAYS[quantity]
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
         # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
         # singular but for rounding errors; `factorised` notices only a pivot that is exactly zero.
@@ -182,8 +175,8 @@ def customised_equations(
         quantity,
         graph,
         tuple(outputs),
-        (*INPUT_ARRAYS[quantity], 'wrench') if wrench else INPUT_ARRAYS[quantity],
-        output_shape(quantity, description.n, columns, derivatives=derivatives),
+        (*arrays, 'wrench') if wrench else arrays,
+        quantities.output_shape(quantity, description.n, columns, derivatives=derivatives),
         run_time_parameter_names(description.n) if at_run_time else (),
         frame,
     )

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import functools
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ import numpy as np
 from . import kinematics
 from .chain import GeneratorChain, link_parameter_names, Values
 from .expression import Expression, gradient, Graph, Number
-from .factorisation import factorised, reduced, solved
 from .options import Quantity
 from .program import Output
 from .recursion import Inputs, inverse_dynamics, mass_matrix
@@ -22,6 +21,7 @@ from .regrouping import regroup_parameters, with_origins_nearest_parent
 from ..dynamics.body_tree import BASE
 from ..dynamics.model import ALIGNED, MIN_FREE_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import LINK_PARAMETERS
+from ..errors import InertiaError
 
 TWIST = 6  # numbers of a twist or a wrench
 
@@ -245,18 +245,87 @@ def output_shape(
     return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
 
 
-def outputs_of(quantity: Quantity, given: Problem) -> list[Output]:
-    """Return the elements of a quantity as expressions of the problem's graph."""
-    return _DEFINITIONS[quantity].write(given)
+def outputs_of(quantity: Quantity, given: Problem, *, derivatives: bool = False) -> list[Output]:
+    """
+    Return the elements of a quantity as expressions of the problem's graph.
 
-
-def output_derivatives(given: Problem, quantity: Quantity) -> list[Output]:
-    """Return the derivatives of a quantity's elements by all inputs: one more axis, at the end."""
+    With `derivatives` return those of the elements by all inputs: one more axis, at the end.
+    """
+    outputs = _DEFINITIONS[quantity].write(given)
+    if not derivatives:
+        return outputs
     variables = [
         variable for array in INPUT_ARRAYS[quantity] for variable in given.variables(array)
     ]
     return [
         Output(tuple((*place, k) for place in output.places), slope)
-        for output in outputs_of(quantity, given)
+        for output in outputs
         for k, slope in enumerate(gradient(given.graph, output.value, variables))
     ]
+
+
+Lower = dict[tuple[int, int], Expression]
+
+
+def factorised(
+    graph: Graph,
+    elements: Mapping[tuple[int, int], Expression],
+    names: Sequence[str] = (),
+    *,
+    least: Expression | None = None,
+) -> tuple[Lower, list[Expression]]:
+    """
+    Return L and the reciprocals of D of a symmetric matrix L D L^T.
+
+    This takes a division for each row and no square roots (Golub and Van Loan 2013, section
+    4.1.2). `elements` maps (i, j), i <= j, to the elements of the matrix. If the expression of a
+    pivot is 0, an InertiaError names the pivot's joint (`names`). A pivot that is not above
+    `least` makes the result NaN.
+    """
+    L: Lower = {}
+    scaled: Lower = {}  # L D
+    inverse: list[Expression] = []
+    n = max(i for i, _ in elements) + 1
+    for j in range(n):
+        pivot = elements[j, j] - graph.sum(L[j, k] * scaled[j, k] for k in range(j))
+        if least is not None:
+            root = graph.sqrt(pivot - least)
+            pivot = root * root + least
+        if pivot.is_zero:
+            raise InertiaError(
+                f'The mass matrix is singular: {names[j]} moves no mass, or only mass that the '
+                'joints before it move in the same way, and has no rotor inertia. Its '
+                'acceleration is undetermined. Give its link an inertia, or the joint a '
+                'rotor_inertia.'
+            )
+        inverse.append(graph.reciprocal(pivot))
+        if names:
+            graph.name(f'D{j + 1}', pivot)
+            graph.name(f'E{j + 1}', inverse[j])
+        for i in range(j + 1, n):
+            rest = graph.sum(L[j, k] * scaled[i, k] for k in range(j))
+            scaled[i, j] = elements[j, i] - rest
+            L[i, j] = scaled[i, j] * inverse[j]
+            if names:
+                graph.name(f'L{i + 1}_{j + 1}', L[i, j])
+    return L, inverse
+
+
+def reduced(graph: Graph, L: Lower, right: Iterable[Number]) -> list[Expression]:
+    """Return y with L y = right."""
+    y: list[Expression] = []
+    for i, value in enumerate(right):
+        y.append(graph.lift(value) - graph.sum(L[i, k] * y[k] for k in range(i)))
+    return y
+
+
+def solved(
+    graph: Graph, L: Lower, inverse: Sequence[Expression], right: Iterable[Number]
+) -> list[Expression]:
+    """Return x with L D L^T x = right."""
+    y = reduced(graph, L, right)
+    n = len(y)
+    x = [graph.zero] * n
+    for i in reversed(range(n)):
+        x[i] = y[i] * inverse[i] - graph.sum(L[k, i] * x[k] for k in range(i + 1, n))
+    return x

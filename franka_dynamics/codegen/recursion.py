@@ -22,14 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import (
-    GeneratorChain,
-    GeneratorJoint,
-    is_axis_permutation,
-    pseudo_inertia,
-    transformed_inertia,
-    Values,
-)
+from .chain import GeneratorChain, GeneratorJoint, pseudo_inertia, transformed_inertia, Values
 from .expression import Expression, Graph, Number
 from ..dynamics.body_tree import BASE
 
@@ -105,13 +98,13 @@ def _behind(
 
     omega, spin = into(last.omega), into(last.spin)
     if not joint.revolute:  # omega does not change
-        straight = is_axis_permutation(joint.axes) and is_axis_permutation(turn)
+        straight = _is_axis_permutation(joint.axes) and _is_axis_permutation(turn)
         U = into(into(last.U).T).T if straight else _matrix(omega, spin)
         twice = 2.0 * rate
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return Motion(omega, spin, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + rate
-    if not is_axis_permutation(joint.axes):
+    if not _is_axis_permutation(joint.axes):
         spin = spin + np.array([y * rate, -(x * rate), ddq])
         return Motion(np.array([x, y, z]), spin, _matrix((x, y, z), spin), acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
@@ -125,6 +118,11 @@ def _behind(
         ]
     )
     return Motion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
+
+
+def _is_axis_permutation(rotation: Values) -> bool:
+    """Return whether a constant rotation is a signed permutation of the axes."""
+    return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
 def _matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:

@@ -34,7 +34,7 @@ from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from .trajectory import ReferencePoint
 from ..arguments import typed
-from ..arm.friction_state import MAX_GAP_S
+from ..arm.friction import MAX_GAP_S
 from ..typing import Array
 
 _LOG = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from .terms import MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .trajectory import ReferencePoint
 from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription
-from ..arm.friction_state import FrictionState
+from ..arm.friction import FrictionState
 from ..errors import apart
 from ..typing import Array
 

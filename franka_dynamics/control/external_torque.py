@@ -9,8 +9,7 @@ import pinocchio as pin
 
 from .settings import ReceiverProfile
 from ..arm import ArmDescription
-from ..arm.friction import FrictionModel
-from ..arm.friction_state import MAX_GAP_S
+from ..arm.friction import FrictionModel, MAX_GAP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array

@@ -19,7 +19,7 @@ import pinocchio as pin
 from .external_torque import OBSERVER_BANDWIDTH_RAD_S, OBSERVER_DAMPING_RATIO
 from .terms import MAX_REST_SPEED_RAD_S
 from ..arm import ArmDescription
-from ..arm.friction_state import MAX_GAP_S
+from ..arm.friction import MAX_GAP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 

@@ -32,7 +32,7 @@ from .state_check import MIN_GOOD_STATE_COUNT
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
-from ..arm.friction_state import MAX_GAP_S
+from ..arm.friction import MAX_GAP_S
 from ..typing import Array
 
 # Braking slows down less where states are old: its time constant is at least so many times the age

@@ -13,8 +13,7 @@ import pinocchio as pin
 from .settings import Settings
 from .trajectory import ReferencePoint
 from ..arm import ArmDescription, FrictionModel
-from ..arm.friction import LinearFriction, OFFSET, slip_state_bounds
-from ..arm.friction_state import FrictionState
+from ..arm.friction import FrictionState, LinearFriction, OFFSET, slip_state_bounds
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 

@@ -1,15 +1,25 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the C++ package `franka_dynamics_controllers`, which is installed beside this one."""
+"""The file of an arm that the C++ controller reads, and the copy of the controller's package."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+import math
 from pathlib import Path
+import re
 import shutil
 import tempfile
 
-from ..errors import OutputError
+import numpy as np
+
+from ..arm import ArmDescription, LinkInertia
+from ..arm.friction import LinearFriction, SigmoidFriction
+from ..control.settings import mount_rotation
+from ..errors import DescriptionError, FrictionError, OutputError
 from ..resources import share_directory
+from ..spatial import JointKind
+from ..typing import Array, ArrayLike
 
 NAME = 'franka_dynamics_controllers'
 
@@ -40,3 +50,148 @@ def copy_package(output: Path) -> Path:
             why = error.args[0][0][2].partition('] ')[2].partition(':')[0]
         raise OutputError(f'{folder} cannot be written: {why}. Choose another place.') from error
     return folder
+
+
+MAX_JOINTS = 12
+_LIMITS = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
+_NO_WORD = re.compile(r'[\s#,:\[\]"]')
+
+
+def controller_arm_text(arm: ArmDescription) -> str:
+    """
+    Return an arm as YAML for the C++ package `franka_dynamics_controllers`.
+
+    Links include the arm's hand and payload, and are given in frames whose z axis is the joint's
+    axis. SI units.
+
+    Raises
+    ------
+    DescriptionError
+        If the arm has more than twelve joints, a joint has no torque limit, or a name that the
+        file cannot hold.
+    InertiaError
+        If a link is not physical.
+    FrictionError
+        If the friction model is not one of this package.
+
+    """
+    arm.require_physical('a controller')
+    _require_controllable(arm)
+    effort_free = (arm.rated_load or math.inf) - arm.carried
+    return '\n'.join(
+        (
+            f'# The arm {_word(arm.name)} for franka_dynamics_controllers, written by',
+            '# franka-dynamics arm export. SI units; a row for each joint.',
+            f'# Contents: {arm.contents}.',
+            f'name: {_word(arm.name)}',
+            f'joints: [{", ".join(arm.joint_names)}]',
+            '# Whether the joint is prismatic; its placement in the frame of the joint before, z',
+            '# its axis (rotation by rows, position); mass, first moment and inertia (xx, xy, xz,',
+            "# yy, yz, zz) of its link about the joint's origin; rotor inertia.",
+            *_rows('links', _links(arm)),
+            '# Position from, to; velocity, acceleration, effort, effort rate; home.',
+            *_rows('limits', _limits(arm)),
+            '# Pose of the flange in the frame of the last joint, of the base in the space frame.',
+            *_rows('flange', [_pose(_after(arm)[-1] @ arm.flange_transform())]),
+            '# Mass, first moment, inertia of the payload in the last link, at the flange.',
+            *_rows('payload', [_body(arm.payload)]),
+            *_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
+            f'rated_load: {_number(effort_free)}  # on the flange',
+            *_friction(arm),
+            '',
+        )
+    )
+
+
+def _require_controllable(arm: ArmDescription) -> None:
+    if arm.n > MAX_JOINTS:
+        raise DescriptionError(
+            f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINTS}.'
+        )
+    for joint in arm.joints:
+        if _NO_WORD.search(joint.name):
+            raise DescriptionError(
+                f'{joint.name!r} cannot name a joint in a controller file, which takes no blanks, '
+                'brackets, commas, colons, quotation marks or #; rename the joint.'
+            )
+        if not math.isfinite(joint.limits.effort):
+            raise DescriptionError(
+                f'{joint.name} has no torque limit; a controller must know one: write '
+                'limits: {effort: ...} into the arm file.'
+            )
+
+
+def _after(arm: ArmDescription) -> list[Array]:
+    """Return the pose of each link's DH frame in a frame whose z is the axis of its joint."""
+    return [after for _, after in arm.joint_placements()]
+
+
+def _links(arm: ArmDescription) -> Iterable[list[float]]:
+    before = arm.base
+    for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
+        yield [
+            float(joint.kind is JointKind.PRISMATIC),
+            *_pose(before @ axis),
+            *_body(link.expressed_in(after)),
+            joint.rotor_inertia,
+        ]
+        before = after
+
+
+def _limits(arm: ArmDescription) -> Array:
+    limits = [arm.limit(name) for name in _LIMITS]
+    return np.column_stack([*limits, arm.home_position])
+
+
+def _friction(arm: ArmDescription) -> list[str]:
+    model, n = arm.friction, arm.n
+    if model is None:
+        return ['friction: none']
+    if isinstance(model, SigmoidFriction):
+        name, width, reach = 'sigmoid', 1.0, np.zeros(0)
+        coefficients = np.stack([model.amplitude, model.slope, model.offset])
+        covariance = None
+    elif isinstance(model, LinearFriction):
+        name, width, reach = 'linear', model.width, getattr(model, 'reach', np.zeros(0))
+        coefficients, covariance = model.coefficients, getattr(model, 'covariance', None)
+    else:
+        raise FrictionError(
+            f'A friction model of type {type(model).__name__} cannot be given to the controller.'
+        )
+    count = len(coefficients)
+    if covariance is None:
+        covariance = np.zeros((n, count, count))
+    return [
+        '# Of each joint amplitude, slope, offset (sigmoid), or viscous, Coulomb, offset and',
+        '# Maxwell-slip coefficients (linear); their covariance; reach of the elements.',
+        f'friction: {name}',
+        *_rows('friction_coefficients', coefficients.T),
+        *_rows('friction_covariance', np.reshape(covariance, (n, -1))),
+        f'friction_width: {_number(width)}',
+        f'friction_elements: {len(reach)}',
+        *(_rows('friction_reach', [reach]) if len(reach) else ()),
+    ]
+
+
+def _body(body: LinkInertia) -> list[float]:
+    inertia, moment, mass = np.split(body.parameters(), (6, 9))
+    return [*mass, *moment, *inertia]
+
+
+def _pose(transform: Array) -> list[float]:
+    return [*transform[:3, :3].ravel(), *transform[:3, 3]]
+
+
+def _rows(key: str, rows: Iterable[ArrayLike]) -> list[str]:
+    texts = [', '.join(_number(value) for value in np.asarray(row)) for row in rows]
+    return [f'{key}:', *(f'  - [{text}]' for text in texts)]
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return '-.inf' if value < 0.0 else '.inf'
+    return repr(float(value) + 0.0)
+
+
+def _word(name: str) -> str:
+    return _NO_WORD.sub('_', name)

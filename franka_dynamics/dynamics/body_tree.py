@@ -8,18 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arguments import typed
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..arrays import ComparedByValue, freeze
 from ..errors import FrameError, InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
-from ..typing import Array
+from ..typing import Array, ArrayLike, NDArray
 
 BASE = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
@@ -110,9 +109,7 @@ class BodyTree(ComparedByValue):
         return f'<BodyTree of {self.n} bodies>'
 
     @classmethod
-    def from_description(
-        cls, description: ArmDescription | str | Path, frame: Frame = FLANGE
-    ) -> BodyTree:
+    def from_description(cls, description: ArmLike, frame: Frame = FLANGE) -> BodyTree:
         """
         Return a serial arm, or the arm of a name or file, as a BodyTree with its tool at `frame`.
 
@@ -243,7 +240,11 @@ def require_pose(pose: Array, what: str) -> None:
         raise TreeError(f'{what} is not placed by a pose. {error}') from error
 
 
-def as_tree(robot: ArmDescription | BodyTree | str | Path) -> BodyTree:
+# An arm or a tree, or the name or the file of an arm.
+RobotLike = ArmDescription | BodyTree | str | Path
+
+
+def as_tree(robot: RobotLike) -> BodyTree:
     """Return a BodyTree unchanged, and an arm (or the arm of a name or file) as a BodyTree."""
     return robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
 

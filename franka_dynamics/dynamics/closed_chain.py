@@ -14,22 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .body_tree import as_tree, BodyTree, require_pose
+from .body_tree import as_tree, require_pose, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
 from .sampling import JointStates
 from ..arguments import typed
-from ..arm import ArmDescription
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
 from ..spatial import adjoint, inverse_transform, log3, matvec
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 # Names of `Loop.directions`: the components of the relative twist (v, omega) in the space frame
 # that a loop constrains to zero.
@@ -131,7 +128,7 @@ class ClosedChain:
     @typed
     def __init__(
         self,
-        tree: BodyTree | ArmDescription | str | Path,
+        tree: RobotLike,
         active: Sequence[int],
         loops: Sequence[Loop],
         gravity: ArrayLike = GRAVITY,

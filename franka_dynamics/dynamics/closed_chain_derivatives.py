@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .body_tree import BodyTree, wrench_regressor
 from .closed_chain import ClosedChain
@@ -16,7 +15,7 @@ from .model import GRAVITY
 from .regressor import torque_regressor
 from .sampling import JointStates
 from ..spatial import ad, adjoint, adjoint_inverse
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,18 +21,15 @@ The code departs from Algorithm 1 as Kwon prints it:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .body_tree import as_tree, BASE, BodyTree
+from .body_tree import as_tree, BASE, BodyTree, RobotLike
 from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
-from ..arm import ArmDescription
 from ..arrays import as_array, joint_values
 from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +108,7 @@ class DynamicsDerivatives:
 
 
 def tree_motion(
-    robot: ArmDescription | BodyTree | str | Path,
+    robot: RobotLike,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -145,7 +142,7 @@ def tree_motion(
 
 
 def dynamics_derivatives(
-    robot: ArmDescription | BodyTree | str | Path,
+    robot: RobotLike,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -308,7 +305,7 @@ class Linearization:
 
 
 def linearize(
-    robot: ArmDescription | BodyTree | str | Path,
+    robot: RobotLike,
     q: ArrayLike,
     dq: ArrayLike,
     tau: ArrayLike,

@@ -21,19 +21,17 @@ compared, raise JointVectorError.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..arrays import as_array, broadcast_leading, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..names import GRAVITY
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 ALIGNED = 'LOCAL_WORLD_ALIGNED'
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED)
@@ -80,9 +78,7 @@ class DynamicsFormulation(ABC):
 
     """
 
-    def __init__(
-        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
-    ) -> None:
+    def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
         self.description = as_description(description)
         self._gravity = gravity_vector(gravity)
 

@@ -17,18 +17,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .model import (
-    broadcast_states,
-    DynamicsFormulation,
-    joint_stack,
-    require_reference_frame,
-    symmetrized,
-)
+from . import model
+from .model import broadcast_states, DynamicsFormulation, joint_stack, symmetrized
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 
 class JointPlacement(NamedTuple):
@@ -209,7 +203,7 @@ class NewtonEulerModel(DynamicsFormulation):
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         n = self.description.n
-        reference = require_reference_frame(reference_frame)
+        reference = model.require_reference_frame(reference_frame)
         target = frame_place(frame, self.description).joint
         poses, pose = self.frames(q), self.frame_pose(q, frame)
         point = pose[..., :3, 3]

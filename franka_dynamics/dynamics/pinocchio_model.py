@@ -8,35 +8,21 @@ from collections.abc import Callable, Sequence
 import functools
 import inspect
 import math
-from pathlib import Path
 import threading
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike
 import pinocchio as pin
 
-from .model import (
-    AccelerationDerivatives,
-    broadcast_states,
-    GRAVITY,
-    gravity_vector,
-    MIN_FREE_INERTIA_RATIO,
-    operational_space_inertia,
-    REFERENCE_FRAMES,
-    require_reference_frame,
-    singular_mass_matrix_error,
-    TorqueDerivatives,
-    total_mass,
-)
+from . import model
+from .model import broadcast_states, GRAVITY, gravity_vector, total_mass
 from .pinocchio_builder import build_pinocchio, keeps_joints_apart, pinocchio_name
 from .regressor import torque_regressor
-from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place, frame_table
-from ..arm_io import as_description
-from ..typing import Array
+from ..arm_io import ArmLike, as_description
+from ..typing import Array, ArrayLike
 
-_REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in REFERENCE_FRAMES}
+_REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in model.REFERENCE_FRAMES}
 
 _Arguments = ParamSpec('_Arguments')
 _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
@@ -134,9 +120,7 @@ class PinocchioModel:
 
     """
 
-    def __init__(
-        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
-    ) -> None:
+    def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
         description = self.description = as_description(description)
         n = description.n
         self.model = build_pinocchio(description)
@@ -202,7 +186,7 @@ class PinocchioModel:
         try:
             reference = _REFERENCE_FRAMES[reference_frame]
         except (KeyError, TypeError):
-            require_reference_frame(reference_frame)
+            model.require_reference_frame(reference_frame)
         place = self._frame_id(frame)
         jacobian = pin.computeFrameJacobian(self.model, self._own.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
@@ -220,7 +204,7 @@ class PinocchioModel:
     @_each_state('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
-        return operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
+        return model.operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
     @_each_state('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -275,21 +259,21 @@ class PinocchioModel:
         if self._may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-            singular = MIN_FREE_INERTIA_RATIO * max(found) > min(found)
+            singular = model.MIN_FREE_INERTIA_RATIO * max(found) > min(found)
             if singular or not np.isfinite(accelerations).all():
-                raise singular_mass_matrix_error()
+                raise model.singular_mass_matrix_error()
         return accelerations
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
-    ) -> TorqueDerivatives:
+    ) -> model.TorqueDerivatives:
         """
         Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M), each (n, n).
 
         Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
         """
         slopes = self._derivatives(q, dq, ddq)
-        return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        return model.TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
     @_each_state('q', 'dq', 'ddq')
     def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -299,7 +283,7 @@ class PinocchioModel:
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike
-    ) -> AccelerationDerivatives:
+    ) -> model.AccelerationDerivatives:
         """
         Return the derivatives of `forward_dynamics` by q, dq and tau (by tau: M^-1), (n, n) each.
 
@@ -307,7 +291,7 @@ class PinocchioModel:
         if the mass matrix is singular.
         """
         slopes = self._acceleration_derivatives(q, dq, tau)
-        return AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+        return model.AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
     @_each_state('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:

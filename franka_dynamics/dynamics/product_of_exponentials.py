@@ -16,35 +16,15 @@ eq. 4.29 and 4.30). All methods also take a stack of states: arrays of shape (..
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .model import (
-    broadcast_states,
-    DynamicsFormulation,
-    GRAVITY,
-    joint_stack,
-    require_centers_of_mass,
-    require_reference_frame,
-    symmetrized,
-)
+from . import model
+from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, symmetrized
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
-from ..spatial import (
-    ad,
-    adjoint,
-    adjoint_inverse,
-    cross,
-    exp6,
-    hat,
-    inverse_transform,
-    joint_twist,
-    matvec,
-    rpy,
-)
-from ..typing import Array
+from ..arm_io import ArmLike
+from ..spatial import ad, adjoint, adjoint_inverse, exp6, hat, joint_twist, matvec, rpy
+from ..typing import Array, ArrayLike
 
 
 class ExponentialsModel(DynamicsFormulation):
@@ -67,12 +47,10 @@ class ExponentialsModel(DynamicsFormulation):
 
     """
 
-    def __init__(
-        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
-    ) -> None:
+    def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
         super().__init__(description, gravity)
         description = self.description
-        require_centers_of_mass(description)
+        model.require_centers_of_mass(description)
         self.space_twists, self.zero_transforms = _zero_configuration(description)
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
@@ -113,7 +91,7 @@ class ExponentialsModel(DynamicsFormulation):
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         target = frame_place(frame, self.description).joint
-        reference = require_reference_frame(reference_frame)
+        reference = model.require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
         jacobian[..., target:] = 0.0
         if reference == 'WORLD':
@@ -251,12 +229,12 @@ class ExponentialsModel(DynamicsFormulation):
         needed = matvec(inertias, accelerations) - matvec(ad(twists).swapaxes(-1, -2), momenta)
         carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
         origins = self.frames(q)[..., :-1, :3, 3]
-        carried[..., 3:] -= cross(origins, carried[..., :3])
+        carried[..., 3:] -= np.cross(origins, carried[..., :3])
         return carried
 
     def _inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""
-        back = adjoint(inverse_transform(self.exponentials(q)))
+        back = adjoint_inverse(self.exponentials(q))
         return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
 
 

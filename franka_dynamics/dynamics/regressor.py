@@ -14,12 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .body_tree import as_tree, BodyTree, wrench_regressor
+from .body_tree import as_tree, BodyTree, RobotLike, wrench_regressor
 from .derivatives import tree_motion
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
@@ -27,7 +25,7 @@ from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import as_array
 from ..errors import BaseParameterError, InertiaError, shown
 from ..spatial import adjoint_inverse
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 ROTOR_SYMBOL = 'Ia'
 LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
@@ -36,9 +34,7 @@ LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
 _STATES_PER_BLOCK = 2048
 
 
-def parameter_names(
-    robot: ArmDescription | BodyTree | str | Path | int, *, rotor_inertia: bool = False
-) -> tuple[str, ...]:
+def parameter_names(robot: RobotLike | int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
     """
     Return the names of the standard inertial parameters, in the order of `parameter_vector`.
 
@@ -58,9 +54,7 @@ def parameter_names(
     return tuple(names)
 
 
-def parameter_vector(
-    robot: ArmDescription | BodyTree | str | Path, *, rotor_inertia: bool = False
-) -> Array:
+def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
     """
     Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, eq. 4).
 
@@ -118,7 +112,7 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
 
 
 def torque_regressor(
-    robot: ArmDescription | BodyTree | str | Path,
+    robot: RobotLike,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,

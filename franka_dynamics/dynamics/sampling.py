@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arm import ArmDescription
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..errors import SettingsError
 from ..typing import Array
 
@@ -29,7 +27,7 @@ class JointStates(NamedTuple):
 
 
 def sample_states(
-    description: ArmDescription | str | Path, count: int, seed: int | np.random.Generator = 0
+    description: ArmLike, count: int, seed: int | np.random.Generator = 0
 ) -> JointStates:
     """
     Return `count` joint states drawn uniformly within an arm's limits of q, dq and ddq.

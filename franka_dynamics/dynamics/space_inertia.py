@@ -10,15 +10,13 @@ docs/theory/errata.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .newton_euler import NewtonEulerModel
-from ..arm import ArmDescription, LinkInertia
-from ..arm_io import as_description
-from ..typing import Array
+from ..arm import LinkInertia
+from ..arm_io import ArmLike, as_description
+from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +62,7 @@ class InertiaInSpaceFrame:
         )
 
 
-def space_inertias(
-    description: ArmDescription | str | Path, q: ArrayLike
-) -> tuple[InertiaInSpaceFrame, ...]:
+def space_inertias(description: ArmLike, q: ArrayLike) -> tuple[InertiaInSpaceFrame, ...]:
     """
     Return centre of mass and inertia of every moving link in {S} at q (n,), from base to tip.
 

@@ -18,7 +18,7 @@ from .summary import SourceNote
 from .torque_model import OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
 from ..arm import ArmDescription, LinkInertia
-from ..arm.arm_file_writer import arm_file_text
+from ..arm.arm_file import arm_file_text
 from ..arm.payload import as_payload
 from ..errors import IdentificationError
 from ..files import write_text

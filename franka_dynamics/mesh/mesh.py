@@ -7,13 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from ..arm.inertia import LinkInertia
 from ..arrays import freeze
 from ..errors import MeshError
 from ..spatial import cross, hat, rigid_transform
-from ..typing import Array
+from ..typing import Array, ArrayLike, NDArray
 
 # Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
 # LinkInertia.parameters().

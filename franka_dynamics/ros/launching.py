@@ -31,7 +31,7 @@ import yaml
 
 from . import SIMULATION_NAMESPACE
 from ..arm import ArmDescription
-from ..cpp_package.arm_text import controller_arm_text
+from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
 from ..resources import share_directory

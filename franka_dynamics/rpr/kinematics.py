@@ -16,13 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arguments import typed
 from ..arm import ArmDescription, Convention, DHRow, JointKind
 from ..arrays import joint_values
 from ..errors import DescriptionError, UnreachableError
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 JOINTS = ('theta1', 'd2', 'theta3')
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)

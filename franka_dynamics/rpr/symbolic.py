@@ -5,13 +5,16 @@ Symbolic kinematics and dynamics of the RPR manipulator of Busellato 2023, corre
 
 S_i and C_i are sine and cosine of theta_i, D is d2bar + d2. The equations of motion follow from
 the energies T and U of the three links alone (Lagrange), so that every numeric model can be
-compared with them. `Model(load('rpr'))` has the numbers.
+compared with them. `Model(load('rpr'))` has the numbers. `rpr_report` returns all formulas of the
+report (sections 1.2 to 3), which `as_text` and `as_latex` write.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import functools
+from typing import NamedTuple
 
 from ..errors import require_extra
 
@@ -150,3 +153,113 @@ def _short(value: sp.Expr) -> sp.Expr:
 def _collected(value: sp.Expr) -> sp.Expr:
     """Return an expression as a sum with one term for each mass."""
     return sp.collect(_short(value), MASSES, sp.factor_terms)
+
+
+_P, (_W, _C) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
+_Q = sp.symbols('q1:4', real=True)
+_D2BAR = sp.Symbol('d2bar', real=True)
+
+
+class Section(NamedTuple):
+    """A section of the report: its title, an explanation, and values by their names."""
+
+    title: str
+    sentence: str
+    formulas: Mapping[str, sp.Expr | sp.Matrix]
+
+
+def rpr_report() -> list[Section]:
+    """Return the sections; what the report has wrong is right here (docs/theory/errata.md)."""
+    return [*_kinematics(), *_dynamics()]
+
+
+def _kinematics() -> list[Section]:
+    height = (_P[2] - D0) / A3
+    jacobian = geometric_jacobian()
+    return [
+        Section(
+            '1.2 direct kinematics',
+            'S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',
+            {
+                **{str(S1): sp.sin(_Q[0]), str(C1): sp.cos(_Q[0])},
+                **{str(S3): sp.sin(_Q[2]), str(C3): sp.cos(_Q[2])},
+                str(D): _D2BAR + _Q[1],
+                **{f'T_b{i}': pose for i, pose in enumerate(poses()) if i},
+                'p_3': poses()[3][:3, 3],
+            },
+        ),
+        Section(
+            '1.3 inverse kinematics',
+            'Exactly four branches: the roots w = D + a3 C3 and c = C3 take either sign. Out of '
+            'reach if px^2 + py^2 < a1^2 or |pz - d0| > a3.',
+            {
+                'c': sp.sqrt(1 - height**2),
+                'w': sp.sqrt(_P[0] ** 2 + _P[1] ** 2 - A1**2),
+                'theta3': sp.atan2(height, _C),
+                'theta1': sp.atan2(_W * _P[0] + A1 * _P[1], A1 * _P[0] - _W * _P[1]),
+                'd2': _W - A3 * _C - _D2BAR,
+            },
+        ),
+        Section(
+            '1.4 and 1.5 Jacobians',
+            'Rows of J_G are (v, omega).',
+            {'J_A': jacobian[:3, :], 'J_G': jacobian},
+        ),
+    ]
+
+
+def _dynamics() -> list[Section]:
+    forms = equations_of_motion()
+    centers, tensors = centers_of_mass(), central_inertias()
+    return [
+        Section(
+            '2 centres of mass and tensors about them',
+            'I2x is the box about x2: the first form with its length a2 along z2, where p_l2 puts '
+            'it (config/arms/rpr.yaml), the second with the tensor as the report prints it. I2y '
+            'and I2z do not act.',
+            {
+                **{f'p_l{i}': center for i, center in enumerate(centers, 1)},
+                'I2x': BOX_INERTIA_ABOUT_X,
+                **{f'I_l{i}': tensor for i, tensor in enumerate(tensors, 1)},
+                'I2x_printed': BOX_INERTIA_IN_PAPER,
+            },
+        ),
+        Section(
+            '2.1 and 2.2 energies',
+            'v_i are the joint velocities dq_i.',
+            {
+                **{str(v): sp.Symbol(f'dq{i}') for i, v in enumerate(RATES, 1)},
+                **{f'B{i + 1}{j + 1}': forms.inertia[i, j] for i in range(3) for j in range(i, 3)},
+                'T': forms.kinetic,
+                'U': forms.potential,
+            },
+        ),
+        Section(
+            '3 equations of motion: B ddq + C dq + g = tau + J_G^T w',
+            'w is the wrench (force, moment) that the surroundings exert on the end effector, at '
+            'the origin of {3}, in {S}: -h_e of the report. No friction.',
+            {'C': forms.coriolis, 'g': forms.gravity},
+        ),
+    ]
+
+
+def as_text(sections: Sequence[Section]) -> str:
+    """Return a Python module of assignments, which reads q1, dq1, ..., lengths and masses."""
+    lines = ['from math import atan2, cos, sin, sqrt']
+    for section in sections:
+        lines += ['', f'# {section.title}', f'# {section.sentence}']
+        for name, value in section.formulas.items():
+            matrix = isinstance(value, sp.MatrixBase)
+            lines.append(f'{name} = {value.tolist() if matrix else value}')
+    return '\n'.join([*lines, ''])
+
+
+def as_latex(sections: Sequence[Section]) -> str:
+    """Return the formulas as equations of LaTeX, with titles as comments."""
+    lines = []
+    for section in sections:
+        lines.append(f'% {section.title}')
+        for name, value in section.formulas.items():
+            written = sp.latex(value, mat_delim='', mat_str='bmatrix')
+            lines.append(rf'\[ {sp.latex(sp.Symbol(name))} = {written} \]')
+    return '\n'.join([*lines, ''])

@@ -11,7 +11,7 @@ import numpy as np
 from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
-from ..arm.friction_state import FrictionState
+from ..arm.friction import FrictionState
 from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .flange import find_flange
+from .arm_choice import find_flange
 from .serial_chain import SerialChain
 from ..arm.bodies import FixedFrame
 from ..arm.denavit_hartenberg import Convention, DHRow

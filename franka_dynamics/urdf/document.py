@@ -32,6 +32,20 @@ class Notes(NamedTuple):
     others: list[str]
 
 
+class FreeNames:
+    """Gives out names, each once; those of `taken` are in use already."""
+
+    def __init__(self, *taken: str) -> None:
+        self._taken = set(taken)
+
+    def __call__(self, wanted: str) -> str:
+        """Return the wanted name, with underscores behind it if it is in use."""
+        while wanted in self._taken:
+            wanted += '_'
+        self._taken.add(wanted)
+        return wanted
+
+
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
     """

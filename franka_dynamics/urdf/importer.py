@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .arm_choice import choose_joints
 from .dh_recovery import description_from_chain
 from .document import UrdfDocument
-from .joint_choice import choose_joints
 from .plausibility import find_implausible_values
 from .reading import read_document
 from .serial_chain import read_chain, require_moving, SerialChain
@@ -134,7 +134,7 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
         if joint.limits is None
     ]
     assert arm.urdf is not None
-    notes = [*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes]
+    notes = [*torque_notes, *arm.urdf.arm_choice_notes, *notes, *chain.notes]
     return replace(
         arm, joints=tuple(joints.values()), notes=tuple(notes), torque_notes=torque_notes
     )

@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from .document import BETWEEN_JOINTS, GEOMS, Notes, UrdfDocument, UrdfInertial, UrdfJoint
+from . import document
+from .document import BETWEEN_JOINTS, UrdfDocument, UrdfInertial, UrdfJoint
 from .mjcf_notes import left_out
-from .written_links import FreeNames
 from ..arm.fields import JointLimits
 from ..errors import listed, require_extra, UrdfError
 from ..files import encoding_advice
@@ -127,7 +127,7 @@ def _tensors(spec: Any, names: Sequence[str], inference: Any) -> dict[str, str]:
         full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
         by_geoms = int(inference) == 1 or not body.explicitinertial  # 1: always from geoms
         if 0 < body.id < len(names) and (list(body.geoms) or not by_geoms):
-            stated[names[body.id]] = GEOMS if by_geoms else full
+            stated[names[body.id]] = document.GEOMS if by_geoms else full
     return stated
 
 
@@ -139,7 +139,10 @@ class _Tree:
         self.bodies = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joints = [model.joint(k).name or f'{UNNAMED_JOINT}{k}' for k in range(model.njnt)]
         self._links, self._found = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
-        self._free_link, self._free_joint = FreeNames(*self.bodies), FreeNames(*self.joints)
+        self._free_link, self._free_joint = (
+            document.FreeNames(*self.bodies),
+            document.FreeNames(*self.joints),
+        )
         self._links[self.bodies[0]] = self._inertial(0)
         for body in range(1, model.nbody):
             self._add_body(body)
@@ -151,7 +154,7 @@ class _Tree:
                 self._fix(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
 
     def document(
-        self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: Notes
+        self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: document.Notes
     ) -> UrdfDocument:
         """Return the document of the tree."""
         model = self._model

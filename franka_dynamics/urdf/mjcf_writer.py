@@ -18,8 +18,9 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-from .writer import add, bounded, Element, finite_limits, simulated_friction
-from .written_links import FreeNames, written_links, WrittenLink
+from . import writer
+from .document import FreeNames
+from .writer import add, Element
 from ..arm.description import ArmDescription
 from ..arm.fields import Joint
 from ..arm.friction import LinearFriction
@@ -74,7 +75,7 @@ def mjcf_text(
 
     """
     description.require_physical('an MJCF')
-    links = written_links(description, FreeNames('world'))
+    links = writer.written_links(description, FreeNames('world'))
     # A link without mass, as between two joints of a body, is no body: the next one has its joint.
     empty = {i for i, one in enumerate(description.links[:-1], 1) if not one.parameters().any()}
     empty -= {one.joint for one in links.frames}
@@ -83,7 +84,7 @@ def mjcf_text(
     known = None if ideal else description.friction
     if not (ideal or isinstance(known, LinearFriction)):
         known = description.simulated_friction or known
-    friction, left_out = simulated_friction(known, description.n)
+    friction, left_out = writer.simulated_friction(known, description.n)
     if left_out:
         root.append(ElementTree.Comment(left_out))
     if not ideal and description.simulated_armature is not None:
@@ -114,7 +115,7 @@ def mjcf_text(
 def _add_bodies(
     world: Element,
     description: ArmDescription,
-    links: Sequence[WrittenLink],
+    links: Sequence[writer.WrittenLink],
     shapes: Mapping[int, Sequence[Shape]],
     friction: Sequence[tuple[float, float] | None],
     empty: Collection[int],
@@ -188,8 +189,8 @@ def _add_joint(
     body: Element, joint: Joint, axis: Array, friction: tuple[float, float] | None
 ) -> None:
     known = dict[str, Any]()
-    if bounded(joint):
-        ends = finite_limits([joint.limits.lower, joint.limits.upper])
+    if writer.bounded(joint):
+        ends = writer.finite_limits([joint.limits.lower, joint.limits.upper])
         known = {'limited': 'true', 'range': ends}
     if joint.rotor_inertia:
         known['armature'] = joint.rotor_inertia

@@ -1,33 +1,34 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm description as a URDF.
+Writes an arm description as a URDF; names the links of a URDF or MJCF, each once.
 
 The frames of links are those of `arm.frames`; one that does not lie on its joint's axis, as URDF
-wants it, is a link fixed to the moving one. Numbers have up to 15 decimals, small masses and
-tensors 12 digits.
+wants it, is a link fixed to the moving one. A link that the file needs besides gets a name that no
+other has. Numbers have up to 15 decimals, small masses and tensors 12 digits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 import math
-from typing import Any
+from typing import Any, NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from .document import FreeNames
 from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
-from .written_links import FreeNames, written_links
 from ..arm.description import ArmDescription
-from ..arm.fields import Joint
+from ..arm.fields import Joint, link_names
+from ..arm.frames import fixed_places, FramePlace, link_places, ROOT
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
 # values that are small beside 1 as a whole: they have _DIGITS significant digits.
@@ -254,3 +255,80 @@ def finite_limits(limits: ArrayLike) -> Array:
 
 def _add_origin(element: Element, pose: Array) -> None:
     add(element, 'origin', xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
+
+
+_ON_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
+
+
+class WrittenLink(NamedTuple):
+    """A link to write: its name, and the place of its frame, as a `FramePlace` has it."""
+
+    name: str
+    joint: int
+    pose: Array
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenLinks:
+    """
+    The links of a file: those that move, the base's, the flange's, and further `frames`.
+
+    `root` is the name of the link in the space frame.
+    """
+
+    root: str
+    base: WrittenLink
+    moving: tuple[WrittenLink, ...]
+    flange: WrittenLink
+    frames: tuple[WrittenLink, ...]
+
+
+def written_links(
+    arm: ArmDescription, free: FreeNames, *, root: str = ROOT, on_axes: bool = False
+) -> WrittenLinks:
+    """
+    Return an arm's links with names that `free` gives out.
+
+    The root link is called `root` unless the arm has a frame there, as one from a URDF has. With
+    `on_axes` the frame of every link that turns lies on its joint's axis, as URDF wants it.
+    """
+    names, flange = link_names(arm.joint_names), arm.flange_transform()
+    on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
+    frames = {
+        names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place
+        for name, place in fixed_places(arm).items()
+    }
+    for name in frames:
+        free(name)
+
+    def link(wanted: str, place: FramePlace) -> WrittenLink:
+        """Return a link at a place, which is the frame of that name if it is there."""
+        own = frames.get(wanted)
+        if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
+            del frames[wanted]
+            return WrittenLink(wanted, *place)
+        return WrittenLink(free(wanted), *place)
+
+    moving = []
+    own_frames = zip(arm.joints, link_places(arm), arm.joint_placements(), arm.link_names)
+    for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
+        away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
+        if on_axes and joint.kind is JointKind.REVOLUTE and away > _ON_AXIS_M:
+            place = FramePlace(i, inverse_transform(behind))
+        moving.append(link(wanted, place))
+    base = FramePlace(0, np.eye(4))
+    if (own := frames.get(names.base)) and own.joint == 0:
+        base = own
+    base_link = link(names.base, base)
+    roots = (
+        name for name, one in frames.items() if not (one.joint or (one.pose - np.eye(4)).any())
+    )
+    if own_root := next(roots, ''):
+        del frames[own_root]
+    return WrittenLinks(
+        own_root or free(root),
+        base_link,
+        tuple(moving),
+        link(names.flange, FramePlace(arm.n, flange)),
+        tuple(WrittenLink(name, *place) for name, place in frames.items()),
+    )

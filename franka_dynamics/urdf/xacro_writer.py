@@ -11,9 +11,9 @@ from .mjcf_writer import mjcf_text
 from .writer import add, add_inertial, add_shapes, urdf_text, xml_text
 from ..arm.arm_file import available_arms, available_sets, load, with_hand
 from ..arm.description import ArmDescription
+from ..arm.fields import link_names
 from ..arm.frames import ROOT
 from ..arm.hand_file import available_hands, load_hand
-from ..arm.link_names import link_names
 from ..arm.shapes import load_hand_shapes, load_shapes, Shape
 from ..names import NO_HAND
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .arm_in_space import ArmInSpace
 from .comparison import compare_descriptions, Comparison
@@ -17,10 +16,11 @@ from .published import links_in_frames_of, nearest_set, published_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
-from ..arm_io import as_description, load_arm
+from ..arm_io import ArmLike, as_description, load_arm
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, listed
 from ..names import AS_LISTED
+from ..typing import ArrayLike
 from ..urdf.dh_recovery import description_from_chain
 from ..urdf.importer import names_in
 from ..urdf.reading import read_document
@@ -28,8 +28,8 @@ from ..urdf.serial_chain import read_chain, SerialChain
 
 
 def compare(
-    first: str | Path | ArmDescription,
-    second: str | Path | ArmDescription,
+    first: ArmLike,
+    second: ArmLike,
     *,
     gravity: ArrayLike = GRAVITY,
     xacro: Mapping[str, object] | None = None,
@@ -71,8 +71,8 @@ def _is_xacro(arm: object) -> bool:
 
 
 def read_pair(
-    first: str | Path | ArmDescription,
-    second: str | Path | ArmDescription,
+    first: ArmLike,
+    second: ArmLike,
     inertial_set: str | None = None,
     *,
     hand: str = AS_LISTED,
@@ -102,7 +102,7 @@ def read_pair(
             f'Neither arm is a xacro file, which has arguments; leave {given} out.'
         )
 
-    def loaded(one: str | Path | ArmDescription) -> ArmDescription:
+    def loaded(one: ArmLike) -> ArmDescription:
         if is_robot_model(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
         if isinstance(one, (str, Path)):

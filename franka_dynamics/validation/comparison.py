@@ -16,7 +16,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .arm_in_space import ArmInSpace, axes_agree, motion_of_rest
 from .torque_effect import Difference, JointEffect, TorqueProbe
@@ -25,7 +24,7 @@ from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
 from ..spatial import JointKind, log3
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 # Two numbers of arm files (m, rad, kg, kg m^2) within _EQUALITY_TOLERANCE are equal.
 _EQUALITY_TOLERANCE = 1e-9

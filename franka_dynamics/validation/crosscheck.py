@@ -13,22 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .pinocchio_urdf_model import compare_with_urdf, UrdfDifference
+from .source_models import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
 from ..dynamics.sampling import JointStates, sample_states
 from ..errors import CrosscheckError, SettingsError
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 # The node uses Pinocchio, with which the other formulations are compared.
 DynamicsModel = PinocchioModel | NewtonEulerModel | ExponentialsModel
@@ -190,11 +188,7 @@ class CrosscheckResult:
 
 
 def compare_formulations(
-    description: ArmDescription | str | Path,
-    *,
-    gravity: ArrayLike = GRAVITY,
-    count: int = 300,
-    seed: int = 0,
+    description: ArmLike, *, gravity: ArrayLike = GRAVITY, count: int = 300, seed: int = 0
 ) -> CrosscheckResult:
     """
     Compare all formulations of an arm's dynamics at random states within its limits.
@@ -231,11 +225,7 @@ def compare_formulations(
 
 
 def crosscheck(
-    description: ArmDescription | str | Path,
-    *,
-    gravity: ArrayLike = GRAVITY,
-    count: int = 300,
-    seed: int = 0,
+    description: ArmLike, *, gravity: ArrayLike = GRAVITY, count: int = 300, seed: int = 0
 ) -> CrosscheckResult:
     """
     Compare frames, M, C dq, g and inverse dynamics of two models, Pinocchio and Newton-Euler.

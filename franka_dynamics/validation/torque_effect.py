@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .arm_in_space import ArmInSpace
 from ..arm import ArmDescription
@@ -17,7 +16,7 @@ from ..dynamics.derivatives import tree_motion
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import sample_states
 from ..errors import apart
-from ..typing import Array
+from ..typing import Array, ArrayLike
 
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.

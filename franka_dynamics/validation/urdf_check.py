@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from numpy.typing import ArrayLike
-
 from .compare_files import arm_of_chain, reference_on_mount_of, URDF_LIMITS
 from .comparison import compare_descriptions, Comparison
 from .published import links_in_frames_of, nearest_set, NearestSet, published_sets
@@ -25,7 +23,8 @@ from ..arm.arm_file import is_urdf_text
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import listed, UrdfError, UrdfMismatchError
-from ..urdf.flange import find_flange
+from ..typing import ArrayLike
+from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_urdf, read_document
 from ..urdf.serial_chain import read_chain, SerialChain
 

@@ -23,7 +23,7 @@ from franka_dynamics.arm import (
     strict_yaml,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError

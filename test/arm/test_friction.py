@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, SigmoidFriction
-from franka_dynamics.arm.friction import friction_along, slip_state_bounds
-from franka_dynamics.arm.friction_state import FrictionState
+from franka_dynamics.arm.friction import friction_along, FrictionState, slip_state_bounds
 
 from ..arms import slip_states
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load, load_hand
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.payload import (
     desk_json,
     payload_array,

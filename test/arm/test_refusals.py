@@ -23,7 +23,7 @@ from franka_dynamics.arm import (
     SigmoidFriction,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.sampling import sample_states

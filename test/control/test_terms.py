@@ -17,7 +17,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
+from franka_dynamics.validation.source_models import compare_with_urdf
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from .closed_loop import FER

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
-from franka_dynamics.cpp_package.arm_text import controller_arm_text
+from franka_dynamics.cpp_package.package import controller_arm_text
 
 from .vectors import TILTS
 

@@ -20,7 +20,7 @@ from rclpy.parameter_client import AsyncParameterClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from franka_dynamics.cpp_package.arm_text import controller_arm_text
+from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 from . import parameter_library

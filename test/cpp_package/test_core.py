@@ -21,7 +21,7 @@ from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousC
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
-from franka_dynamics.cpp_package.arm_text import controller_arm_text
+from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states

@@ -10,12 +10,12 @@ import sympy as sp
 
 from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
 from franka_dynamics.arm.dh_conversion import in_modified_convention
+from franka_dynamics.codegen.chain import with_axes_along_z
 from franka_dynamics.dynamics.body_tree import BASE
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.dynamics.tree_frames import with_axes_along_z
 from franka_dynamics.errors import BaseParameterError
 from franka_dynamics.identification.base_parameters import (
     base_parameters,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.identification.identify import identify

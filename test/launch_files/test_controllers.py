@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.cpp_package.arm_text import controller_arm_text
+from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 

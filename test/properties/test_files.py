@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import franka_dynamics as fd
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.errors import FrankaDynamicsError, RecordingError
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.urdf.writer import urdf_text

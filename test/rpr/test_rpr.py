@@ -14,7 +14,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
-from franka_dynamics.rpr.report import as_text, rpr_report
+from franka_dynamics.rpr.symbolic import as_text, rpr_report
 
 from ..agreement import refuses
 

@@ -23,7 +23,7 @@ from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.urdf.xacro_writer import exported_arms, generated_files, robot_text
-from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
+from franka_dynamics.validation.source_models import compare_with_urdf
 
 FILES = generated_files()
 ARMS = pytest.mark.parametrize('arm', exported_arms())

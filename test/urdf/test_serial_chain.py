@@ -11,12 +11,12 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import Convention, LinkInertia, load
 from franka_dynamics.errors import UrdfError
+from franka_dynamics.urdf.arm_choice import find_chains, gripper_joints
 from franka_dynamics.urdf.importer import names_in
-from franka_dynamics.urdf.joint_choice import find_chains, gripper_joints
 from franka_dynamics.urdf.reading import parse_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.validation.pinocchio_urdf_model import compare_with_urdf
+from franka_dynamics.validation.source_models import compare_with_urdf
 
 from .urdf_texts import (
     assert_as_in_the_file,
