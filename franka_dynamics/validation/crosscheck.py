@@ -6,7 +6,7 @@ Comparison of independent formulations of an arm's dynamics.
 `compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
 whenever it is configured, compares the frames and the terms of the node's torques. They allow
 differences up to the `tolerance` of the arm's geometry. An arm from a URDF is also compared with
-Pinocchio's own reading of that file (`pinocchio_urdf_model`).
+Pinocchio's own reading of that file (`source_models`).
 """
 
 from __future__ import annotations
