@@ -289,7 +289,7 @@ class ArmDescription(ArmFields):
         links = (*self.links[:-1], self.links[-1] + carried)
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques
-            notes += tuple(one for one in self.urdf.arm_choice_notes if one not in notes)
+            notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
         return replace(
             self,
             links=links,

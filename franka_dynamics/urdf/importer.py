@@ -134,7 +134,7 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
         if joint.limits is None
     ]
     assert arm.urdf is not None
-    notes = [*torque_notes, *arm.urdf.arm_choice_notes, *notes, *chain.notes]
+    notes = [*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes]
     return replace(
         arm, joints=tuple(joints.values()), notes=tuple(notes), torque_notes=torque_notes
     )
