@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands, parameter types and options for click; lists are written with commas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints sentences, tables and progress bars for all commands, and writes JSON and text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 import os

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that several commands share, and the checks of their values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import math
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what `node state` shows of feedforward nodes and simulated arms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import math
 from typing import Any

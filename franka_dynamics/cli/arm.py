@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `franka-dynamics arm ...`: their options; modules beside this one do the work."""
 
-from __future__ import annotations
-
 import click
 
 from . import _options as shared

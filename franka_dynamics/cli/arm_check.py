@@ -7,8 +7,6 @@
 arms by axis, inertia and limits of each joint.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@
 An imported arm file is checked against Pinocchio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `franka-dynamics bag ...`: their options; modules beside this one do the work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics bag record`: record a running system to a bag and check it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics bag replay`: compare a recording's measured torques with the model's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, with_sets_and_hands

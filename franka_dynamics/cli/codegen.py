@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics codegen`: an arm's equations of motion as C, CUDA or Python code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics demo`: measure torque feedforward on two simulated arms; needs no display."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands `franka-dynamics identify ...`: their options; other modules do the work."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics identify arm`: recordings -> an arm file that predicts the arm's torques."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics identify plan`: plan an identification motion."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 import shlex

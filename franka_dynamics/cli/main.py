@@ -9,8 +9,6 @@ a node or robot failed or did not answer, 2 wrong input or a missing library, 3 
 busy (demo), 130 interrupted, 141 the reader of the output has gone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import os
 import sys

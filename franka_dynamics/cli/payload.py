@@ -6,8 +6,6 @@
 The load is that of a CAD mesh, or is found from recordings with and without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics sim`: a simulated arm, the node that holds it, and a view in the browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.util import find_spec
 import math

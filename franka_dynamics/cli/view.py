@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics view`: an arm with its torques in the browser, live or from a bag."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans a multisine motion of all joints about the home pose, within an arm's limits."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arm import ArmDescription

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Report of `franka-dynamics demo`: table, JSON and plots."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math

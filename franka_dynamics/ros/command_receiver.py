@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receives the torques for a simulated arm from a topic, and publishes the receiver's status."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import time
 from typing import Any

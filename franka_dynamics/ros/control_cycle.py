@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control cycle of a feedforward node, from a joint state to its torque."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from statistics import median

@@ -6,8 +6,6 @@ Makes a controller from node parameters, and cross-checks its model with Newton-
 The arm comes from an arm file, a URDF file or the topic robot_description.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

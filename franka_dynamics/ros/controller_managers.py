@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks ros2_control's controller managers which controllers they have, without waiting."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 import time

@@ -13,8 +13,6 @@ show the machine's load instead of the quality of the torques. The demonstration
 more in lockstep, in which simulated time waits for each torque.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 import os

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishes diagnostics of a configured feedforward node each second and after changes."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Mapping
 import math

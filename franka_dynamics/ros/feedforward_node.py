@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The feedforward node, which answers each joint state with a feedforward torque."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import suppress

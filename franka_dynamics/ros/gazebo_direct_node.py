@@ -10,8 +10,6 @@ paused. Gazebo measures no joint effort and sends zeros, so the node publishes t
 as efforts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import sys
 from typing import Any

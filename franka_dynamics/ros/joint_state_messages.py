@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states to and from serialized messages, by joint name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import math
 from typing import NamedTuple

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes what launch files share: arguments, nodes, controllers and parameter files."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -10,8 +10,6 @@ which would stop the arm; on two threads the delays are 1.5 and 3.1 ms (benchmar
 medians of 3, load 7 on two cores).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 import sys

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows a running arm in the browser, with its joint states and the node's torque terms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import time
 from typing import Any

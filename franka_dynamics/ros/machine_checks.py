@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks this machine without ROS: real-time permission, kernel, processor and DDS settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 import os
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stamps, names of publishers, and the bytes of messages with an array of numbers."""
 
-from __future__ import annotations
-
 from array import array
 import re
 import struct

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows the motions that a feedforward node is asked for, on ~/reference or by its action."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any

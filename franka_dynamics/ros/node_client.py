@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of a running node for its parameters, lifecycle, faults and reference trajectory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 import math
 import shlex

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs nodes of this package as child processes, in an isolated ROS network if needed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 import os
 from pathlib import Path
@@ -13,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -161,7 +159,7 @@ class NodeGroup:
         last = text.splitlines()[-1] if text else 'it said nothing'
         return f'{module} ended with exit status {process.returncode}: {last}'
 
-    def __enter__(self) -> NodeGroup:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a node as a process: its start, signals, log and exit code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 import gc
 import math

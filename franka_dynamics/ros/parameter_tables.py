@@ -6,8 +6,6 @@ Tables of the nodes' parameters, and parameter files, arms and settings made fro
 The tables are read from config/parameters; no ROS is needed.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable
 from dataclasses import fields, replace

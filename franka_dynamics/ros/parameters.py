@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declares a node's parameters, and checks their values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import pairwise

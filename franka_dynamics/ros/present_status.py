@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a feedforward node does now and why, in the words of its users, and its log of that."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """QoS profiles of the nodes' topics."""
 
-from __future__ import annotations
-
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 

@@ -7,8 +7,6 @@ Each use says what it gains. Where rclpy lacks it, or FRANKA_DYNAMICS_PUBLIC_RCL
 rclpy's public interface does the same, slower: `make test-public-rclpy` runs the nodes so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import inspect
 import os

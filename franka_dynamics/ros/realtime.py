@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real-time scheduling and locked memory of a node's process."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

@@ -8,8 +8,6 @@ they declare themselves as simulated arms, and the controller managers in their 
 controllers they have. Who is neither is unknown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum

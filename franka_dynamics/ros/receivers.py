@@ -7,8 +7,6 @@ A torque for a simulation contains gravity. A real arm, which compensates its gr
 rise with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Records topics of a running system to a bag, and reports problems that make the 
 The bag is MCAP; messages are stored as the bytes received.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter

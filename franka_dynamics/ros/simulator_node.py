@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm with the topics of a real arm or an arm in Gazebo."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 import gc

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostic statuses as data, for nodes that publish them and programs that read them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from sensor_msgs.msg import JointState
@@ -91,7 +89,7 @@ class NodeStatus(NamedTuple):
         return self.values.get(Key.HELD) == 'True'
 
     @classmethod
-    def from_message(cls, message: DiagnosticStatus) -> NodeStatus:
+    def from_message(cls, message: DiagnosticStatus) -> Self:
         """Return the status that a message holds."""
         node, found, subject = message.name.partition(': ')
         level = dict(enumerate(LEVELS)).get(message.level[0], 'ERROR')

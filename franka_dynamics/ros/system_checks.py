@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the running nodes: joint states, clock, commands and diagnostics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 import math

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishes model terms, external torque and wrench on the topics that have subscribers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any

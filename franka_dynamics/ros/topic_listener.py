@@ -7,8 +7,6 @@ Listens to topics of other nodes; messages are taken when the user polls.
 hold the arm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 import math

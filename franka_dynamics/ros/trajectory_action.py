@@ -7,13 +7,11 @@ Goals end as those of joint_trajectory_controller do: after an abort or a cancel
 where it is measured, and without goal_time_tolerance the arm may take any time to arrive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from action_msgs.msg import GoalStatus
 import numpy as np
@@ -55,7 +53,7 @@ class Tolerances(NamedTuple):
     @classmethod
     def from_messages(
         cls, messages: Sequence[Any], names: Sequence[str], position: float = np.inf
-    ) -> Tolerances:
+    ) -> Self:
         """
         Return the tolerances that control_msgs/JointTolerance messages set for an arm's joints.
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories to and from messages, and messages from files of `identify plan`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

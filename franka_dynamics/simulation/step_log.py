@@ -6,8 +6,6 @@ A file with every step of a simulated arm, written by the simulator's own proces
 Recording the steps over DDS would take as much processor time as the simulation.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves browsers a page: an arm in three dimensions and a table of its torques."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import socket
 import time
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -66,7 +64,7 @@ class Window:
         self._table = self.server.gui.add_html('')
         self._scene = ArmScene(self.server, description)
 
-    def __enter__(self) -> Window:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
