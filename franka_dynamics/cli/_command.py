@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 import re
 from string import ascii_uppercase
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from ..resources import share_directory
 from ..ros import ROS_INSTALL_HINT
 
 _XACRO_ARGUMENT = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
+Options = SimpleNamespace  # the values of a command's options as attributes
 STDOUT_PATH = Path('-')  # path that stands for standard output
 
 
@@ -67,8 +69,8 @@ class ModuleCommand(Command):
 
     `work` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
     words, as cli/arm_show.py of arm show. The function that declares the command has its options
-    and help alone. In place of the options that `options_as` has added, the other function gets
-    the dataclasses of their values.
+    and help alone. The other function gets the values of the options that `options_as` has added
+    as dataclasses, and those of all others as one argument `options`.
     """
 
     def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
@@ -77,13 +79,14 @@ class ModuleCommand(Command):
 
     def run(self, ctx: click.Context) -> Any:
         """Import the module, and call its function with the options as arguments."""
-        values = dict(ctx.params)
+        values, grouped = dict(ctx.params), dict[str, Any]()
         for name, kind in getattr(self.callback, 'dataclasses', {}).items():
             own = [one.name for one in fields(kind) if one.name in values]
-            values[name] = kind(**{one: values.pop(one) for one in own})
+            grouped[name] = kind(**{one: values.pop(one) for one in own})
         words = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
-        return ctx.invoke(getattr(import_module(f'.{module}', __package__), function), **values)
+        work = getattr(import_module(f'.{module}', __package__), function)
+        return ctx.invoke(work, options=Options(**values), **grouped)
 
 
 def takes_xacro_arguments(command: Any) -> Any:

@@ -8,14 +8,14 @@ arms by axis, inertia and limits of each joint.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 import warnings
 
 from ._choices import ArmChoice
-from ._command import forbid_with
+from ._command import forbid_with, Options
 from ._console import make_console, say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
@@ -76,21 +76,21 @@ class Answer:
                 show(one)
 
 
-def check(arm: ArmChoice, arms: Sequence[str], json: Path | None, **options: Any) -> int:
+def check(arm: ArmChoice, options: Options) -> int:
     """
-    Check the arm, or each of `arms`; return 1 if formulations differ or a link is not physical.
+    Check the arm, or each file; return 1 if formulations differ or a link is not physical.
 
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """
-    if arms:
-        forbid_with(f'{arms[0]}, which is checked', 'arm')
+    if options.arms:
+        forbid_with(f'{options.arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    files = [file for one in arms for file in _files_of(one)]
-    alone = not arms or files == [arms[0]]
+    files = [file for one in options.arms for file in _files_of(one)]
+    alone = not options.arms or files == [options.arms[0]]
     found = dict[str, dict[str, Any]]()
-    for file in [arm.arm] if not arms else files:
+    for file in [arm.arm] if not options.arms else files:
         try:
-            answer = _check(replace(arm, arm=file), **options)
+            answer = _check(replace(arm, arm=file), options)
         except FrankaDynamicsError as error:
             if alone:
                 raise
@@ -102,12 +102,12 @@ def check(arm: ArmChoice, arms: Sequence[str], json: Path | None, **options: Any
         found[file] = {'verdict': answer.verdict, **answer.data}
     if not found:
         raise DescriptionError(
-            f'{arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
+            f'{options.arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
         )
     counts = Counter(one['verdict'] for one in found.values())
     if not alone:
         say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
-    write_json(json, *found.values() if alone else [found])
+    write_json(options.json, *found.values() if alone else [found])
     return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
 
 
@@ -123,13 +123,11 @@ def _files_of(path: str) -> list[str]:
     ]
 
 
-def _check(
-    arm: ArmChoice, gravity: tuple[float, float, float], states: int, everything: bool
-) -> Answer:
-    """Check an arm by itself."""
+def _check(arm: ArmChoice, options: Options) -> Answer:
+    """Return the result of comparing an arm's formulations with each other and its file."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
-        result = compare_formulations(description, gravity=gravity, count=states)
+        result = compare_formulations(description, gravity=options.gravity, count=options.states)
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
     data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
     answer = Answer(sentence, not result.passed, data, [*result.findings])
@@ -149,7 +147,7 @@ def _check(
     answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))
-    answer.details += report.crosscheck_tables(result) if everything else ()
+    answer.details += report.crosscheck_tables(result) if options.everything else ()
     return answer
 
 
@@ -176,17 +174,10 @@ def _add_doubts(answer: Answer, document: UrdfDocument, source: str) -> set[str]
     return {str(one) for one in find_implausible_values(document)[0]}
 
 
-def compare(
-    first: str,
-    second: str,
-    inertial_set: str | None,
-    hand: str,
-    prefix: str | None,
-    xacro: Mapping[str, str],
-    json: Path | None,
-) -> int:
-    """Print the largest difference of each joint; return 1 if one changes a torque."""
+def compare(options: Options) -> int:
+    """Print the largest difference of each joint of two arms; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
+    first, second = options.first, options.second
     if is_robot_model(first) and not is_robot_model(second):
         first, second = second, first  # what URDFs lack comes from the other arm
     if not is_robot_model(second):
@@ -194,9 +185,8 @@ def compare(
     elif is_robot_model(first):
         two = 'two URDFs or MJCFs, which are compared as they are written'
         forbid_with(two, 'inertial_set', 'hand')
-    one, other = read_pair(
-        first, second, inertial_set, hand=hand, prefix=prefix, xacro=xacro, nearest=True
-    )
+    how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
+    one, other = read_pair(first, second, nearest=True, **how)
     found = compare_descriptions(one, other)
     words = other.urdf.words if other.urdf else None
     empty = {
@@ -228,7 +218,7 @@ def compare(
     if not words and other.hand != one.hand:
         notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
     say_each(notes, 'note')
-    write_json(json, {**to_json_types(found), 'notes': notes})
+    write_json(options.json, {**to_json_types(found), 'notes': notes})
     return int(not found.passed)
 
 

@@ -6,14 +6,12 @@
 An imported arm file is checked against Pinocchio.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from ._choices import ArmChoice
-from ._command import forbid_with, require_with
+from ._command import forbid_with, Options, require_with
 from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load
@@ -28,44 +26,42 @@ from ..urdf.xacro_writer import robot_text
 from ..validation.source_models import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
 
-def import_(
-    urdf: str,
-    output: Path,
-    force: bool,
-    anyway: bool,
-    prefix: str,
-    joints: Sequence[str],
-    held: Sequence[tuple[str, float]],
-    convention: str,
-    **reading: Any,
-) -> int:
+def import_(options: Options) -> int:
     """
     Write the arm file of a URDF's arm; print notes and its differences from the URDF.
 
     If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file only
-    with --anyway. `reading` are further arguments of `import_urdf`.
+    with --anyway.
     """
-    require_not_existing(output, force)
-    reading |= {'joint_names': joints, 'held': dict(held), 'convention': Convention(convention)}
-    arm = import_urdf(Path(urdf), prefix=prefix, **reading)
+    require_not_existing(options.output, options.force)
+    arm = import_urdf(
+        Path(options.urdf),
+        name=options.name,
+        joint_names=options.joints,
+        held=dict(options.held),
+        tip=options.tip,
+        prefix=options.prefix,
+        convention=Convention(options.convention),
+        xacro=options.xacro,
+    )
     assert arm.urdf is not None
     say_each(arm.notes, 'note')
-    plain = arm.with_joint_names([one.removeprefix(prefix) for one in arm.joint_names])
-    content = arm_file_text(plain, source=f'imported from {Path(urdf).name}')
+    plain = arm.with_joint_names([one.removeprefix(options.prefix) for one in arm.joint_names])
+    content = arm_file_text(plain, source=f'imported from {Path(options.urdf).name}')
     found = compare_with_urdf(_read_again(content, arm))
     passed = all(one.passed for one in found)
-    if passed or anyway:
-        write_text(output, content)
+    if passed or options.anyway:
+        write_text(options.output, content)
         span = f'{arm.n} joints from {plain.joint_names[0]} to {plain.joint_names[-1]}'
-        say(f'{output}: {span}, flange {arm.urdf.tip}, {convention} DH rows.')
+        say(f'{options.output}: {span}, flange {arm.urdf.tip}, {options.convention} DH rows.')
     differences = ', '.join(f'{one}' for one in found)
     say(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
         f'{differences} (tolerance {MAX_READING_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
-    if not (passed or anyway):
-        say(f'{output} was not written; --anyway writes it nevertheless.')
+    if not (passed or options.anyway):
+        say(f'{options.output} was not written; --anyway writes it nevertheless.')
     return 0 if passed else 1
 
 
@@ -77,9 +73,10 @@ def _read_again(content: str, arm: ArmDescription) -> ArmDescription:
         return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
 
 
-def export(arm: ArmChoice, output: Path | None, force: bool, form: str, ideal: bool) -> int:
+def export(arm: ArmChoice, options: Options) -> int:
     """Print the arm in a format or write it to a file."""
-    require_not_existing(output, force)
+    require_not_existing(options.output, options.force)
+    output, form = options.output, options.form
     if output is not None and output.suffix == '.mjcf' and form != 'mjcf':
         forbid_with(f'{output}, whose ending says MJCF', 'form')
         form = 'mjcf'
@@ -91,6 +88,6 @@ def export(arm: ArmChoice, output: Path | None, force: bool, form: str, ideal: b
         return 0
     own = is_file_name(arm.arm) or is_robot_model(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.prefix
-    text = robot_text(arm.load(), form, source=source, prefix=prefix, ideal=ideal)
+    text = robot_text(arm.load(), form, source=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)
     return 0

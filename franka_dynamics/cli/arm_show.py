@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from ._choices import ArmChoice
-from ._command import forbid_with
+from ._command import forbid_with, Options
 from ._console import say, say_each, show, write_json
 from ._options import MASS_OPTIONS
 from ..arm import ArmDescription
@@ -31,26 +31,19 @@ _MAX_REGROUPING_ERROR = 1e-9
 _GRAVITY = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
 
 
-def run(
-    arm: ArmChoice,
-    positional: str | None,
-    q: Sequence[str] | None,
-    base_parameters: str | None,
-    symbolic: str | None,
-    json: Path | None,
-) -> int:
+def run(arm: ArmChoice, options: Options) -> int:
     """Print the arm's tables, or JSON in their place; write the JSON file."""
-    if positional is not None:
-        forbid_with(f'{positional}, the same as --arm {positional}', 'arm')
-        arm = replace(arm, arm=positional)
-    if symbolic or base_parameters:
+    if options.positional is not None:
+        forbid_with(f'{options.positional}, the same as --arm {options.positional}', 'arm')
+        arm = replace(arm, arm=options.positional)
+    if options.symbolic or options.base_parameters:
         forbid_with('base parameters, which hold at every pose', 'q')
-        direction = base_parameters or 'vertical'
-        if symbolic:
-            return _print_symbolic(arm, direction, symbolic)
-        return _print_base_parameters(arm, direction, json)
+        direction = options.base_parameters or 'vertical'
+        if options.symbolic:
+            return _print_symbolic(arm, direction, options.symbolic)
+        return _print_base_parameters(arm, direction, options.json)
     description = arm.load()
-    pose = _pose(description, q) if q else None
+    pose = _pose(description, options.q) if options.q else None
     rows = inertia_rows(description, pose)
     data = {
         'arm': description,
@@ -62,7 +55,7 @@ def run(
         'inertia_order': TENSOR_ORDER,
         'links': rows,
     }
-    write_json(json, data)
+    write_json(options.json, data)
     say(arm.title(description))
     show(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics bag import`: a log file -> a rosbag2."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ._choices import ArmChoice, BagReader
-from ._command import forbid_with
+from ._command import forbid_with, Options
 from ._console import ProgressBar, say, say_each, show
 from ._options import new_bag
 from ..recordings.log_file import read_log
@@ -25,35 +24,27 @@ from ..report.table import Header, Table
 _READING = 'episode', 'skip_incomplete'
 
 
-def run(
-    log: tuple[str, ...],
-    arm: ArmChoice,
-    reader: BagReader,
-    output: Path | None,
-    columns_only: bool,
-    layout: str | None,
-    **columns: Any,
-) -> int:
-    """
-    Write a bag from logs and print its content and warnings; with --list print columns alone.
-
-    `columns` are the fields of a ColumnMap.
-    """
-    if columns_only:
-        show(_contents(read_log(*log)))
+def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
+    """Write a bag from logs, print content and warnings; with --list print columns alone."""
+    if options.columns_only:
+        show(_contents(read_log(*options.log)))
         return 0
+    layout = options.layout
+    known = {one.name for one in fields(ColumnMap)}
+    columns = {name: value for name, value in vars(options).items() if name in known}
     if layout is not None:
         forbid_with('--layout, which says it', *(name for name in columns if name not in _READING))
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
-        require_columns(read_log(*log), columns)
+        require_columns(read_log(*options.log), columns)
     reading = {name: columns[name] for name in _READING}
     named = replace(LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
     description = arm.load()
-    bag = output or new_bag(f'{Path(log[0]).with_suffix("")}')
+    bag = options.output or new_bag(f'{Path(options.log[0]).with_suffix("")}')
     with ProgressBar() as bar:
-        bar.add_task(f'reading {log[0]}', total=None)
+        bar.add_task(f'reading {options.log[0]}', total=None)
         names = reader.joint_names_in_bag(description)
-        recording = import_log(log, named, names, topic=reader.topic or DEFAULT_JOINT_STATE_TOPIC)
+        topic = reader.topic or DEFAULT_JOINT_STATE_TOPIC
+        recording = import_log(options.log, named, names, topic=topic)
         require_units(recording, description)
         warnings = plausibility_warnings(recording, description)
         bar.add_task(f'writing {bag}', total=None)

@@ -12,7 +12,7 @@ import numpy as np
 from rich.text import Text
 
 from ._choices import ArmChoice
-from ._command import is_given
+from ._command import is_given, Options
 from ._console import make_console, say, say_each
 from ._signals import catch_end_signals
 from ..errors import FrankaDynamicsError
@@ -31,7 +31,12 @@ _FIRST_STATE_TIMEOUT_S = 20.0  # a recording with a motion ends without a joint 
 _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
-def run(
+def run(arm: ArmChoice, options: Options) -> int:
+    """Record a bag and check it; return 1 if it is unusable."""
+    return record_and_check(arm, **vars(options))
+
+
+def record_and_check(
     arm: ArmChoice,
     output: Path | None,
     duration: float | None,
@@ -137,6 +142,8 @@ def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:
 def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> bool:
     """Read the bag and say whether replay and identify could use it; return that."""
     arm = choice.load()
+    if progress.disk_is_full:
+        say(f'the disk of {bag} is full, so that the recording ends there', 'warning')
     if progress.states == 0:
         say(
             f'not usable: nothing was heard on {progress.topic} in {progress.seconds:.1f} s; is a '

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, with_sets_and_hands
-from ._command import forbid_with, require_installed
+from ._command import forbid_with, Options, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ..control.tracking_prediction import predict_tracking, TrackingPrediction
 from ..identification.options import IdentificationOptions
@@ -20,48 +20,38 @@ _MAX_SHOWN_FITS = 3
 
 
 def run(
-    bag: str,
     arm: ArmChoice,
     reader: BagReader,
     signal: SignalOptions,
     fit: IdentificationOptions,
-    *,
-    sets: tuple[str, ...],
-    hands: tuple[str, ...],
-    everything: bool,
-    require: float | None,
-    gains: str | None,
-    output: Path,
-    no_plots: bool,
-    json: Path | None,
-    external: Path | None,
+    options: Options,
 ) -> int:
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
-    if no_plots:
+    if options.no_plots:
         forbid_with('--no-plots: the folder holds plots alone', 'output')
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
-    arm = reader.arm_of(bag, arm)
-    arms = with_sets_and_hands(arm, sets, hands)
+    arm = reader.arm_of(options.bag, arm)
+    arms = with_sets_and_hands(arm, options.sets, options.hands)
     with ProgressBar() as bar:
-        recording = reader.read(bag, arms[0], bar)
+        recording = reader.read(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
     best, tracking = result.fits[0], None
-    if gains:
-        tracking = predict_tracking(result.recording, arms[0], gains, gravity=fit.gravity)
+    if options.gains:
+        tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
-    _print(result, fit, everything)
+    _print(result, fit, options.everything)
     if tracking is not None:
         show(tracking_table(tracking))
         say(f'{PREDICTION_SENTENCE}.')
-    if json:
-        write_json(json, {**report.replay_as_data(result), 'tracking': tracking})
-    if external:
-        say(write_external_torque(external, result, list(fit.gravity)))
-    if not no_plots:
-        _plot(output, result, tracking)
-    if require is not None and best.filtered.E > require:
-        say(f'E is above the required {require:g} {best.unit.name}', style='red')
+    if options.json:
+        write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
+    if options.external:
+        say(write_external_torque(options.external, result, list(fit.gravity)))
+    if not options.no_plots:
+        _plot(options.output, result, tracking)
+    if options.require is not None and best.filtered.E > options.require:
+        say(f'E is above the required {options.require:g} {best.unit.name}', style='red')
         return 1
     return 0
 

@@ -10,7 +10,7 @@ import click
 from rich.progress import track
 
 from ._choices import ArmChoice
-from ._command import forbid_with
+from ._command import forbid_with, Options
 from ._console import make_console, print_or_write, say, say_each, show
 from ..codegen.c_code import c_header
 from ..codegen.cuda import cuda_source
@@ -29,45 +29,33 @@ _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
 }
 
 
-def run(
-    arm: ArmChoice,
-    language: str,
-    output: Path | None,
-    parameters: str,
-    gravity: tuple[float, float, float],
-    package: bool,
-    name: str | None,
-    quantities: tuple[str, ...],
-    frame: str,
-    precision: str,
-) -> int:
+def run(arm: ArmChoice, options: Options) -> int:
     """Print operation counts, and write the code with --output or a package with --package."""
-    require_each_once(quantities)
-    if package:
-        return _write_package(output)
-    if language == 'python':
+    require_each_once(options.quantities)
+    if options.package:
+        return _write_package(options.output)
+    if options.language == 'python':
         forbid_with('--language python, whose numbers are double', 'precision')
-    if parameters == 'run_time':
+    if options.parameters == 'run_time':
         forbid_with('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
     if not description.urdf:  # loading a URDF has warned of them
         say_each(description.inconsistencies(), 'warning')
-    kinds = [Quantity(name) for name in quantities]
-    place = int(frame) if frame.isdecimal() else frame
+    kinds = [Quantity(name) for name in options.quantities]
+    place = int(options.frame) if options.frame.isdecimal() else options.frame
+    mode = ParameterMode(options.parameters)
     listed = [
-        customised_equations(
-            description, kind, gravity, parameters=ParameterMode(parameters), frame=place
-        )
+        customised_equations(description, kind, options.gravity, parameters=mode, frame=place)
         for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
     show(Table(title, ('equations', 'multiplications', 'additions'), rows))
-    if output is not None:
-        text_of, suffix = _LANGUAGES[language]
-        if language != 'python':
-            text_of = partial(text_of, precision=precision, name=name)
-        path = output / f'{identifier(name or description.name)}_dynamics{suffix}'
+    if options.output is not None:
+        text_of, suffix = _LANGUAGES[options.language]
+        if options.language != 'python':
+            text_of = partial(text_of, precision=options.precision, name=options.name)
+        path = options.output / f'{identifier(options.name or description.name)}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0
 

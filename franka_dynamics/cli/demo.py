@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ._choices import ArmChoice
-from ._command import is_given, require_installed
+from ._command import is_given, Options, require_installed
 from ._console import ProgressBar, say, say_each, show
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_franka
@@ -33,7 +33,7 @@ _SECOND_PART = (
 )
 
 
-def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
+def run(arm: ArmChoice, options: Options) -> int:
     """
     Simulate tracking with feedforward of an exact and an inexact model; print the errors.
 
@@ -45,9 +45,9 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
     if not is_given('hand') and is_franka(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()
-    folder = output / datetime.now().strftime('%Y%m%d-%H%M%S')
+    folder = options.output / datetime.now().strftime('%Y%m%d-%H%M%S')
     folder.mkdir(parents=True, exist_ok=True)
-    plan = DemoPlan(description, arm.node_parameters(folder), lockstep=lockstep)
+    plan = DemoPlan(description, arm.node_parameters(folder), lockstep=options.lockstep)
     exact_bag = folder / 'bag'
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)
@@ -63,9 +63,7 @@ def run(arm: ArmChoice, output: Path, lockstep: bool) -> int:
         write_recording(session.steps, exact_bag)
         (folder / 'steps').unlink()
         metrics = demo_metrics(session.steps, session.hold, session.motions)
-        report = demo_report(
-            metrics, session.rates, session.residual, session.errors, failed=session.failed
-        )
+        report = demo_report(metrics, session)
         progress('drawing', 0.8)
         plot_report(metrics, description.joint_names, folder / 'demo.png')
         second = _second_part(plan, folder, progress)

@@ -5,11 +5,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 import sys
 
 from ._choices import ArmChoice
-from ._command import require_with
+from ._command import Options, require_with
 from ._console import make_console, say, write_json
 from ._options import MASS_OPTIONS
 from ..arm.arm_file import is_robot_model
@@ -23,22 +22,20 @@ _STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
 _LISTEN_S = 2.0  # time to listen to the running system
 
 
-def run(
-    arm: ArmChoice, machine: bool, robot: str | None, json: Path | None, topic: str, command: str
-) -> int:
+def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
-    if robot is None:
+    if options.robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
-    running = [] if machine else _running(topic, command)
+    running = [] if options.machine else _running(options.topic, options.command)
     simulated = any(one.subject == SIMULATED_ARM_CHECK for one in running)
     of_machine = machine_checks(simulated=simulated)
-    of_robot = [] if robot is None else _robot(arm, robot)
+    of_robot = [] if options.robot is None else _robot(arm, options.robot)
     checks = []
     for check in chain(of_machine, of_robot, running):
         checks.append(check)
         make_console().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')
-    write_json(json, checks)
+    write_json(options.json, checks)
     return 1 if any(check.level == TO_DO for check in checks) else 0
 
 

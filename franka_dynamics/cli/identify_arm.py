@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, with_sets_and_hands
-from ._command import require_installed
+from ._command import Options, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, listed, require_extra
@@ -25,29 +25,18 @@ from ..report.replay import TORQUE_ERROR_DEFINITION
 _DASK_TIMEOUT_S = 20.0
 
 
-def run(
-    bags: tuple[str, ...],
-    arm: ArmChoice,
-    reader: BagReader,
-    fit: IdentificationOptions,
-    *,
-    tests: tuple[str, ...],
-    workers: str,
-    output: Path | None,
-    report: Path | None,
-    json: Path | None,
-) -> int:
+def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
-    needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if report else [])
+    needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
     require_installed(f'Identifying an arm needs {listed(needed)}', 'identify', *needed)
-    arm = reader.arm_of(bags[0], arm)
+    arm = reader.arm_of(options.bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)
     fitted, left_out = (
         [Bag(path, names, reader.topic, reader.stamps) for path in paths]
-        for paths in (bags, tests)
+        for paths in (options.bags, options.tests)
     )
-    with ProgressBar() as bar, _executor(workers) as executor:
+    with ProgressBar() as bar, _executor(options.workers) as executor:
         result = identify(
             fitted,
             start,
@@ -58,22 +47,23 @@ def run(
             progress=bar.new_task('identifying'),
         )
     # Files are written before results are printed, because `| head` can end this program.
-    if output and result.accepted:
-        result.save(output, payload=arm.read_payload())
-    if report:
+    if options.output and result.accepted:
+        result.save(options.output, payload=arm.read_payload())
+    if options.report:
         page = pages.identification_page(result, _motions_of(result, [*fitted, *left_out]))
-        write_text(report, page)
-    if json:
-        write_json(json, pages.identification_as_data(result))
+        write_text(options.report, page)
+    if options.json:
+        write_json(options.json, pages.identification_as_data(result))
     say(pages.conclusion(result), style='bold')
     say_each(pages.details(result), 'warning')
     show(*pages.tables(result))
     say(TORQUE_ERROR_DEFINITION)
-    say_each(filter(None, [pages.tracking_sentence(result), report and f'page: {report}']))
+    page_line = options.report and f'page: {options.report}'
+    say_each(filter(None, [pages.tracking_sentence(result), page_line]))
     if not result.accepted:
         say(_refusal(result), style='red')
         return 1
-    say(_place_of_file(output, len(result.recordings.names)))
+    say(_place_of_file(options.output, len(result.recordings.names)))
     return 0
 
 

@@ -3,12 +3,12 @@
 """`franka-dynamics identify plan`: plan an identification motion."""
 
 from dataclasses import replace
-from pathlib import Path
 import shlex
 
 import numpy as np
 
 from ._choices import ArmChoice, BagReader
+from ._command import Options
 from ._console import ProgressBar, say, show
 from ..errors import IdentificationError
 from ..files import write_text
@@ -19,42 +19,28 @@ from ..recordings.preprocessing import prepare
 from ..report import excitation as report
 
 
-def run(
-    arm: ArmChoice,
-    reader: BagReader,
-    limits: ExcitationLimits,
-    *,
-    gravity: tuple[float, float, float],
-    output: Path,
-    period: float,
-    repetitions: int | None,
-    given: tuple[str, ...],
-    start: tuple[float, ...],
-    **search: int,
-) -> int:
-    """
-    Write an excitation trajectory; return 1 if parameters that matter stay unidentifiable.
-
-    `search` has the options of the optimisation, --draws and --iterations.
-    """
+def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
+    """Write an excitation trajectory; return 1 if parameters that matter stay unidentifiable."""
     description = arm.load()
-    first, times = start or description.home, repetitions or MIN_REPETITIONS
+    first, times = options.start or description.home, options.repetitions or MIN_REPETITIONS
     if first is None:
         raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
-    problem = ExcitationProblem(description, limits, gravity, duration=times * period)
+    period, output = options.period, options.output
+    problem = ExcitationProblem(description, limits, options.gravity, duration=times * period)
     with ProgressBar() as bar:
-        motions = [prepare(reader.read(bag, description, bar)) for bag in given]
+        motions = [prepare(reader.read(bag, description, bar)) for bag in options.given]
         planned = problem
         if motions:
             known = np.sum([information_matrix(problem, one) for one in motions], axis=0)
             planned = replace(problem, known=known)
-        progress = bar.new_task('planning')
-        excitation = optimise(planned, first, period=period, progress=progress, **search)
-    if repetitions is None:
+        search = {'draws': options.draws, 'iterations': options.iterations}
+        search |= {'period': period, 'progress': bar.new_task('planning')}
+        excitation = optimise(planned, first, **search)
+    if options.repetitions is None:
         excitation, times = choose_repetitions(
             planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS
         )
-    say(report.identifiable_sentence(excitation, times, period, len(given)))
+    say(report.identifiable_sentence(excitation, times, period, len(options.given)))
     missing = _say_missing(problem, excitation)
     write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))
     say(

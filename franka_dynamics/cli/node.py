@@ -163,7 +163,7 @@ def play(
 
     FILE is a file of `identify plan`, or an arm with a shipped motion.
     """
-    from .bag_record import arm_of, run
+    from .bag_record import arm_of, record_and_check
     from ..ros.node_client import NodeClient
     from ..ros.trajectory_messages import read_trajectory_file
 
@@ -183,7 +183,7 @@ def play(
     topic, command = (
         one if one.startswith('/') else f'{namespace}/{one}' for one in (topic, command)
     )
-    return run(
+    return record_and_check(
         arm, record, duration=None, node=node, topic=topic, command=command, motion=file, play=send
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader
-from ._command import forbid_with, require_installed
+from ._command import forbid_with, Options, require_installed
 from ._console import make_console, print_or_write, ProgressBar, say, say_each, show, write_json
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
@@ -30,59 +30,42 @@ from ..typing import Array
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 
-def from_mesh(
-    mesh: str,
-    arm: str,
-    *,
-    density: float | None,
-    mass: float | None,
-    unit: str | None,
-    mount: str,
-    xyz: tuple[float, float, float],
-    rpy: tuple[float, float, float],
-    plot: Path | None,
-    output: Path | None,
-    desk: Path | None,
-) -> int:
+def from_mesh(options: Options) -> int:
     """Compute a tool's payload from its mesh and print it; write --output, --desk and --plot."""
-    name, tool = Path(mesh).name, Path(mesh).stem
-    if density is None and mass is None:
+    name, tool = Path(options.mesh).name, Path(options.mesh).stem
+    if options.density is None and options.mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
-    if mass is not None:
+    if options.mass is not None:
         forbid_with('--mass, from which it follows', 'density')
-    if plot:
+    if options.plot:
         require_installed('Plots need matplotlib', 'mesh', 'matplotlib')
-    description = load(arm)
+    description = load(options.arm)
     with make_console().status(f'reading {name}'):
-        file = load_mesh(mesh, unit=unit)
+        file = load_mesh(options.mesh, unit=options.unit)
     say_each(file.notes)
     volume = mesh_volume(file.mesh)
-    density = density or (mass or 0.0) / volume
-    height, turn = MOUNT_OFFSETS[mount]
+    density = options.density or (options.mass or 0.0) / volume
+    height, turn = MOUNT_OFFSETS[options.mount]
     flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
-    mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(xyz, rpy))
+    mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(options.xyz, options.rpy))
     inertia = mesh_inertia(mounted, density)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
     if density > _MAX_DENSITY_KG_M3:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
         say(f'{dense}; is the unit {file.unit} right?', 'warning')
-    comment = f'{name}, {density:.6g} kg/m^3, mount {mount}'
+    comment = f'{name}, {density:.6g} kg/m^3, mount {options.mount}'
     say('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
-    _write_payload(description, payload_array(inertia), comment, tool, output, desk)
-    if plot:
-        draw_payload(mounted, inertia, plot, f'{name}: {inertia.mass:.4g} kg, mount {mount}')
-        say(f'written: {plot}')
+    _write_payload(description, payload_array(inertia), comment, tool, options)
+    if options.plot:
+        title = f'{name}: {inertia.mass:.4g} kg, mount {options.mount}'
+        draw_payload(mounted, inertia, options.plot, title)
+        say(f'written: {options.plot}')
     return 0
 
 
 def _write_payload(
-    arm: ArmDescription,
-    payload: Array,
-    comment: str,
-    name: str,
-    output: Path | None,
-    desk: Path | None,
+    arm: ArmDescription, payload: Array, comment: str, name: str, options: Options
 ) -> None:
     """
     Print a payload, shape (10,), and write the files of --output and --desk.
@@ -94,34 +77,22 @@ def _write_payload(
         rated = f'{arm.rated_load:g} kg that {arm.name} is rated for'
         say(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
     say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
-    if output is not None:
-        print_or_write(payload_parameter_text(payload, comment), output)
-    if desk is not None:
-        print_or_write(desk_json(payload, name), desk)
+    if options.output is not None:
+        print_or_write(payload_parameter_text(payload, comment), options.output)
+    if options.desk is not None:
+        print_or_write(desk_json(payload, name), options.desk)
 
 
-def identified(
-    arm: ArmChoice,
-    reader: BagReader,
-    *,
-    without: tuple[str, ...],
-    loaded: tuple[str, ...],
-    known_mass: float | None,
-    effort_scale: tuple[float, ...],
-    gravity: tuple[float, float, float],
-    json: Path | None,
-    output: Path | None,
-    desk: Path | None,
-) -> int:
+def identified(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Identify the payload, print it with standard deviations and write the output files."""
-    description = reader.arm_of(loaded[0], arm).load()
+    description = reader.arm_of(options.loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:
         recordings = [reader.read(bag, description, bar) for bag in bags]
         for one in recordings:
             warnings = plausibility_warnings(one, description)
             say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
-        scale = effort_scales(effort_scale, description.n)
+        scale = effort_scales(options.effort_scale, description.n)
         prepared = [prepare(one.scaled(scale)) for one in recordings]
         for motion in prepared:
             say_each(motion.remarks, 'note')
@@ -129,11 +100,12 @@ def identified(
 
     with ProgressBar() as bar:
         estimate = identify_payload(
-            motions(without), motions(loaded), description, gravity=gravity
+            motions(options.without), motions(options.loaded), description, gravity=options.gravity
         )
     show(payload_table(estimate))
-    say_each([*inertia_sentence(estimate), scale_sentence(estimate, known_mass, effort_scale)])
-    write_json(json, estimate)
-    comment = f'Identified by franka-dynamics from {", ".join(loaded)}'
-    _write_payload(description, estimate.payload, comment, 'identified', output, desk)
+    scale = scale_sentence(estimate, options.known_mass, options.effort_scale)
+    say_each([*inertia_sentence(estimate), scale])
+    write_json(options.json, estimate)
+    comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
+    _write_payload(description, estimate.payload, comment, 'identified', options)
     return 0

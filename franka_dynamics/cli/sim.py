@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from ._choices import ArmChoice
-from ._command import forbid_with
+from ._command import forbid_with, Options
 from ._console import say
 from ._signals import catch_end_signals
 from ..arm import ArmDescription
@@ -38,55 +38,46 @@ class SimError(FrankaDynamicsError):
     status = 1
 
 
-def run(
-    arm: ArmChoice,
-    *,
-    target: str,
-    realistic: bool,
-    ideal: bool,
-    real_time_factor: float,
-    no_gains: bool,
-    no_view: bool,
-    output: Path | None,
-    duration: float | None,
-) -> int:
+def run(arm: ArmChoice, options: Options) -> int:
     """
     Run simulated arm, node and view until --duration is over or Ctrl-C.
 
     Exit 1 if another simulated arm runs, a node ends early, the arm is not held, or the node has
     a fault at the end.
     """
-    if realistic:
+    if options.realistic:
         forbid_with('--realistic', 'ideal')
-    view = not no_view and find_spec('viser') is not None
-    if not (view or no_view):
+    view = not options.no_view and find_spec('viser') is not None
+    if not (view or options.no_view):
         say("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
-    description = arm.load()
+    description, target = arm.load(), options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
     os.environ.setdefault(_DISCOVERY_RANGE, 'LOCALHOST')
     _require_alone()
     driven = description
-    if not ideal and description.simulated_armature is not None:
+    if not options.ideal and description.simulated_armature is not None:
         driven = description.with_armature()
-    gains = {} if no_gains else dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DECAY_RATE)))
+    gains = {}
+    if not options.no_gains:
+        gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DECAY_RATE)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
-        folder = Path(scratch) if output is None else output
+        folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)
         model = arm.node_parameters(folder)
-        plant = _drawn_plant(description, folder) if realistic else model
+        plant = _drawn_plant(description, folder) if options.realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
         with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
             try:
                 # The arm waits for each torque, so that a slow machine changes only the pace.
                 nodes.start_arm_and_node(
-                    {**plant, 'gravity_compensation': target == 'fci', 'ideal': ideal},
+                    {**plant, 'gravity_compensation': target == 'fci', 'ideal': options.ideal},
                     {**model, 'target': target, **gains},
-                    _STEP_RATE_HZ * real_time_factor,
+                    _STEP_RATE_HZ * options.real_time_factor,
                 )
                 where = f'{_DISCOVERY_RANGE}={os.environ[_DISCOVERY_RANGE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
-                return _hold(description, nodes, keep_running, duration, view)
+                return _hold(description, nodes, keep_running, options.duration, view)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if keep_running():

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader
-from ._command import forbid_with, require_with
+from ._command import forbid_with, Options, require_with
 from ._console import ProgressBar, say
 from ._signals import catch_end_signals
 from ..arm.arm_file import is_robot_model
@@ -15,47 +15,38 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.window import play, Playback, Window
 
 
-def run(
-    bag: str | None,
-    arm: ArmChoice,
-    reader: BagReader,
-    *,
-    gravity: tuple[float, float, float],
-    urdf: str | None,
-    node: str,
-    host: str,
-    port: int,
-) -> int:
+def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Serve the page with the arm, live or from a bag, until Ctrl-C."""
-    if bag:
+    if options.bag:
         forbid_with('a bag: no node runs', 'node')
-        arm = reader.arm_of(bag, arm)
+        arm = reader.arm_of(options.bag, arm)
     else:
         require_with('a BAG', 'joint_names', 'stamps', 'gravity')
         from ..ros.live_view import watch  # without ROS this fails before anything starts
     description = arm.load()
-    file, meshes = urdf or (arm.arm if is_robot_model(arm.arm) else None), None
+    file, meshes = options.urdf or (arm.arm if is_robot_model(arm.arm) else None), None
     if file is not None:
-        text = read_urdf(Path(file), arm.xacro if urdf is None else None)
+        text = read_urdf(Path(file), arm.xacro if options.urdf is None else None)
         parse_urdf(text, file, Path(file))  # names the file, as the reader of meshes does not
         try:
             meshes = urdf_meshes(text, description.joint_names)
         except MeshesError as error:
-            if urdf is not None:
+            if options.urdf is not None:
                 raise
             say(f'simple shapes are shown: {error}', 'note')
-    if bag:
+    if options.bag:
         with ProgressBar() as bar:
-            motion = prepare(reader.read(bag, description, bar))
-            playback = Playback(description, motion, gravity)
-    with Window(description, host, port) as window:
+            motion = prepare(reader.read(options.bag, description, bar))
+            playback = Playback(description, motion, options.gravity)
+    with Window(description, options.host, options.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
         with catch_end_signals() as go_on:
             say(f'open {window.address} in a browser; Ctrl-C ends')
-            if bag:
+            if options.bag:
                 play(window, playback, go_on)
             else:
                 topic = reader.topic or 'joint_states'
-                watch(window, description, topic, node, go_on, show_urdf_meshes=meshes is None)
+                own = meshes is None
+                watch(window, description, topic, options.node, go_on, show_urdf_meshes=own)
     return 0

@@ -95,3 +95,26 @@ class DemoRates:
     machine: str
     lockstep: bool
     too_busy: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class DemoResult:
+    """
+    The results of one run of the demonstration.
+
+    `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
+    feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
+    with all torque terms, then with gravity torque alone. `residual` is the largest difference
+    that the node's cross-checks found: absolute between values below 1, relative above.
+    `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
+    sentence for each node whose exit status was not 0. `failed` says whether the simulated arm
+    published an error or a node's exit status was not 0.
+    """
+
+    steps: Recording
+    hold: tuple[float, float]
+    motions: tuple[Trajectory, Trajectory]
+    rates: DemoRates
+    residual: float
+    errors: tuple[str, ...]
+    failed: bool

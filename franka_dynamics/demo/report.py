@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .metrics import DemoMetrics, DemoRates, TrackingError
+from .metrics import DemoMetrics, DemoRates, DemoResult, TrackingError
 from ..files import write_text
 from ..report.elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, RESIDUAL_COLOR, save
 from ..report.json_types import json_text
@@ -62,24 +62,12 @@ class DemoReport:
         return Table(title, ('figure', 'value', 'at most', ''), rows)
 
 
-def demo_report(
-    metrics: DemoMetrics,
-    rates: DemoRates,
-    residual: float,
-    errors: tuple[str, ...] = (),
-    *,
-    failed: bool = False,
-) -> DemoReport:
-    """
-    Return the report of the first part of the demonstration, with an exact model.
-
-    `residual` is the largest torque difference in the feedforward node's cross-check [N m,
-    relative above 1 N m], `errors` are the error messages of this node and of the simulated arm,
-    and `failed` says whether the simulated arm reported an error or a node ended with one.
-    """
+def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
+    """Return the report of the first part of the demonstration, with an exact model."""
+    rates = run.rates
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     rows = (
-        _bounded('cross-check residual', residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
+        _bounded('cross-check residual', run.residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded(
             'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
         ),
@@ -93,7 +81,7 @@ def demo_report(
         ),
     )
     pacing = 'in lockstep, the arm waiting for torques,' if rates.lockstep else 'by the clock'
-    return DemoReport(rows, errors, failed, f'{pacing} on {rates.machine}')
+    return DemoReport(rows, run.errors, run.failed, f'{pacing} on {rates.machine}')
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:

@@ -30,11 +30,9 @@ from .status import DiagnosticSubject, fault_sentences, Key, NodeSnapshot, PERCE
 from .trajectory_messages import reference_message, trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
-from ..control.trajectory import Trajectory
-from ..demo.metrics import DemoRates
+from ..demo.metrics import DemoRates, DemoResult
 from ..demo.multisine import multisine
 from ..errors import FrankaDynamicsError
-from ..recordings.recording import Recording
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
@@ -79,29 +77,6 @@ class DemoPlan:
     motion: float = 8.0
     amplitude: float = 0.35
     lockstep: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class DemoResult:
-    """
-    The results of one run of the demonstration.
-
-    `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
-    feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
-    with all torque terms, then with gravity torque alone. `residual` is the largest difference
-    that the node's cross-checks found: absolute between values below 1, relative above.
-    `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
-    sentence for each node whose exit status was not 0. `failed` says whether the simulated arm
-    published an error or a node's exit status was not 0.
-    """
-
-    steps: Recording
-    hold: tuple[float, float]
-    motions: tuple[Trajectory, Trajectory]
-    rates: DemoRates
-    residual: float
-    errors: tuple[str, ...]
-    failed: bool
 
 
 Progress = Callable[[str, float], None]

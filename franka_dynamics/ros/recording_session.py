@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
+import shutil
 import time
 from typing import Any
 
@@ -32,6 +33,7 @@ _MIN_RATE_HZ = 100.0
 _SILENCE_TIMEOUT_S = 2.0
 _MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
 _UPDATE_PERIOD_S = 0.1
+_MIN_FREE_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
 
 
@@ -48,6 +50,7 @@ class Progress:
     of_arm: bool = False  # whether a message with the arm's joints came
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
+    disk_is_full: bool = False  # which ends the recording
 
     def __str__(self) -> str:
         """Return one line about the progress and the problems."""
@@ -136,8 +139,9 @@ def record(
     Record joint states, torques, trajectories and diagnostics until `keep_running` returns False.
 
     The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
-    without their namespace. `keep_running` is called with the progress ten times a second. Raises
-    MissingDependencyError if rosbags is not installed, OutputError if the disk is full.
+    without their namespace. `keep_running` is called with the progress ten times a second. While
+    the disk has room for the bag's index, a full disk ends the recording. Raises
+    MissingDependencyError if rosbags is not installed, OutputError if the bag cannot be written.
     """
     with require_extra('Recording needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
@@ -167,5 +171,6 @@ def record(
             time.sleep(_UPDATE_PERIOD_S)
             progress.seconds = time.monotonic() - began
             own.write(progress)
-            if not keep_running(progress):
+            progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_BYTES
+            if progress.disk_is_full or not keep_running(progress):
                 return progress

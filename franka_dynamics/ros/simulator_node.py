@@ -59,6 +59,11 @@ class SimulatorNode(CheckedParameters, Node):
         description = _arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
+        if parameters['ideal'] and description.simulated_armature is not None:
+            self.get_logger().warning(
+                "ideal: joints without their drives' inertia, for which the default gains of a "
+                'node (kp: [-1.0]) are too high: set kp and kd of the node'
+            )
         settings = Settings(
             target='fci' if parameters['gravity_compensation'] else 'mujoco',
             gravity_vector=tuple(parameters['gravity_vector']),

@@ -56,7 +56,9 @@ def run(monkeypatch, tmp_path, answered, capsys):
             return *answered('bag record --output', 'a bag', *words), played
         names = 'feedforward', 'joint_states', 'effort_controller/commands'
         with click.Context(command):
-            status = bag_record.run(ArmChoice('fr3'), Path('a bag'), None, *names, 'fr3', play)
+            status = bag_record.record_and_check(
+                ArmChoice('fr3'), Path('a bag'), None, *names, 'fr3', play
+            )
         return status, ' '.join(capsys.readouterr().out.split()), played
 
     return run

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
@@ -128,3 +129,12 @@ def test_a_bag_for_which_the_disk_has_no_space_is_named(tmp_path, monkeypatch):
     bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
     with pytest.raises(OutputError, match=str(bag)):
         record(bag, ['joint'], *topics, lambda _: False)
+
+
+def test_a_disk_that_fills_ends_the_recording_with_a_bag_that_can_be_read(tmp_path, monkeypatch):
+    free = iter([10**9, 10**9, 10**6])
+    monkeypatch.setattr('shutil.disk_usage', lambda _: Mock(free=next(free)))
+    bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
+    assert record(bag, ['joint'], *topics, lambda _: True).disk_is_full
+    with Reader(bag) as reader:
+        assert '/joint_states' in reader.topics
