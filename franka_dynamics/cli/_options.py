@@ -116,6 +116,7 @@ def new_file(text: str) -> Path:
 
 
 def _json_file(text: str) -> Path:
+    """Return the path of --json, which is - for standard output."""
     return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_file(text)
 
 

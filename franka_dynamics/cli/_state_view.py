@@ -32,6 +32,7 @@ def state_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
 
 
 def _panel(node: NodeSnapshot, now: float) -> Panel:
+    """Return a panel with a node's statuses, rates, latency and torques; dim if it is silent."""
     table = Table.grid(padding=(0, 2))
     for column in range(3):
         table.add_column(no_wrap=column < 2, overflow='fold')
@@ -64,6 +65,7 @@ def _age(age: float) -> str:
 
 
 def _number(value: float, digits: int = 0) -> str:
+    """Return a number with so many digits after the point, or - if it is not finite."""
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
@@ -86,6 +88,7 @@ def _torques(node: NodeSnapshot) -> Table:
 
 
 def _torque(torque: float, limit: float) -> Text:
+    """Return a torque [N m], yellow from 80 % of its limit, red from the limit on."""
     share = abs(torque) / limit if limit > 0.0 else 0.0
     style = 'red' if share >= _MAX_RATIO else 'yellow' if share >= _HIGH_RATIO else ''
     return Text(_number(torque, 2), style=style)

@@ -201,10 +201,11 @@ def compare(options: Options) -> int:
             'in what is fixed to it; give it there. Only the geometry of these links is compared.',
             MISMATCH,
         )
+    labels = _arm_label(first, one), _arm_label(second, other)
     effective = sum(diff.has_effect for diff in shown)
     count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
     say(
-        f'{_given(second, other)} against {_given(first, one)}: {count}, {effective} of them with '
+        f'{labels[1]} against {labels[0]}: {count}, {effective} of them with '
         'an effect on torque. Compared are base, flange, friction and, for each joint, its axis, '
         "rotor and limits, and its link's mass, centre of mass and tensor, in the space frame at "
         "zero; each place's largest difference:",
@@ -235,6 +236,6 @@ def _difference_lines(
             yield f'- {"friction" if place == "arm" else place}: the same.', False
 
 
-def _given(given: str, arm: ArmDescription) -> str:
-    """Return what was given for an arm, with set and hand unless that is a URDF."""
+def _arm_label(given: str, arm: ArmDescription) -> str:
+    """Return the name or file that was given for an arm, with set and hand unless it is a URDF."""
     return given if is_robot_model(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'

@@ -69,7 +69,9 @@ def record_and_check(
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.of_arm and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
-                return False  # no motion is sent, and _judge names the joints of both arms
+                return (
+                    False  # no motion is sent, and _check_recording names the joints of both arms
+                )
             if play is not None:
                 if not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S:
                     return False
@@ -77,22 +79,22 @@ def record_and_check(
                     playing = pool.submit(play, meanwhile)
                 if playing is not None and playing.done():
                     return False
-            return keep_running() and not _long_enough(duration, progress)
+            return keep_running() and not _is_over(duration, progress)
 
         try:
             progress = record(bag, description.joint_names, topic, command, node, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
-    failure = None if playing is None else _outcome(playing, motion)
+    failure = None if playing is None else _motion_failure(playing, motion)
     if play is None and progress.node:
-        arm = _as_the_node(arm, progress.node)
-    usable = _judge(arm, bag, progress, motion)
+        arm = _arm_of_node(arm, progress.node)
+    usable = _check_recording(arm, bag, progress, motion)
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return 0 if usable and failure is None else 1
 
 
-def _outcome(playing: Future[object], motion: str | None) -> BaseException | None:
+def _motion_failure(playing: Future[object], motion: str | None) -> BaseException | None:
     """Print how a motion ended, or return why it was not played to its end."""
     failure = playing.exception()
     if failure is None:
@@ -102,7 +104,7 @@ def _outcome(playing: Future[object], motion: str | None) -> BaseException | Non
     return failure
 
 
-def _long_enough(duration: float | None, progress: Progress) -> bool:
+def _is_over(duration: float | None, progress: Progress) -> bool:
     """
     Return whether the states' stamps span --duration, or the wait is over.
 
@@ -123,7 +125,7 @@ def arm_of(client: NodeClient) -> ArmChoice:
     return ArmChoice(arm, hand or AS_LISTED, inertial_set or None, payload, prefix)
 
 
-def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:
+def _arm_of_node(arm: ArmChoice, node: str) -> ArmChoice:
     """Return the arm as a running node has it, unless an option says otherwise."""
     try:
         with NodeClient(node) as client:
@@ -139,7 +141,7 @@ def _as_the_node(arm: ArmChoice, node: str) -> ArmChoice:
     return merged
 
 
-def _judge(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> bool:
+def _check_recording(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> bool:
     """Read the bag and say whether replay and identify could use it; return that."""
     arm = choice.load()
     if progress.disk_is_full:

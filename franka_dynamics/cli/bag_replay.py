@@ -70,6 +70,7 @@ def _plot(folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction |
 
 
 def _print(result: ReplayEvaluation, fit: IdentificationOptions, everything: bool) -> None:
+    """Print the verdict and the torque errors of the best models, or of all if `everything`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
     say(f'{conclusion} {report.best_sentence(fits[0], result.others)}'.strip(), style='bold')

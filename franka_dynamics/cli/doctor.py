@@ -26,10 +26,10 @@ def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
     if options.robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
-    running = [] if options.machine else _running(options.topic, options.command)
+    running = [] if options.machine else _running_checks(options.topic, options.command)
     simulated = any(one.subject == SIMULATED_ARM_CHECK for one in running)
     of_machine = machine_checks(simulated=simulated)
-    of_robot = [] if options.robot is None else _robot(arm, options.robot)
+    of_robot = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []
     for check in chain(of_machine, of_robot, running):
         checks.append(check)
@@ -39,7 +39,8 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 1 if any(check.level == TO_DO for check in checks) else 0
 
 
-def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
+def _robot_checks(choice: ArmChoice, address: str) -> Iterator[Check]:
+    """Yield a check for each quantity in which the robot at an address is compared with an arm."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
     hand = AS_LISTED if is_robot_model(choice.arm) else NO_HAND
@@ -56,7 +57,8 @@ def _robot(choice: ArmChoice, address: str) -> Iterator[Check]:
         yield Check('robot', TO_DO, str(error))
 
 
-def _running(topic: str, command: str) -> list[Check]:
+def _running_checks(topic: str, command: str) -> list[Check]:
+    """Return the checks of the running nodes, or one that says why ROS 2 cannot be imported."""
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:

@@ -61,9 +61,9 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     page_line = options.report and f'page: {options.report}'
     say_each(filter(None, [pages.tracking_sentence(result), page_line]))
     if not result.accepted:
-        say(_refusal(result), style='red')
+        say(_refusal_sentence(result), style='red')
         return 1
-    say(_place_of_file(options.output, len(result.recordings.names)))
+    say(_arm_file_sentence(options.output, len(result.recordings.names)))
     return 0
 
 
@@ -82,7 +82,7 @@ def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[s
             yield name, one.motion(scale)
 
 
-def _place_of_file(output: Path | None, count: int) -> str:
+def _arm_file_sentence(output: Path | None, count: int) -> str:
     """Return a sentence that says where the arm file is, which `count` bags determined."""
     if output is None:
         return 'no arm file was written: name one with --output'
@@ -90,7 +90,7 @@ def _place_of_file(output: Path | None, count: int) -> str:
     return f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})'
 
 
-def _refusal(result: Identification) -> str:
+def _refusal_sentence(result: Identification) -> str:
     """Return why the identified arm is not accepted."""
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'

@@ -41,7 +41,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
             planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS
         )
     say(report.identifiable_sentence(excitation, times, period, len(options.given)))
-    missing = _say_missing(problem, excitation)
+    missing = _print_unidentified(problem, excitation)
     write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))
     say(
         f'trajectory: {output}; play it with `franka-dynamics node play`, or with\n'
@@ -51,7 +51,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
     return 1 if missing else 0
 
 
-def _say_missing(problem: ExcitationProblem, excitation: Excitation) -> int:
+def _print_unidentified(problem: ExcitationProblem, excitation: Excitation) -> int:
     """Print what the motion leaves unknown; return the number of parameters that matter."""
     missing = problem.unidentified_essential(excitation.std)
     show(*report.unidentified_table(problem, excitation, missing))

@@ -36,7 +36,7 @@ _NODE_OPTIONS = with_options(
 )
 
 
-def _answer(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> Any:
+def _call_node(node: str, timeout: float, request: Callable[[NodeClient], Any]) -> Any:
     """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
     from ..ros.node_client import NodeClient
 
@@ -69,7 +69,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
 
     if transition is not None:
         forbid_with('a TRANSITION', 'json')
-        print(_answer(node, timeout, lambda client: client.change_state(transition)))
+        print(_call_node(node, timeout, lambda client: client.change_state(transition)))
         return 0
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
 
@@ -78,10 +78,10 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
         state = client.state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
         wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
-        nodes = _heard(client, namespaces, timeout, wait) if report else []
+        nodes = _wait_for_nodes(client, namespaces, timeout, wait) if report else []
         return state, report, nodes, time.monotonic()
 
-    named, report, nodes, now = _answer(node, timeout, look)
+    named, report, nodes, now = _call_node(node, timeout, look)
     write_json(json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
     for sentence in filter(None, (named, report)):
         say(sentence)
@@ -93,7 +93,7 @@ def state(transition: str | None, json: Path | None, node: str, timeout: float) 
     return 1 if faults else 0
 
 
-def _heard(
+def _wait_for_nodes(
     feed: TopicListener, namespaces: list[str], timeout: float, wait: float
 ) -> list[NodeSnapshot]:
     """
@@ -130,7 +130,7 @@ def set_(parameter: str, value: str, node: str, timeout: float) -> None:
     """
     if parameter == 'payload' and not value.startswith('['):
         value = f'{parse_payload(value)}'
-    print(_answer(node, timeout, lambda client: client.set(parameter, value)))
+    print(_call_node(node, timeout, lambda client: client.set(parameter, value)))
 
 
 def parse_payload(text: str) -> list[float]:
@@ -170,7 +170,7 @@ def play(
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if record is None:
         require_with('--record BAG', 'topic', 'command')
-        print(_answer(node, timeout, lambda client: send_motion(file, lead, client)))
+        print(_call_node(node, timeout, lambda client: send_motion(file, lead, client)))
         return 0
 
     def send(meanwhile: Callable[[], None]) -> object:
@@ -218,7 +218,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
 @_NODE_OPTIONS
 def clear(node: str, timeout: float) -> None:
     """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
-    print(_answer(node, timeout, lambda client: client.clear_fault()))
+    print(_call_node(node, timeout, lambda client: client.clear_fault()))
 
 
 @node.command()

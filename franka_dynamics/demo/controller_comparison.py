@@ -83,7 +83,7 @@ def draw_plant(
     """
     published.require_physical('a plant drawn about it')
     rng = np.random.default_rng(seed)
-    links = tuple(_drawn(link, rng, deviation) for link in published.links)
+    links = tuple(_random_link(link, rng, deviation) for link in published.links)
     n = published.n
     viscous, coulomb, offset = (np.resize(values, n) for values in (_VISCOUS, _COULOMB, _OFFSET))
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
@@ -103,7 +103,8 @@ def draw_plant(
     )
 
 
-def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
+def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
+    """Return a random link near a link, as `draw_plant` describes."""
     raw = rng.normal(0.0, deviation, (4, 4))
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
     # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
@@ -167,13 +168,13 @@ def compare_controllers(
 def record_plant(published: ArmDescription, progress: Progress = lambda *_: None) -> Recording:
     """Return the recording of the plant drawn near a published arm on an informative motion."""
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
-    excitation, gains = _excitation(published), low_gains(published, _MAX_DECAY_RATE)
+    excitation, gains = _excitation_motion(published), low_gains(published, _MAX_DECAY_RATE)
     progress('recording the plant', 0.2)
     terms = Terms(coriolis=False, inertia=False)
     return _follow(draw_plant(published), published, gains, excitation, terms)[0]
 
 
-def _excitation(arm: ArmDescription) -> TrajectoryRequest:
+def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     """Return the most informative of several random periodic motions, as repeated points."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))

@@ -50,10 +50,13 @@ def demo_metrics(
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.
     """
-    during, stamps = _during(steps.time, *hold), np.asarray(1e-9 * steps.stamp_ns, dtype=float)
+    during, stamps = (
+        _rows_between(steps.time, *hold),
+        np.asarray(1e-9 * steps.stamp_ns, dtype=float),
+    )
     positions, errors = steps.q[during], {}
     for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
-        followed = _during(stamps, motion.begin, motion.end)
+        followed = _rows_between(stamps, motion.begin, motion.end)
         desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
     every = slice(None, None, _STEPS_PER_POINT)
@@ -67,7 +70,8 @@ def demo_metrics(
     )
 
 
-def _during(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
+def _rows_between(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
+    """Return which rows lie between two times [s]; raise RecordingError if none does."""
     during = (time >= begin) & (time <= end)
     if not during.any():
         raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')

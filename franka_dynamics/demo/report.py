@@ -67,8 +67,8 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     rates = run.rates
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     rows = (
-        _bounded('cross-check residual', run.residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
-        _bounded(
+        _bounded_row('cross-check residual', run.residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
+        _bounded_row(
             'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
         ),
         *_tracking_rows(metrics.errors, MAX_TRACKING_ERROR_RATIO),
@@ -166,7 +166,8 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
     save(figure, path)
 
 
-def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
+def _bounded_row(name: str, value: float, bound: float, unit: str) -> Row:
+    """Return the row of a value that is at most a bound."""
     return Row(name, value, f'{value:.1e} {unit}', f'{bound:.0e} {unit}', _within(value, bound))
 
 

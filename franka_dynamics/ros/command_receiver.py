@@ -35,7 +35,7 @@ class CommandReceiver:
     """
     Passes torques from a topic to a TorqueReceiver, and publishes its state on `~/status`.
 
-    Arm, settings and `holding` are those of the receiver, `receiver`. `on_followed` is
+    Arm, settings and `holding` are those of the receiver, `receiver`. `on_torque_taken` is
     called after each accepted torque. A service declares to senders whether the arm adds its
     gravity torque to a torque that it takes.
     """
@@ -45,10 +45,10 @@ class CommandReceiver:
         node: Any,
         arm: ArmDescription,
         settings: Settings,
-        on_followed: Callable[[], None],
+        on_torque_taken: Callable[[], None],
         holding: Array | None = None,
     ) -> None:
-        self._node, self._arm, self._on_followed = node, arm, on_followed
+        self._node, self._arm, self._on_torque_taken = node, arm, on_torque_taken
         self.receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
         self._head = float64_message_head(arm.n)
         self.held = False  # whether a torque holds the arm; its owner sets it
@@ -65,10 +65,12 @@ class CommandReceiver:
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
-        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_question)
+        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_declaration_request)
         self.publish_changes()
 
-    def _on_question(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+    def _on_declaration_request(
+        self, _: Trigger.Request, answer: Trigger.Response
+    ) -> Trigger.Response:
         """Answer what the receiver does; the service's name tells nodes what it takes."""
         answer.success = self.receiver.state is not ReceiverState.FAULT
         answer.message = self.receiver.state_text
@@ -101,6 +103,7 @@ class CommandReceiver:
             self._node.get_logger().info(receiver.state_text)
 
     def _on_torque(self, data: bytes, number: int | None) -> None:
+        """Pass a serialized torque to the receiver; log why it was refused."""
         try:
             torque = read_float64(data, self._head)
         except SettingsError as error:
@@ -108,7 +111,7 @@ class CommandReceiver:
             return
         refusal = self.receiver.accept(torque, number)
         if refusal is None:
-            self._on_followed()
+            self._on_torque_taken()
             return
         arm, given, topic = self._arm, torque.tolist(), self._subscription.topic_name
         sentence = (

@@ -78,6 +78,7 @@ class ControlCycle:
                 self._answer(data, number, began)
 
     def _answer(self, data: bytes, number: int | None, began: float) -> None:
+        """Run one control cycle of an active node; the lock is held."""
         controller, now, clock, wrong = self.controller, time.monotonic(), self._now(), ''
         try:
             reading = self._reader.read(data)

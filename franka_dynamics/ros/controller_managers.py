@@ -54,40 +54,41 @@ class ControllerManager:
         if not self.can_answer:
             self.problem = f'{name} {_MISSING}'
         self.controllers: Mapping[str, Any] | None = None
-        self._question: Any = None
+        self._request: Any = None
         self._asked_at = -_ASK_PERIOD_S
         self._waits_since = time.monotonic()
 
     @property
-    def has_news(self) -> bool:
-        """Whether an answer has come, which `ask` takes."""
-        return self._question is not None and bool(self._question.done())
+    def has_answered(self) -> bool:
+        """Whether an answer has come, which the next `ask` will read."""
+        return self._request is not None and bool(self._request.done())
 
     def ask(self, period: float) -> None:
         """Take an answer that has come, and ask again if a period [s] has passed."""
         now = time.monotonic()
-        if self.has_news:
-            answer, self._question = self._question.result(), None
+        if self.has_answered:
+            answer, self._request = self._request.result(), None
             self.controllers = {one.name: one for one in answer.controller}
             self._waits_since, self.problem = now, ''
         elif self.can_answer and now > self._waits_since + period + _ANSWER_TIMEOUT_S:
             waited = now - self._waits_since
             self.problem = f'{self.name}/{_SERVICE} has not answered for {waited:.0f} s'
-        waits = _ANSWER_TIMEOUT_S if self._question is not None else period
+        waits = _ANSWER_TIMEOUT_S if self._request is not None else period
         if self.can_answer and now >= self._asked_at + waits:
-            self._drop_question()
-            self._question = self._client.call_async(_service_type().Request())
+            self._cancel_request()
+            self._request = self._client.call_async(_service_type().Request())
             self._asked_at = now
 
-    def _drop_question(self) -> None:
-        if self._question is not None:
-            self._client.remove_pending_request(self._question)
-            self._question = None
+    def _cancel_request(self) -> None:
+        """Give up the request that has not been answered."""
+        if self._request is not None:
+            self._client.remove_pending_request(self._request)
+            self._request = None
 
     def destroy(self, node: Any) -> None:
-        """Destroy what asks the manager."""
+        """Destroy the client that asks the manager."""
         if self._client is not None:
-            self._drop_question()
+            self._cancel_request()
             node.destroy_client(self._client)
 
 
@@ -97,7 +98,7 @@ class ControllerManagers:
     def __init__(self, node: Any) -> None:
         self._node, self._known = node, dict[str, ControllerManager]()
 
-    def look(self, namespaces: Iterable[str], *, quick: bool) -> None:
+    def update(self, namespaces: Iterable[str], *, quick: bool) -> None:
         """
         Ask the managers in namespaces; `quick` asks more often.
 
@@ -117,15 +118,15 @@ class ControllerManagers:
             self._known[name] = manager
             manager.ask(_QUICK_PERIOD_S if quick else _ASK_PERIOD_S)
 
-    def of(self, node_name: str) -> list[ControllerManager]:
+    def in_namespace_of(self, node_name: str) -> list[ControllerManager]:
         """Return the managers in the namespace of a node, given by its full name."""
         space = node_name.rpartition('/')[0]
         return [one for one in self._known.values() if one.name.rpartition('/')[0] == space]
 
     @property
-    def news(self) -> bool:
-        """Whether an answer has come, which `look` takes."""
-        return any(one.has_news for one in self._known.values())
+    def have_answered(self) -> bool:
+        """Whether an answer has come, which the next `update` will read."""
+        return any(one.has_answered for one in self._known.values())
 
     @property
     def problem(self) -> str:
@@ -150,7 +151,7 @@ def idle_reason(controller: Any) -> str:
 
 def wrong_claim(controller: Any, joints: Sequence[str]) -> str:
     """
-    Return what a controller is that would not apply torques to joints, in their order; or ''.
+    Return what a controller claims if it would not apply torques to these joints, else ''.
 
     An inactive controller claims no interface yet, and says which ones it requires.
     """

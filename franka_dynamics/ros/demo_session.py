@@ -117,6 +117,8 @@ def run_demo(
 
 
 class _Session:
+    """One run of the demonstration, in real time or in lockstep."""
+
     def __init__(self, plan: DemoPlan, folder: Path, progress: Progress, load: float) -> None:
         self._plan, self._folder, self._load = plan, folder, load
         self._progress, self._doing = progress, ''
@@ -127,11 +129,12 @@ class _Session:
         """Start the processes, run the demonstration once, and end the processes."""
         with (
             NodeGroup(self._folder) as self._nodes,
-            NodeClient(_NODE, _START_TIMEOUT_S, self._meanwhile) as self._client,
+            NodeClient(_NODE, _START_TIMEOUT_S, self._report_progress) as self._client,
         ):
             return self._run(self._folder / 'steps')
 
     def _run(self, log: Path) -> DemoResult:
+        """Run the demonstration's steps with the processes started; return the results."""
         plan, given = self._plan, self._plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MAX_DECAY_RATE, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
@@ -143,20 +146,22 @@ class _Session:
         client, motions = self._client, f'/{_NODE}/feedforward_trajectory'
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
-        self._until('waiting until the node holds the arm', self._is_held)
+        self._wait_until('waiting until the node holds the arm', self._is_held)
         arm, time = client.heard_nodes()[_SIMULATOR], self._time
         began = arm.updated
-        hold = self._wait('holding by feedforward alone', plan.hold)
+        hold = self._wait_for('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow('following with M ddq + C dq + g and PD')
         client.set_all({'scale': 0.0})
         self._follow('following with g and PD alone')
         node = client.heard_nodes()[_NODE].statuses
-        p50, p99 = (1e-6 * self._figure(Key.ROUND_TRIP.format(one)) for one in PERCENTILES)
+        p50, p99 = (
+            1e-6 * self._simulator_value(Key.ROUND_TRIP.format(one)) for one in PERCENTILES
+        )
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
-            *self._missed(),
+            *self._step_counts(),
             int(node[DiagnosticSubject.COMMAND].values[Key.STOPS]),
             (p50, p99),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
@@ -178,21 +183,24 @@ class _Session:
         )
 
     def _is_held(self) -> bool:
+        """Return whether torques hold the simulated arm and its time is known."""
         status = self._client.status(f'/{_SIMULATOR}')
         return status is not None and status.is_arm_held and self._time >= 0.0
 
-    def _wait(self, text: str, duration: float) -> tuple[float, float]:
+    def _wait_for(self, text: str, duration: float) -> tuple[float, float]:
         """Wait for a duration; return start and end, in simulated time [s]."""
         start = self._time
         self._stage = start, duration
         end = start + duration
-        self._until(text, lambda: self._time >= end, _MAX_SLOWDOWN * duration + _START_TIMEOUT_S)
+        self._wait_until(
+            text, lambda: self._time >= end, _MAX_SLOWDOWN * duration + _START_TIMEOUT_S
+        )
         return start, self._time
 
     def _follow(self, text: str) -> None:
         """Let the arm settle, send the node the motion, and wait until it is finished."""
         plan, before = self._plan, len(self._planned)
-        self._wait('settling', _SETTLING_TIME_S)
+        self._wait_for('settling', _SETTLING_TIME_S)
         self._doing, self._stage = text, (self._time, _LEAD_IN_S + plan.motion)
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:
@@ -201,21 +209,22 @@ class _Session:
             receiver = self._client.status(f'/{_SIMULATOR}')
             sentence = f'{error} {_SIMULATOR}: {receiver and receiver.message}.'
             raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
-        self._until(text, lambda: len(self._planned) > before)
+        self._wait_until(text, lambda: len(self._planned) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
         """Raise an error if in real time too many steps had no new torque."""
-        missed, steps = self._missed()
+        missed, steps = self._step_counts()
         if not self._plan.lockstep and missed > _MAX_MISSED_RATIO * steps:
             raise TooBusyError(
                 f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
                 'new command'
             )
 
-    def _until(
+    def _wait_until(
         self, text: str, done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
+        """Wait until `done` returns True; raise TooBusyError after the time-out [s]."""
         self._doing = text
         if not self._client.until(done, timeout):
             raise TooBusyError(
@@ -224,21 +233,23 @@ class _Session:
                 f'{self._folder}.'
             )
 
-    def _meanwhile(self) -> None:
+    def _report_progress(self) -> None:
+        """Pass the present step's progress on; raise NodeEndedError if a process has ended."""
         begin, duration = self._stage
         share = (self._time - begin) / duration
         self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
         self._nodes.require_running()
 
-    def _figure(self, key: str) -> float:
+    def _simulator_value(self, key: str) -> float:
         """Return a figure that the simulated arm has published; NaN before the first."""
         arm = self._client.heard_nodes().get(_SIMULATOR, NodeSnapshot(_SIMULATOR))
         return arm.number(DiagnosticSubject.SIMULATED_ARM, key)
 
     @property
     def _time(self) -> float:
-        return self._figure(Key.SIMULATED_TIME)
+        """Simulated time [s]; NaN before the arm has published it."""
+        return self._simulator_value(Key.SIMULATED_TIME)
 
-    def _missed(self) -> tuple[int, int]:
+    def _step_counts(self) -> tuple[int, int]:
         """Return the number of steps without a new torque, and of all steps since the first."""
-        return int(self._figure(Key.MISSED)), int(self._figure(Key.COMMANDED))
+        return int(self._simulator_value(Key.MISSED)), int(self._simulator_value(Key.COMMANDED))

@@ -90,14 +90,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.status.controller, self._arm = controller, controller.description.name
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
         # reason), and since when [s].
-        self._said: tuple[Any, str] = None, ''
-        self._said_at = -math.inf
+        self._published_state: tuple[Any, str] = None, ''
+        self._published_at = -math.inf
         self.refused = ''
         self._counted = time.monotonic(), self.sent  # at the last diagnostics
         self._log.begin()
 
     def begin_activation(self) -> None:
-        """Count the time without joint states from now, the activation, on."""
+        """Count the time without joint states from now on; the node is being activated."""
         self.status.arrival = time.monotonic()
         self._log.begin()
 
@@ -119,22 +119,28 @@ class FeedforwardDiagnostics(StatusPublisher):
         waits = status.state is State.SILENT and controller.enabled
         self._log.report(status, waits=waits)
         said = (status.state, status.faulty, waits), status.why
-        if said[0] != self._said[0]:
-            self._said_at = -math.inf
-        if said != self._said and now >= self._said_at + MIN_REASON_S:
-            self._said, self._said_at, self.due = said, now, now
+        if said[0] != self._published_state[0]:
+            self._published_at = -math.inf
+        if said != self._published_state and now >= self._published_at + MIN_REASON_S:
+            self._published_state, self._published_at, self.due = said, now, now
         if now >= self.due:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
             controller.disturbances.reset_largest()
-            level, message, told = self._told(status, shares)
+            level, message, told = self._common_status(status, shares)
             own = NodeStatus('', self._name, level, message, told)
             self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
-            command = DiagnosticSubject.COMMAND, level, message, told | self._figures(shares)
-            rows = self._joint_states(), command, *self._reference, self._wrench()
-            self.publish(*rows, *self._model())
+            command = (
+                DiagnosticSubject.COMMAND,
+                level,
+                message,
+                told | self._command_figures(shares),
+            )
+            rows = self._joint_state_row(), command, *self._reference, self._wrench_row()
+            self.publish(*rows, *self._model_rows())
 
     def _report_reference(self, event: ReferenceEvent, refused_by: str) -> None:
+        """Publish and log an event of a reference, and keep it for later diagnostics."""
         controller = self._controller
         pairs: dict[str, Any] = {
             'state': event.state.value,
@@ -165,7 +171,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._publisher.publish(self.array(self._node.get_clock().now().to_msg(), row))
         self._log.report_reference(text, bad=bad)
 
-    def _joint_states(self) -> Row:
+    def _joint_state_row(self) -> Row:
+        """Return the row Joint states: rate, age, and what is wrong with them."""
         controller = self._controller
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._node.active:
@@ -186,7 +193,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _told(self, status: Status, shares: list[float]) -> tuple[str, str, dict[str, Any]]:
+    def _common_status(
+        self, status: Status, shares: list[float]
+    ) -> tuple[str, str, dict[str, Any]]:
         """
         Return level, message and values that ~/status and the row Command have in common.
 
@@ -198,14 +207,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         if status.state is State.RUNNING:
             if self.refused:
                 message = f'reference refused: {self.refused}'
-            elif largest > _NEAR_BOUND_RATIO and not self._receivers.unheard:
+            elif largest > _NEAR_BOUND_RATIO and not self._receivers.delivery_problem:
                 joint = self._controller.names[shares.index(largest)]
                 message = f"{joint} came near the guard's bound ({largest:.0%} of it)"
-            elif not self._receivers.unheard:
+            elif not self._receivers.delivery_problem:
                 level = 'OK'
         return level, message, {'state': status.state.value, Key.REMEDY: status.remedy}
 
-    def _figures(self, shares: list[float]) -> dict[str, Any]:
+    def _command_figures(self, shares: list[float]) -> dict[str, Any]:
         """Return what the row Command has beyond ~/status."""
         controller, receivers = self._controller, self._receivers
         since, before = self._counted
@@ -230,9 +239,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
+        """Return numbers by keys that `key` makes of the joints' names."""
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
 
-    def _wrench(self) -> Row:
+    def _wrench_row(self) -> Row:
+        """Return the row External wrench."""
         latest = self._controller.latest
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:
@@ -247,7 +258,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         level = 'WARN' if wrench.singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
-    def _model(self) -> tuple[Row, Row]:
+    def _model_rows(self) -> tuple[Row, Row]:
+        """Return the rows Arm and Torque limits."""
         arm, mass = self._controller.description, self._controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'

@@ -79,7 +79,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
         self._configured_with: dict[str, Any] = {}
-        self._in_use, self._finalized = threading.RLock(), False
+        self._background_lock, self._finalized = threading.RLock(), False
         self._next_look = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
@@ -154,7 +154,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _run_as_component(self) -> None:
         """Configure and activate the node once, if it is to; then run its background tasks."""
-        with self._in_use:
+        with self._background_lock:
             if self._finalized:
                 return
             if self._autostarts:
@@ -179,6 +179,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_configure(state)
 
     def _configure(self) -> None:
+        """Make the controller from the parameters; raise an error if that is not possible."""
         parameters = values(self, parameter_specs(NODE_NAME))
         arm, self._urdf = resolve_model(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, arm, self.cycle.publish)
@@ -213,7 +214,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycle.ending = False
         self._diagnostics.begin_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
-        self._listen()
+        self._begin_receiver_check()
         with suppress(StartRefusedError):  # a final fault stays
             self.cycle.controller.start()
         self.get_logger().info(
@@ -222,7 +223,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycle.active = True
         return result
 
-    def _listen(self) -> None:
+    def _begin_receiver_check(self) -> None:
+        """Begin to look up who receives torques; until that is known, block them."""
         core = self.cycle.controller
         self.receivers.begin(core.settings.target, self._topic, core.names)
         core.blocked = self.receivers.reason
@@ -272,13 +274,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self.cycle.active = False
             self.get_logger().error(f'ROS was shut down before this node: {_END_IN_TIME}')
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
-        with self._in_use:
+        with self._background_lock:
             self._finalized = True
             self._goals.destroy()
             super().destroy_node()
         destroy_state_machine(self)
 
     def _end_activation(self, reason: str) -> None:
+        """Brake the arm, let the torques end, and answer no joint state any more."""
         controller = self.core
         if controller is None:
             return
@@ -357,7 +360,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Clear the fault; look up first who receives torques, unless that is known."""
         with self.cycle.lock:
             if self.receivers.state is not TorquePermission.GRANTED:
-                self._listen()
+                self._begin_receiver_check()
             self.cycle.controller.start()
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:

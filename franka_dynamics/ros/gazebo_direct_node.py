@@ -69,6 +69,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         )
 
     def _on_state(self, data: bytes) -> None:
+        """Publish Gazebo's joint state plus the start pose; apply a torque if no sender does."""
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
@@ -87,6 +88,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         )
 
     def _apply(self) -> None:
+        """Send the receiver's torque for the latest joint state to Gazebo."""
         torque = self._receiver.step(*self._latest)
         for publisher, value in zip(self._forces, torque.tolist()):
             publisher.publish(Float64(data=value))

@@ -40,7 +40,7 @@ class NoArmJointsError(JointStateError):
     """A joint state, such as a gripper's, has none of the arm's joints."""
 
 
-class _Layout:
+class _MessageLayout:
     """
     Where a serialized JointState like a given one has its stamp and values.
 
@@ -73,15 +73,15 @@ class _Layout:
         # Of bytes in another form nothing is known.
         plain = data.startswith(_LITTLE_ENDIAN) and at <= len(data)
         if plain and all(a.tobytes() == b.tobytes() for a, b in zip(self.read(data), fields)):
-            self._known = self._bytes(data)
+            self._known = self._constant_bytes(data)
 
-    def _bytes(self, data: bytes) -> bytes:
+    def _constant_bytes(self, data: bytes) -> bytes:
         """Return the bytes that stay while stamp, values and padding change."""
         return np.frombuffer(data, dtype=np.uint8)[self._same].tobytes()
 
     def fits(self, data: bytes) -> bool:
         """Return whether other bytes have the same names and counts at the same places."""
-        return len(data) == self._size and self._bytes(data) == self._known
+        return len(data) == self._size and self._constant_bytes(data) == self._known
 
     def read(self, data: bytes) -> list[Array]:
         """Return positions, velocities and efforts in bytes that fit; some may be empty."""
@@ -106,7 +106,7 @@ class JointStateReader:
     def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
         self._expected, self._derive = tuple(joint_names), derive_velocity
         self._last: tuple[float, Array, Array] | None = None  # stamp, position, derived velocity
-        self._layout: _Layout | None = None
+        self._layout: _MessageLayout | None = None
 
     def read(self, data: bytes) -> JointReading:
         """
@@ -122,7 +122,7 @@ class JointStateReader:
             sec, nanosec = STAMP.unpack_from(data, STAMP_AT)
             rows = self._layout.read(data)
         else:
-            message = self._checked(data)
+            message = self._parse_message(data)
             sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec
             rows = [*map(np.asarray, (message.position, message.velocity, message.effort))]
         if nanosec > _MAX_NANOSECONDS:
@@ -139,17 +139,17 @@ class JointStateReader:
             stamp,
             Time(sec=sec, nanosec=nanosec),
             q,
-            velocity if len(velocity) else self._derived(stamp, q),
+            velocity if len(velocity) else self._mean_velocity(stamp, q),
             # Efforts become Python numbers, because numpy warns about some NaN patterns that a
             # message may hold.
             effort if is_measured(effort.tolist()) else None,
         )
 
-    def _checked(self, data: bytes) -> JointState:
+    def _parse_message(self, data: bytes) -> JointState:
         """Return the message, and remember its layout; raise an error if it cannot be used."""
         message = deserialize(JointState, data, 'joint state', JointStateError)
         names, position, velocity = message.name, message.position, message.velocity
-        order = self._find(names)
+        order = self._joint_order(names)
         derived = self._derive and not velocity
         if not len(names) == len(position) == (len(names) if derived else len(velocity)):
             without = '' if velocity else _NO_VELOCITIES
@@ -162,10 +162,10 @@ class JointStateReader:
                 f'The joint state has {len(names)} names but {len(message.effort)} values of '
                 'effort; give one for every joint, or none.'
             )
-        self._order, self._layout = np.array(order), _Layout(message, data)
+        self._order, self._layout = np.array(order), _MessageLayout(message, data)
         return message
 
-    def _derived(self, stamp: float, q: Array) -> Array:
+    def _mean_velocity(self, stamp: float, q: Array) -> Array:
         """Return the mean velocity since the state before; zero if there was none before it."""
         before, velocity = self._last, np.zeros(len(q))
         if before is not None and stamp == before[0]:
@@ -175,7 +175,8 @@ class JointStateReader:
         self._last = stamp, q, velocity
         return velocity
 
-    def _find(self, given: Sequence[str]) -> list[int]:
+    def _joint_order(self, given: Sequence[str]) -> list[int]:
+        """Return the indices of the arm's joints in given names; raise an error if one lacks."""
         missing = [name for name in self._expected if name not in given]
         if missing:
             kind = NoArmJointsError if len(missing) == len(self._expected) else JointStateError

@@ -74,7 +74,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
 
 
 def judged(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> Check:
-    """Return a check; unless it is good it has the level and says how to repair what was found."""
+    """Return a check that is GOOD, or has `level` and says how to repair what was found."""
     return Check(subject, GOOD, text) if good else Check(subject, level, f'{text}: {fix}')
 
 

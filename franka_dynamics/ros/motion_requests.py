@@ -41,7 +41,7 @@ class MotionRequests:
 
     @property
     def someone_else_follows(self) -> bool:
-        """Whether another node, such as a trajectory controller, takes motions with torques."""
+        """Whether another node, such as a trajectory controller, receives motions with torques."""
         return self._filled.get_subscription_count() > 0
 
     def follow(
@@ -81,11 +81,13 @@ class MotionRequests:
             self._say_once('references have efforts, which are ignored: this node computes them')
 
     def _say_once(self, sentence: str) -> None:
+        """Log a sentence unless it was logged before."""
         if sentence not in self._said:
             self._said.add(sentence)
             self._node.get_logger().info(sentence)
 
     def _on_reference(self, data: bytes) -> None:
+        """Follow a serialized reference, or report why it is refused."""
         if self._node.core is None:
             return
         try:

@@ -96,7 +96,7 @@ class NodeClient(TopicListener):
         return self._found
 
     def get_parameter(self, parameter: str) -> Any:
-        """Return the value of a parameter."""
+        """Return the value of one of the node's parameters."""
         return self.parameter_values([parameter])[0]
 
     def set(self, parameter: str, text: str) -> Any:
@@ -135,6 +135,7 @@ class NodeClient(TopicListener):
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
 
     def _without(self, parameter: str) -> SettingsError:
+        """Return the error that the node has no such parameter."""
         return SettingsError(f'{self.name}: {no_such_parameter([parameter])}')
 
     def set_all(self, values: Mapping[str, Any]) -> None:
@@ -153,7 +154,7 @@ class NodeClient(TopicListener):
             raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')
 
     def state(self) -> str:
-        """Return the lifecycle state."""
+        """Return the node's lifecycle state."""
         return str(self.call_service(GetState, 'get_state').current_state.label)
 
     def status_sentence(self) -> str:
@@ -277,4 +278,5 @@ class NodeClient(TopicListener):
 
 
 def _float(value: Any) -> Any:
+    """Return an int as a float, and any other value unchanged."""
     return float(value) if type(value) is int else value

@@ -38,13 +38,13 @@ exit(main())
 
 
 class NoDomainError(FrankaDynamicsError):
-    """Every ROS domain is in use."""
+    """Every ROS domain is in use on this machine."""
 
     status = 1
 
 
 class NodeEndedError(FrankaDynamicsError):
-    """A node ended unexpectedly."""
+    """A node's process ended unexpectedly."""
 
     status = 1
 
@@ -196,6 +196,7 @@ def use_isolated_network() -> None:
 
 
 def _free_domain() -> int:
+    """Claim a ROS domain that is free on this machine, and return its number."""
     domains = list(_DOMAINS)
     random.SystemRandom().shuffle(domains)
     for domain in domains:

@@ -64,6 +64,7 @@ class StopRequest:
             signal.signal(number, self._note)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
+        """Store when the first signal arrived."""
         self._since = min(self._since, time.monotonic())
 
     @property

@@ -34,7 +34,7 @@ _OF_ROS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
 
 class CheckedParameters:
-    """A base class of nodes before rclpy's, whose own refusals name neither values nor a way."""
+    """A base class that lets a node refuse parameters with the value and what is allowed."""
 
     active = False  # while it is, parameters of some kind are fixed
 
@@ -149,6 +149,7 @@ def _warn_of_others(node: Any, given: Sequence[str]) -> None:
 
 
 def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
+    """Return rclpy's descriptor of a parameter."""
     descriptor = ParameterDescriptor(
         name=spec.name,
         type=kind.value,

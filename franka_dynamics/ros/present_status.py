@@ -51,7 +51,7 @@ class PresentStatus:
         words = '' if self.ends else _REMEDIES.get(remedy, remedy.value)
         why = self.in_words(self.controller.ending) or status.why
         if status.state is State.RUNNING:
-            why = self.receivers.unheard or why
+            why = self.receivers.delivery_problem or why
         elif self._node.active and status.state is State.SILENT and self.controller.enabled:
             why = self.missing() or why
         return status._replace(remedy=words, why=why)
@@ -61,6 +61,7 @@ class PresentStatus:
         return why.text(self._advice) if isinstance(why, (Reason, Ending)) else str(why or '')
 
     def _advice(self, code: Code) -> str | None:
+        """Return what a node's user can do about a reason, or None."""
         if code is Code.TOO_RARE:
             return _RATE_ADVICE
         old = code in (Code.TOO_OLD, Code.AHEAD, Code.OLD_AT_START)
@@ -93,7 +94,7 @@ class PresentStatus:
         )
 
     def missing(self) -> str:
-        """Return a sentence if no joint state comes, or ''."""
+        """Return a sentence that says that no joint state comes, or '' if one came lately."""
         silence = time.monotonic() - self.arrival
         if silence < _STATE_TIMEOUT_S:
             return ''
@@ -121,33 +122,34 @@ class StatusLog:
         """Begin an activation: log all reasons anew."""
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self._seen: tuple[State, bool, bool] | None = None
-        self._said, self._ran, self._since = '', False, time.monotonic()
+        self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
 
     def report(self, status: Status, *, waits: bool) -> None:
         """Log what is new; `waits` says whether torques are to begin by themselves."""
         controller, now = self._present.controller, time.monotonic()
         while controller.ends:
             ending = controller.ends.popleft()
-            self._ran = True
+            self._has_run = True
             if not ending.latched:  # a fault is logged below
-                self._said = self._present.in_words(ending)
-                self._warn(f'torques ended: {self._said}', _MIN_PERIOD_S)
+                self._last_reason = self._present.in_words(ending)
+                self._warn(f'torques ended: {self._last_reason}', _MIN_PERIOD_S)
         seen = status.state, status.faulty, waits
         if seen != self._seen:
-            self._seen, self._since = seen, now
+            self._seen, self._changed_at = seen, now
             self._log_change(status, waits, controller.settings.target)
-        if status.state is State.RUNNING and self._present.receivers.unheard:
-            self._warn(self._present.receivers.unheard, _LOG_AGAIN_PERIOD_S)
-        if waits and now >= self._since + MIN_REASON_S:
-            yet = '' if self._ran else ' yet'
+        if status.state is State.RUNNING and self._present.receivers.delivery_problem:
+            self._warn(self._present.receivers.delivery_problem, _LOG_AGAIN_PERIOD_S)
+        if waits and now >= self._changed_at + MIN_REASON_S:
+            yet = '' if self._has_run else ' yet'
             self._warn(f'no torque{yet}: {status.why}', _LOG_AGAIN_PERIOD_S)
 
     def _log_change(self, status: Status, waits: bool, target: str) -> None:
+        """Log a status that differs from the one before."""
         logger = self._node.get_logger()
         if status.state is State.RUNNING:
-            self._said, self._ran = '', True
+            self._last_reason, self._has_run = '', True
             logger.info(f'commanding (target {target})')
-        elif status.why == self._said:  # of the same stop
+        elif status.why == self._last_reason:  # of the same stop
             return
         elif status.faulty:
             logger.error(f'fault: {status}')
@@ -155,7 +157,7 @@ class StatusLog:
             logger.warning(f'{status}')
         elif not waits:
             logger.info(f'{status}')
-        self._said = '' if status.state is State.RUNNING else status.why
+        self._last_reason = '' if status.state is State.RUNNING else status.why
 
     def report_reference(self, text: str, *, bad: bool) -> None:
         """Log what became of a reference; of many that replace each other, once a second."""
@@ -165,6 +167,7 @@ class StatusLog:
             self._node.get_logger().info(text)
 
     def _warn(self, text: str, period: float) -> None:
+        """Log a warning, at most once in a period [s]."""
         if self._is_due(text, period):
             self._node.get_logger().warning(text)
 

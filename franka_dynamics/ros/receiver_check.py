@@ -86,10 +86,10 @@ class ReceiverCheck:
     Finds out which nodes receive the torques and, before the first torque, if others send torques.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
-    `reason` why not. `found` has the receivers by name, `unheard` says who else commands, or why
-    nobody, or one of them, gets or applies the torques that are sent; '' if all do. `is_open` says
-    whether there is a receiver: without one nothing is published, so that an unknown one which
-    comes later gets nothing before it is known.
+    `reason` why not. `found` has the receivers by name. `delivery_problem` says who else commands,
+    or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
+    `is_open` says whether there is a receiver: without one nothing is published, so that an
+    unknown one which comes later gets nothing before it is known.
     """
 
     def __init__(self, node: Any, publisher: Any) -> None:
@@ -99,7 +99,7 @@ class ReceiverCheck:
         self._subscription: Any = None
         self.state, self.reason = TorquePermission.CHECKING, ''
         self.found: dict[str, Receiver] = {}
-        self.unheard, self.is_open = '', False
+        self.delivery_problem, self.is_open = '', False
 
     def begin(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
         """Begin an activation with torques for a target's joints and joint states on a topic."""
@@ -114,7 +114,7 @@ class ReceiverCheck:
         self._heard_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
         self._count, self._wrong_since = -1, 0.0
-        self._next_look, self.unheard = 0.0, ''
+        self._next_look, self.delivery_problem = 0.0, ''
         # Without rclpy's handlers of events: when they are destroyed with their subscription, a
         # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
         without = SubscriptionEventCallbacks(use_default_callbacks=False)
@@ -128,6 +128,7 @@ class ReceiverCheck:
         )
 
     def _on_torque(self, _: bytes) -> None:
+        """Note when the first torque of another sender came."""
         self._heard_at = self._heard_at or time.monotonic()
 
     def check_sequence_number(self, number: int | None) -> str:
@@ -154,14 +155,23 @@ class ReceiverCheck:
     def poll(self) -> None:
         """Look up senders and receivers again, and update `state` and `reason`; every 50 ms."""
         now, waits = time.monotonic(), self.state is TorquePermission.CHECKING
-        if self.state is TorquePermission.REFUSED or (waits and self._listens(now)):
+        if self.state is TorquePermission.REFUSED or (waits and self._is_listening(now)):
             return
         count, due = self._publisher.get_subscription_count(), now >= self._next_look
-        if not (waits or due or self._wrong_since or count != self._count or self._managers.news):
+        if not (
+            waits
+            or due
+            or self._wrong_since
+            or count != self._count
+            or self._managers.have_answered
+        ):
             return
         found, unsure = self.receivers()
         if due and not waits:
-            self._next_look, self.unheard = now + _LOOK_PERIOD_S, self._why_unheard(found)
+            self._next_look, self.delivery_problem = (
+                now + _LOOK_PERIOD_S,
+                self._find_delivery_problem(found),
+            )
         if waits and unsure:
             self.reason = unsure
             return
@@ -170,16 +180,16 @@ class ReceiverCheck:
         if wrong:
             self._wrong_since = self._wrong_since or now
             self.reason = unsure or wrong  # torques that do not flow yet do not begin
-            if now >= self._wrong_since + self._patience():
+            if now >= self._wrong_since + self._refusal_delay():
                 state = TorquePermission.CHECKING if unsure else TorquePermission.REFUSED
-                self._settle(state, self.reason)
+                self._set_permission(state, self.reason)
             return
         self._wrong_since = 0.0
         idle = receivers_idle(self._target, found)
-        self._settle(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
+        self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
         self.is_open = bool(found)
 
-    def _patience(self) -> float:
+    def _refusal_delay(self) -> float:
         """Return how long receivers must be wrong until they are refused [s]."""
         certain = {one.kind for one in self.found.values()}.intersection(
             (ReceiverKind.REAL, ReceiverKind.OTHER, ReceiverKind.UNSURE)
@@ -188,7 +198,7 @@ class ReceiverCheck:
             return _FIRST_TIMEOUT_S
         return _CONTROLLER_TIMEOUT_S if certain else _DISCOVERY_TIMEOUT_S
 
-    def _listens(self, now: float) -> bool:
+    def _is_listening(self, now: float) -> bool:
         """Return whether to go on listening for other senders; refuse torques beside one."""
         if self._subscription is None:
             return False
@@ -197,7 +207,7 @@ class ReceiverCheck:
         names = ', '.join(publisher_names(self._node, self.topic))
         if names or now >= self._heard_at + _DISCOVERY_TIMEOUT_S:
             # A name is discovered later than its messages.
-            self._settle(
+            self._set_permission(
                 TorquePermission.REFUSED,
                 f'somebody else commands {self.topic}, and two sources of torque would take turns '
                 f'(publishers listed: {names}); stop the other one, or remap ~/command',
@@ -209,7 +219,7 @@ class ReceiverCheck:
         """The receivers with their kinds."""
         return ', '.join(f'{name} ({one})' for name, one in self.found.items()) or 'none'
 
-    def _why_unheard(self, found: Mapping[str, Receiver]) -> str:
+    def _find_delivery_problem(self, found: Mapping[str, Receiver]) -> str:
         """Return who commands, too, or gets or applies no torque; '' if nothing is wrong."""
         rivals = publisher_names(self._node, self.topic)
         if rivals:
@@ -238,7 +248,8 @@ class ReceiverCheck:
             return self._managers.problem
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
-    def _settle(self, state: TorquePermission, reason: str) -> None:
+    def _set_permission(self, state: TorquePermission, reason: str) -> None:
+        """Set whether torques may be sent, and why not; stop listening for other senders."""
         self.stop_listening()
         self.state, self.reason = state, reason
 
@@ -263,9 +274,9 @@ class ReceiverCheck:
         }
         listed.pop(node.get_fully_qualified_name(), None)
         quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
-        self._managers.look({one.node_namespace for one in listed.values()}, quick=quick)
+        self._managers.update({one.node_namespace for one in listed.values()}, quick=quick)
         simulated, nodes = (
-            self._in_simulated_time(),
+            self._nodes_in_simulated_time(),
             Counter(node.get_fully_qualified_node_names()),
         )
         for name, one in listed.items():
@@ -275,7 +286,7 @@ class ReceiverCheck:
                 unsure = unsure or f'it is not known yet which node receives {self.topic}'
             found[name], sources = Receiver(declared_kind(name, services or {})), [name]
             if found[name].kind is ReceiverKind.UNKNOWN:
-                found[name], sources = self._controller(name, services or {}, simulated)
+                found[name], sources = self._receiver_by_managers(name, services or {}, simulated)
                 if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
                     sources = sources or [name]  # the declaration may be the other one's
             twice = next((one for one in sources if nodes[one] > 1), '')
@@ -292,7 +303,7 @@ class ReceiverCheck:
             unsure = unsure or why
         return found, unsure
 
-    def _in_simulated_time(self) -> set[str]:
+    def _nodes_in_simulated_time(self) -> set[str]:
         """Return the full names of nodes with use_sim_time, which subscribe to a clock."""
         return {
             node_name_of(one)
@@ -311,7 +322,7 @@ class ReceiverCheck:
         except NodeNameNonExistentError:
             return None
 
-    def _controller(
+    def _receiver_by_managers(
         self, name: str, services: dict[str, list[str]], simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
@@ -320,7 +331,7 @@ class ReceiverCheck:
         Also the nodes that this relies on, of which there must be one each.
         """
         unknown = Receiver(ReceiverKind.UNKNOWN)
-        for manager in self._managers.of(name):
+        for manager in self._managers.in_namespace_of(name):
             if manager.controllers is None:
                 kind = ReceiverKind.UNSURE if manager.can_answer else ReceiverKind.UNKNOWN
                 unknown = Receiver(kind, manager.problem)

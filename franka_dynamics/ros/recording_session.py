@@ -65,7 +65,7 @@ class _Recorder(TopicListener):
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
         self._writer, self._types = writer, types
-        self._come: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
+        self._received: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
         self._first = self._latest = 0.0  # arrivals of joint states, system time [s]
         self._moved = self._effort = False
@@ -76,7 +76,7 @@ class _Recorder(TopicListener):
         connection = self._writer.add_connection(topic, name, typestore=self._types)
 
         def take(data: bytes) -> None:
-            self._come.append((self.arrival, connection, data))
+            self._received.append((self.arrival, connection, data))
 
         self.node.create_subscription(kind, topic, take, _RECORDER_QOS, raw=True)
 
@@ -84,16 +84,17 @@ class _Recorder(TopicListener):
         """Write the messages that have come, with the times of their arrival."""
         self.poll()
         state = None
-        for arrival, connection, data in sorted(self._come, key=itemgetter(0)):
+        for arrival, connection, data in sorted(self._received, key=itemgetter(0)):
             self._writer.write(connection, arrival, data)
             if connection.topic == progress.topic:
                 progress.states += 1
                 self._latest, state = 1e-9 * arrival, data
                 self._first = self._first or self._latest
-        self._come.clear()
+        self._received.clear()
         progress.problems = list(self._problems(progress, state))
 
     def _problems(self, progress: Progress, state: bytes | None) -> Iterator[str]:
+        """Yield what makes the recording unusable so far; update the progress."""
         topic = progress.topic
         if not progress.states:
             yield f'no joint states on {topic} yet'

@@ -56,7 +56,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._log: StepLog | None = None  # first: rclpy destroys a node whose __init__ raises
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare(self, parameter_specs('simulator'))
-        description = _arm(parameters)
+        description = _simulated_arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
         if parameters['ideal'] and description.simulated_armature is not None:
@@ -70,11 +70,13 @@ class SimulatorNode(CheckedParameters, Node):
             payload=tuple(parameters['payload']),
             payload_known_to_robot=False,
         )
-        self._commands = CommandReceiver(self, description, settings, self._on_followed)
+        self._commands = CommandReceiver(self, description, settings, self._on_torque_taken)
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
         gravity = settings.gravity_in_space(description)
-        self._simulation = ArmSimulation(description, _settings(parameters, description, gravity))
+        self._simulation = ArmSimulation(
+            description, _simulation_settings(parameters, description, gravity)
+        )
         self._names = list(description.joint_names)
         self._writer = joint_state_template(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
@@ -97,7 +99,7 @@ class SimulatorNode(CheckedParameters, Node):
         if parameters['publish_clock']:
             self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
         self._diagnostics = StatusPublisher(self, self._names[0])
-        self._fresh = False
+        self._has_new_torque = False
         self._published_at = 0.0
         self._latency = DurationWindow()
         self._missed = self._steps_commanded = 0
@@ -124,13 +126,13 @@ class SimulatorNode(CheckedParameters, Node):
         if self._log is not None:
             self._log.write(stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
-        self._simulation.step(torque, is_new=self._fresh)
+        self._simulation.step(torque, is_new=self._has_new_torque)
         if self._simulation.braked is not self._braked:
-            self._announce_brakes()
+            self._log_brakes()
         if self._receiver.state is not ReceiverState.WAITING:
             self._steps_commanded += 1
-            self._missed += not self._fresh
-        self._fresh = False
+            self._missed += not self._has_new_torque
+        self._has_new_torque = False
         self._commands.publish_changes()
         if time.monotonic() >= self._diagnostics.due:
             self._publish_diagnostics()
@@ -142,7 +144,7 @@ class SimulatorNode(CheckedParameters, Node):
             self._log.close()
         super().destroy_node()
 
-    def _announce_brakes(self) -> None:
+    def _log_brakes(self) -> None:
         """Log that the brakes opened, or why they closed for good."""
         self._braked = self._simulation.braked
         self._commands.held = not self._braked
@@ -160,7 +162,7 @@ class SimulatorNode(CheckedParameters, Node):
 
         def spin(end: float, *, until_fresh: bool) -> None:
             while (left := end - time.perf_counter()) > 0.0 and not stop.requested:
-                if until_fresh and self._fresh:
+                if until_fresh and self._has_new_torque:
                     break
                 executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
@@ -175,10 +177,11 @@ class SimulatorNode(CheckedParameters, Node):
                 # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
             spin(deadline, until_fresh=self._lockstep)
-        self._unanswered = 0 if self._fresh else self._unanswered + 1
+        self._unanswered = 0 if self._has_new_torque else self._unanswered + 1
         return deadline
 
     def _publish_state(self, reading: SensorReading, time_: float) -> None:
+        """Publish a joint state, and the clock if it is published, with a stamp [s]."""
         stamp = stamp_from_seconds(time_)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
@@ -186,12 +189,14 @@ class SimulatorNode(CheckedParameters, Node):
         self._published_at = time.perf_counter()
         self._states.publish(message)
 
-    def _on_followed(self) -> None:
-        if not self._fresh:
+    def _on_torque_taken(self) -> None:
+        """Note that a new torque was accepted, and how long after its joint state."""
+        if not self._has_new_torque:
             self._latency.append(time.perf_counter() - self._published_at)
-        self._fresh = True
+        self._has_new_torque = True
 
     def _publish_diagnostics(self) -> None:
+        """Publish brakes, stops, simulated time, and how many steps had a new torque."""
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
         at_stops = self._simulation.at_stops
         values = {
@@ -207,7 +212,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._diagnostics.publish((DiagnosticSubject.SIMULATED_ARM, level, said, values))
 
 
-def _arm(values: dict[str, Any]) -> ArmDescription:
+def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
     """Return the arm of the parameters, with mount and masses of its model_source."""
     arm, file = load_arm(values), values['model_source']
     if file == ARM_DESCRIPTION:
@@ -216,7 +221,9 @@ def _arm(values: dict[str, Any]) -> ArmDescription:
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
 
 
-def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:
+def _simulation_settings(
+    values: dict[str, Any], arm: ArmDescription, gravity: Array
+) -> SimulationSettings:
     """Return the simulation settings from parameter values."""
     noise = list(values['noise'])
     if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
@@ -235,6 +242,7 @@ def _settings(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> Si
 
 
 def _open_log(path: str) -> StepLog | None:
+    """Return a step log, None without a path; raise SettingsError if it cannot be written."""
     try:
         return StepLog(Path(path)) if path else None
     except OSError as error:

@@ -39,13 +39,14 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass
 class _StateTimes:
-    """Arrivals of joint states by this machine's clock, and stamps [s]; if effort came."""
+    """Joint states' arrivals by this machine's clock, their stamps [s]; whether efforts came."""
 
     arrivals: list[float] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
     effort: bool = False
 
     def take(self, message: JointState, arrival: float) -> None:
+        """Add a joint state and its arrival [s]."""
         self.arrivals.append(arrival)
         self.stamps.append(seconds(message.header.stamp))
         self.effort |= is_measured(message.effort)
@@ -62,6 +63,7 @@ class _StateTimes:
 
 
 def _rate(times: list[float]) -> float:
+    """Return the mean rate of times [Hz]; 0 for fewer than two or equal ones."""
     span = times[-1] - times[0] if times else 0.0
     return (len(times) - 1) / span if span > 0.0 else 0.0
 
@@ -105,19 +107,22 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
             yield Check(SIMULATED_ARM_CHECK, GOOD, text)
-        yield from _joint_states(node, topic, states, simulator, publisher_names(node, '/clock'))
-        yield from _clock(node, states, simulator)
-        yield from _commands(node, command)
+        yield from _joint_state_checks(
+            node, topic, states, simulator, publisher_names(node, '/clock')
+        )
+        yield from _clock_checks(node, states, simulator)
+        yield from _command_checks(node, command)
         offered = [name for name, _ in node.get_service_names_and_types()]
         nodes = [name.removesuffix(_CLEAR) for name in offered if name.endswith(_CLEAR)]
-        yield from _nodes(views, nodes)
+        yield from _node_checks(views, nodes)
         for view in views:
-            yield from _disturbance(view)
+            yield from _disturbance_checks(view)
 
 
-def _joint_states(
+def _joint_state_checks(
     node: Any, topic: str, states: _StateTimes, simulator: list[str], clock: Sequence[str] = ()
 ) -> Iterator[Check]:
+    """Yield checks of joint states: publishers, rate and measured effort."""
     subject, publishers = 'joint states', publisher_names(node, topic)
     if not states.stamps:
         others = _other_topics(node, topic)
@@ -160,7 +165,8 @@ def _other_topics(node: Any, topic: str) -> list[str]:
     return sorted(found, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
-def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Check]:
+def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Check]:
+    """Yield checks of stamps and clocks: whether they go on, and agree with this machine's."""
     clock, age = publisher_names(node, '/clock'), states.age
     stamped = _rate(states.stamps)  # 0 if they stand still
     speed = _rate(states.arrivals) / stamped if stamped else 0.0  # of simulated time
@@ -186,7 +192,8 @@ def _clock(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[Che
         yield Check('clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median')
 
 
-def _commands(node: Any, command: str) -> Iterator[Check]:
+def _command_checks(node: Any, command: str) -> Iterator[Check]:
+    """Yield a check of who publishes torques and how many receive them."""
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     names = ', '.join(publishers)
     if len(publishers) > 1:
@@ -199,8 +206,8 @@ def _commands(node: Any, command: str) -> Iterator[Check]:
         yield Check('commands', NOTE, f'nobody publishes on {command}')
 
 
-def _disturbance(view: NodeSnapshot) -> Iterator[Check]:
-    """Say the force that a node finds unexplained, and what mass at its frame has that weight."""
+def _disturbance_checks(view: NodeSnapshot) -> Iterator[Check]:
+    """Yield a check if a node finds a large force unexplained, with the mass of that weight."""
     parts = [view.number(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz']
     force = math.hypot(*parts)
     if force > _MIN_FORCE_N:  # false for NaN
@@ -209,7 +216,8 @@ def _disturbance(view: NodeSnapshot) -> Iterator[Check]:
         yield Check('disturbance', NOTE, f'{text}{force / -GRAVITY[2]:.2f} kg: {fix}')
 
 
-def _nodes(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterator[Check]:
+def _node_checks(views: Sequence[NodeSnapshot], present: Sequence[str] = ()) -> Iterator[Check]:
+    """Yield checks of the feedforward nodes that are heard, or run without diagnostics."""
     levels = {'OK': GOOD, 'WARN': NOTE}
     commanding = [one for one in views if one.is_feedforward_node]
     silent = sorted({name.strip('/') for name in present} - {one.name for one in commanding})

@@ -111,6 +111,7 @@ class TopicListener:
         return self._views
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Store the statuses of a diagnostic message by their nodes."""
         for status in map(NodeStatus.from_message, message.status):
             view = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
             view.store(status, time.monotonic())
@@ -142,6 +143,7 @@ class TopicListener:
             self._executor.spin_once(timeout_sec=0.0)
 
     def _note_arrival(self, nanoseconds: int) -> None:
+        """Store when the message that is taken arrived, system time [ns]; 0 means now."""
         self.arrival = nanoseconds or time.time_ns()  # not every middleware tells it
 
     def until(self, done: Callable[[], bool], seconds: float) -> bool:

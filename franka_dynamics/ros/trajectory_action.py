@@ -155,21 +155,23 @@ class TrajectoryAction:
             if self._node.core is None:
                 raise NotActiveError('The node is not configured.')
             # It reports a refusal.
-            motion = self._requests.follow(lambda: self._parse(goal), mark, allow_setpoint=False)
+            motion = self._requests.follow(
+                lambda: self._checked_request(goal), mark, allow_setpoint=False
+            )
         except ReferenceRefusedError as error:
             self._end(handle, handle.abort, error.code, str(error))
             return
-        path, at_end = self._tolerances(goal)
+        path, at_end = self._goal_tolerances(goal)
         self._goals[mark] = _Goal(handle, motion, path, at_end, seconds(goal.goal_time_tolerance))
 
-    def _tolerances(self, goal: Any) -> tuple[Tolerances, Tolerances]:
+    def _goal_tolerances(self, goal: Any) -> tuple[Tolerances, Tolerances]:
         """Return a goal's tolerances on the way and at its end."""
         names = list(self._node.core.names)
         path = Tolerances.from_messages(goal.path_tolerance, names)
         # By default the next motion could begin where this one ends.
         return path, Tolerances.from_messages(goal.goal_tolerance, names, MAX_START_DISTANCE_RAD)
 
-    def _parse(self, goal: Any) -> TrajectoryRequest:
+    def _checked_request(self, goal: Any) -> TrajectoryRequest:
         """Return a goal's request; raise an error if it is wrong or nothing moves the arm."""
         node, core = self._node, self._node.core
         if goal.multi_dof_trajectory.points:
@@ -177,7 +179,7 @@ class TrajectoryAction:
                 'The goal has a multi_dof_trajectory; an arm follows `trajectory` alone.'
             )
         request = parse_trajectory(goal.trajectory)
-        self._tolerances(goal)
+        self._goal_tolerances(goal)
         self._requests.note_efforts(goal.trajectory)
         if self._requests.someone_else_follows:
             return request
@@ -226,7 +228,7 @@ class TrajectoryAction:
             elif state is None or state.stamp < goal.motion.begin:
                 continue
             else:
-                end, code, why = self._judged(goal, state, goal.motion.at(state.stamp))
+                end, code, why = self._end_of(goal, state, goal.motion.at(state.stamp))
             if end is None:
                 continue
             del self._goals[mark]
@@ -237,7 +239,7 @@ class TrajectoryAction:
                 controller.settle(f'its goal was given up: {why.removesuffix(".")}')
             self._end(handle, end, code, why)
 
-    def _judged(
+    def _end_of(
         self, goal: _Goal, state: StateTerms, desired: ReferencePoint
     ) -> tuple[Callable[[], None] | None, int, str]:
         """Return how a goal ends at a state, with code and sentence; None: it goes on."""
@@ -256,6 +258,7 @@ class TrajectoryAction:
         return None, result.SUCCESSFUL, ''
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
+        """Publish a goal's desired and actual state, unless the last feedback was just before."""
         if state.stamp < goal.next_feedback:
             return
         goal.next_feedback = state.stamp + _FEEDBACK_PERIOD_S
@@ -298,5 +301,6 @@ class TrajectoryAction:
 
 
 def _point(*fields: Any) -> JointTrajectoryPoint:
+    """Return a trajectory point with positions, velocities and accelerations as far as given."""
     names = 'positions', 'velocities', 'accelerations'
     return JointTrajectoryPoint(**dict(zip(names, map(float64_array, fields))))

@@ -128,14 +128,14 @@ class ArmSimulation:
         self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         upright = description.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
-        self._carried_by_itself = build_mujoco(description, gravity=upright)
-        self._carried_data = self._mujoco.MjData(self._carried_by_itself)
+        self._upright_model = build_mujoco(description, gravity=upright)
+        self._upright_data = self._mujoco.MjData(self._upright_model)
         friction = description.friction or description.simulated_friction
         if settings.friction and friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._rng = np.random.default_rng(settings.seed)
-        self._tones = self._draw_tones()
+        self._tones = self._draw_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, one)) for one in unstable]
@@ -147,13 +147,14 @@ class ArmSimulation:
         self.ran_away = ''  # why the brakes closed for good; empty if they did not
         self._drive = self._effort = np.zeros(description.n)
         if settings.gravity_compensation:
-            self._effort = self._weight()
-        self._note_reading()
+            self._effort = self._gravity_torque()
+        self._store_reading()
         self._steps = 0
         self._commanded_since: float | None = None
         self._last_command_time = -np.inf
 
     def _start(self) -> Array:
+        """Return the first position (n,) [rad]; raise SettingsError if it is outside limits."""
         description, start = self.description, self.settings.start
         start = description.home_position if start is None else start
         start = description.joint_vector(start, 'start')
@@ -194,17 +195,17 @@ class ArmSimulation:
         brakes.
         """
         if command is not None and is_new:
-            self._note_command()
+            self._open_brakes_if_due()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._own_compensation() + self._vibration()
+        self._drive = torque + self._gravity_compensation() + self._vibration_torque()
         self._effort = self._drive
         self._steps += 1
         if self.braked:
             if self._elastic is not None:
                 self._elastic.rest(self.data.qpos.copy(), self._drive)
             if self.settings.gravity_compensation:
-                self._effort = self._weight()
-            self._note_reading()
+                self._effort = self._gravity_torque()
+            self._store_reading()
             return
         self._apply_push()
         before, speed = self.data.qpos.copy(), self.data.qvel.copy()
@@ -224,11 +225,11 @@ class ArmSimulation:
         else:
             acceleration = (self.data.qvel - speed) / TIMESTEP_S
             self._effort = self._drive - self._armature * acceleration
-        self._note_reading()
+        self._store_reading()
         if self.data.warning.number[self._instabilities].any():
             self._brake_for_good(before, speed)
 
-    def _weight(self) -> Array:
+    def _gravity_torque(self) -> Array:
         """Return the gravity torque with payload, (n,) [N m]; the arm must be at rest."""
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)
@@ -254,11 +255,12 @@ class ArmSimulation:
         noises = [each and each * self._rng.standard_normal(n) for each in deviations]
         return SensorReading(self.time, *map(np.add, self._reading, noises))
 
-    def _note_reading(self) -> None:
+    def _store_reading(self) -> None:
+        """Store what the sensors measure now, without noise."""
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
         self._reading = self.data.qpos.copy(), speed.copy(), self._effort
 
-    def _draw_tones(self) -> tuple[Array, Array, Array]:
+    def _draw_vibration(self) -> tuple[Array, Array, Array]:
         """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS_HZ)
@@ -273,13 +275,14 @@ class ArmSimulation:
             np.broadcast_to(np.sqrt(2.0) * self.settings.vibration * share, frequency.shape),
         )
 
-    def _vibration(self) -> Array | float:
+    def _vibration_torque(self) -> Array | float:
+        """Return the present vibration torque, (n,) [N m], or 0."""
         if not self.settings.vibration:
             return 0.0
         frequency, phase, amplitude = self._tones
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
-    def _note_command(self) -> None:
+    def _open_brakes_if_due(self) -> None:
         """Open the brakes after `brake_release_after` seconds of commands without a gap."""
         if not self.braked or self.ran_away:
             return
@@ -301,12 +304,13 @@ class ArmSimulation:
             'Look at the torques that it was sent, and start the simulation anew.'
         )
 
-    def _own_compensation(self) -> Array | float:
+    def _gravity_compensation(self) -> Array | float:
+        """Return the gravity torque that the arm itself adds, (n,) [N m], or 0."""
         if not self.settings.gravity_compensation:
             return 0.0
-        self._carried_data.qpos[:] = self.data.qpos
-        self._mujoco.mj_forward(self._carried_by_itself, self._carried_data)
-        return np.array(self._carried_data.qfrc_bias)
+        self._upright_data.qpos[:] = self.data.qpos
+        self._mujoco.mj_forward(self._upright_model, self._upright_data)
+        return np.array(self._upright_data.qfrc_bias)
 
     def _friction(self) -> Array | float:
         """
@@ -332,6 +336,7 @@ class ArmSimulation:
         return at_rest + (chord - damping) * speed
 
     def _apply_push(self) -> None:
+        """Apply the wrench of `push` while it acts."""
         self.data.qfrc_applied[:] = 0.0
         push = self.push
         if push.active(self.time):

@@ -42,12 +42,13 @@ def gazebo_start(description: ArmDescription) -> GazeboStart:
 def shift_joint_zeros(description: ArmDescription, position: ArrayLike) -> ArmDescription:
     """Return the same arm with joint positions measured from `position`, shape (n,)."""
     start = description.joint_vector(position, 'position')
-    joints = tuple(_shifted(joint, at) for joint, at in zip(description.joints, start))
+    joints = tuple(_shifted_joint(joint, at) for joint, at in zip(description.joints, start))
     home = None if description.home is None else description.home - start
     return replace(description, joints=joints, home=home)
 
 
-def _shifted(joint: Joint, at: float) -> Joint:
+def _shifted_joint(joint: Joint, at: float) -> Joint:
+    """Return a joint whose position is measured from the position `at` [rad, m]."""
     name = 'theta' if joint.kind is JointKind.REVOLUTE else 'd'
     row = replace(joint.row, **{name: getattr(joint.row, name) + at})
     limits = replace(joint.limits, lower=joint.limits.lower - at, upper=joint.limits.upper - at)

@@ -66,7 +66,7 @@ def arm_meshes(arm: ArmDescription) -> ArmMeshes:
         if number:
             geometry = add(add(link, 'visual'), 'geometry')
             add(geometry, 'mesh', filename=f'package://{folder}/visual/{number[0]}.dae')
-    return _meshes(ElementTree.tostring(robot, encoding='unicode'), arm.joint_names, shares)
+    return _read_meshes(ElementTree.tostring(robot, encoding='unicode'), arm.joint_names, shares)
 
 
 def urdf_meshes(
@@ -87,13 +87,14 @@ def urdf_meshes(
                 f'package {name[:_MAX_CHARACTERS]}, which has the meshes, is not installed here: '
                 'source the workspace that has it.'
             )
-    found = _meshes(text, joint_names, places)
+    found = _read_meshes(text, joint_names, places)
     if not found.joints:
         raise MeshesError('the URDF has no mesh.')
     return found
 
 
-def _meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path]) -> ArmMeshes:
+def _read_meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path]) -> ArmMeshes:
+    """Return the meshes of a URDF; raise MeshesError if it cannot be read or lacks a joint."""
     import pinocchio as pin
 
     try:
@@ -102,7 +103,7 @@ def _meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path]) -> A
             model, text, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
         )
     except (ValueError, RuntimeError) as error:
-        raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
+        raise MeshesError(f'the meshes cannot be read: {_error_text(error)}.') from error
     absent = [name for name in joint_names if not model.existJointName(name)]
     if absent:
         raise MeshesError(f'the URDF has no joint {absent[0]}.')
@@ -125,7 +126,7 @@ def package_folders() -> list[Path]:
     return [folder for folder in shares if folder.is_dir()]
 
 
-def _short(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the error message of the coal library, without the line of its own source code."""
     message = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
     return message[:_MAX_CHARACTERS].rstrip('. ')

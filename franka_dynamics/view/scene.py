@@ -70,13 +70,14 @@ _STYLE = (
 _UNKNOWN = '–'
 
 
-def _mark(share: float) -> Mark:
+def _share_mark(share: float) -> Mark:
+    """Return the mark for a torque's share of its limit: good, warning or bad."""
     return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
 
 
 def colour_of(share: float) -> tuple[int, int, int]:
     """Return the RGB colour of a link whose torque is this share of its limit."""
-    return COLOURS[_mark(share)]
+    return COLOURS[_share_mark(share)]
 
 
 def torque_table(state: ViewState, description: ArmDescription) -> str:
@@ -90,7 +91,9 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
             np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in TorqueColumn
         ]
         share = np.nan if shares is None else float(shares[i])
-        percent = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
+        percent = (
+            Cell(f'{100.0 * share:.0f} %', _share_mark(share)) if np.isfinite(share) else _UNKNOWN
+        )
         rows.append((i + 1, q, *torques, percent))
     columns = [Header(name, form='.1f') for name in TorqueColumn]
     heads: list[Header | str] = ['', Header('q', form='.2f'), *columns, 'limit']
@@ -128,7 +131,7 @@ class ArmScene:
             server.scene.add_frame(f'/arm/{i}', origin_radius=2.0 * _AXIS_RADIUS_M, **axes)
             for i in range(description.n + 2)
         ]
-        _place(self._frames[0], np.asarray(description.base))
+        _set_pose(self._frames[0], np.asarray(description.base))
         self.show_meshes(arm_meshes(description))
         for i, link in enumerate(description.links, 1):
             server.scene.add_icosphere(
@@ -155,7 +158,7 @@ class ArmScene:
         """Draw the arm at a state: move links and frames, colour links, draw external torques."""
         poses = self._model.frames(state.q)
         for frame, pose in zip(self._frames[1:], poses):
-            _place(frame, pose)
+            _set_pose(frame, pose)
         self._colour(state)
         self._draw_arrows(state)
         self._links.display(self._meshes.configuration(state.q))
@@ -201,7 +204,8 @@ class ArmScene:
                     handle.color = colour
 
 
-def _place(handle: Any, pose: Array) -> None:
+def _set_pose(handle: Any, pose: Array) -> None:
+    """Set the pose of an object in the scene from a homogeneous transform (4, 4)."""
     from viser.transforms import SO3
 
     handle.position, handle.wxyz = pose[:3, 3], SO3.from_matrix(pose[:3, :3]).wxyz

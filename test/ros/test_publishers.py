@@ -38,7 +38,7 @@ class Publishers:
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
         self.diagnostics = FeedforwardDiagnostics(
-            self.node, '/states', Mock(listed='none', unheard='', topic='/command')
+            self.node, '/states', Mock(listed='none', delivery_problem='', topic='/command')
         )
         self.diagnostics.set_controller(controller, self.terms, 0.0)
 
@@ -66,7 +66,9 @@ class Publishers:
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, status = self.controller.disturbances, self.diagnostics.status.present()
-        level, message, values = self.diagnostics._told(status, disturbances.largest.tolist())
+        level, message, values = self.diagnostics._common_status(
+            status, disturbances.largest.tolist()
+        )
         disturbances.reset_largest()
         return level, message, values['state']
 
@@ -97,13 +99,13 @@ def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told)
     covariance = np.reshape(message.effort, (6, 6))
     np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
     assert (np.linalg.eigvalsh(covariance) > 0.0).all()
-    values = told.diagnostics._wrench()[3]
+    values = told.diagnostics._wrench_row()[3]
     assert not values['singular'] and values['fz [N]'] > 7.0
     count = len(told.messages('external_torque'))
     told.cycle(1500, None)
     for name in ('external_torque', 'external_wrench', 'external_wrench_covariance'):
         assert len(told.messages(name)) == count
-    assert not told.diagnostics._wrench()[3]
+    assert not told.diagnostics._wrench_row()[3]
 
 
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])

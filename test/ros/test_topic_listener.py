@@ -210,7 +210,7 @@ def pushed(force):
     """Return what is said of a node with a force on its frame."""
     wrench = dict(zip(('fx [N]', 'fy [N]', 'fz [N]'), (0.6 * force, 0.0, 0.8 * force)))
     status = NodeStatus('ff', 'External wrench', 'OK', '', wrench)
-    return list(system._disturbance(NodeSnapshot('ff', {'External wrench': status})))
+    return list(system._disturbance_checks(NodeSnapshot('ff', {'External wrench': status})))
 
 
 def commanding(level, said, mode='running'):
@@ -224,17 +224,17 @@ WAITING = commanding('STALE', 'no joint state has come', 'silent')
 
 
 def states(graph, what, simulator=()):
-    return system._joint_states(graph, JOINT_STATES, what, list(simulator))
+    return system._joint_state_checks(graph, JOINT_STATES, what, list(simulator))
 
 
 def clock(what, simulator=(), **publishers):
-    return system._clock(Graph(**publishers), what, list(simulator))
+    return system._clock_checks(Graph(**publishers), what, list(simulator))
 
 
 def commands(listeners, *names):
     graph = Graph(listeners)
     graph.publishers[COMMAND] = names
-    return system._commands(graph, COMMAND)
+    return system._command_checks(graph, COMMAND)
 
 
 @pytest.mark.parametrize(
@@ -261,12 +261,12 @@ def commands(listeners, *names):
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
         (commands(1, 'a', 'b'), 'commands', TO_DO, '/a, /b all publish'),
-        (system._nodes(CARRIED), 'node', GOOD, 'ff: running: published'),
-        (system._nodes(DOUBLED), 'node', TO_DO, 'ff: running: twice'),
-        (system._nodes(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
-        (system._nodes([]), 'node', NOTE, 'no feedforward node'),
+        (system._node_checks(CARRIED), 'node', GOOD, 'ff: running: published'),
+        (system._node_checks(DOUBLED), 'node', TO_DO, 'ff: running: twice'),
+        (system._node_checks(WAITING), 'node', TO_DO, 'ff: silent: no joint state has come'),
+        (system._node_checks([]), 'node', NOTE, 'no feedforward node'),
         (pushed(7.16), 'disturbance', NOTE, '7.2 N'),
-        (system._nodes([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
+        (system._node_checks([], ['/left/ff']), 'node', TO_DO, 'left/ff runs, but'),
     ],
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):
@@ -289,7 +289,7 @@ def test_settings_of_the_network_are_told(variables, level, text):
 
 
 def test_no_force_and_a_small_one_are_no_disturbance():
-    assert pushed(0.5) == [] == list(system._disturbance(NodeSnapshot('ff')))
+    assert pushed(0.5) == [] == list(system._disturbance_checks(NodeSnapshot('ff')))
 
 
 def test_the_age_of_a_state_is_its_age_when_it_came():
