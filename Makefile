@@ -163,7 +163,7 @@ test-kilted: $(KILTED_VENV)/ready
 
 # The nodes with what is public in rclpy alone: the fall-back of ros/rclpy_private.py.
 PUBLIC_TESTS ?= test/ros/test_running_node.py test/ros/test_node_client.py \
-	test/ros/test_pretend_robot.py
+	test/ros/test_driver_states.py
 
 test-public-rclpy: setup
 	@FRANKA_DYNAMICS_PUBLIC_RCLPY=1 $(BIN)/python -m pytest $(TEST_ARGS) $(PUBLIC_TESTS)

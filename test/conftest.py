@@ -32,8 +32,17 @@ RECORDINGS = 'FRANKA_DYNAMICS_RECORDINGS'
 # Of a test, or of its fixtures: what hangs, not what is slow, reaches it.
 HANGS_AFTER_S = 420.0
 # Tests of nodes wait for each other's processes, all others compute: files of both kinds take
-# turns, so that no processor is idle, the longest first.
-LONGEST = 'test_tutorial.py'
+# turns, so that no processor is idle, the longest first: a worker runs a whole file.
+LONGEST = (
+    'test_tutorial.py',
+    'test_verdict.py',
+    'test_examples.py',
+    'test_identify_arm.py',
+    'test_bag.py',
+    'test_front_door.py',
+    'test_stopping.py',
+    'test_identify.py',
+)
 WAITING_ROOMS = ('ros', 'launch_files')
 SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'examples', 'batch')
 
@@ -74,11 +83,15 @@ def pytest_collection_modifyitems(items):
     files = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    order = {room: k for k, room in enumerate(SLOWEST_ROOMS)}
+    order = {name: k for k, name in enumerate((*LONGEST, *SLOWEST_ROOMS))}
+
+    def place(path):
+        return min(order.get(name, len(order)) for name in (path.name, path.parent.name))
+
     waiting = [path for path in files if path.parent.name in WAITING_ROOMS]
     computing = [path for path in files if path.parent.name not in WAITING_ROOMS]
-    waiting.sort(key=lambda path: path.name != LONGEST)
-    computing.sort(key=lambda path: order.get(path.parent.name, len(order)))
+    waiting.sort(key=place)
+    computing.sort(key=place)
     turns = chain.from_iterable(zip_longest(waiting, computing))
     items[:] = [item for path in turns if path for item in files[path]]
 

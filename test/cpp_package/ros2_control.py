@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ package in ros2_control: built, driven by rows, or sent torques over DDS."""
 
-from contextlib import ExitStack
+from contextlib import closing, ExitStack
 from pathlib import Path
 import shutil
 import signal
@@ -12,20 +12,18 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.parameter import Parameter
-from rclpy.parameter_client import AsyncParameterClient
-from rclpy.qos import DurabilityPolicy, QoSProfile
-from std_msgs.msg import String
+import pytest
 
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.qos import DESCRIPTION_QOS
 
 from . import parameter_library
 from .cpp_core import PACKAGE
-from ..ros2_control_prefix import environment, in_prefixes, made, MANAGER, mock_urdf
+from ..ros.conftest import Probe
+from ..ros2_control_prefix import environment, made, mock_urdf
 
 DRIVE = Path(__file__).parent / 'ros2_control_drive.cpp'
 STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
@@ -86,6 +84,13 @@ RECEIVED = """
     reference: total_torque
     reference_timeout: TIMEOUT
 """
+
+
+def received(timeout=0.05):
+    """Return the parameters of a receiver in a controller manager."""
+    return RECEIVED.replace('TIMEOUT', f'{timeout}').replace('TYPE', TYPE)
+
+
 # Torques that change with each message.
 SENDER = """
 import math, sys, time
@@ -113,18 +118,14 @@ class Senders:
         self._output, self._errors = (
             self._open.enter_context((folder / name).open('w+')) for name in ('out', 'errors')
         )
-        parameters = RECEIVED.replace('TIMEOUT', f'{timeout}').replace('TYPE', TYPE)
+        parameters = received(timeout)
         command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=parameters)
         self._manager = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=self._output, stderr=self._errors, env=env
         )
-        self._context = Context()
-        rclpy.init(context=self._context)
-        node = rclpy.create_node('listener', context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(node)
-        kept = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        node.create_subscription(DiagnosticStatus, '/receiver/status', self._hear, kept)
+        self._probe = self._open.enter_context(closing(Probe('listener')))
+        kind, topic = DiagnosticStatus, '/receiver/status'
+        self._probe.create_subscription(kind, topic, self._hear, DESCRIPTION_QOS)
 
     def __enter__(self):
         return self
@@ -134,8 +135,6 @@ class Senders:
             process.kill()
             process.wait()
         self._manager.stdin.close()
-        self._executor.shutdown()
-        self._context.try_shutdown()
         self._open.close()
 
     def _hear(self, status):
@@ -149,7 +148,7 @@ class Senders:
     def _spin(self, seconds):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.01)
+            self._probe.spin()
 
     def _until(self, *words):
         """Wait until the receiver's last status contains all words."""
@@ -178,18 +177,14 @@ class Senders:
         self._processes['first'].kill()
         self._until('holding the arm')
         since = time.monotonic()
-        client = AsyncParameterClient(self._executor.get_nodes()[0], '/receiver')
-        answers = []
-        for value in (heavy, payload):
-            future = client.set_parameters([Parameter('payload', value=list(value))])
-            while not future.done():
-                self._spin(0.01)
-            answers += future.result().results
-        assert answers[1].successful, answers
+        with NodeClient('/receiver', meanwhile=self._probe.spin) as client:
+            with pytest.raises(SettingsError) as refusal:
+                client.set_all({'payload': list(heavy)})
+            client.set_all({'payload': list(payload)})
         self._spin(0.5)
         rows = self._ended()
         held = rows[rows[:, 0] < since]
-        return held[-1, 1:], rows[-1, 1:], answers[0].reason
+        return held[-1, 1:], rows[-1, 1:], str(refusal.value)
 
     def _ended(self):
         """End the manager; return the time and the efforts of its cycles."""
@@ -239,55 +234,3 @@ class Senders:
         edges = np.flatnonzero(np.diff([False, *still, False]))
         held = 1e-3 * max(edges[1::2] - edges[::2], default=0)
         return float(change.max()), held, away, times - since
-
-
-class ControlNode:
-    """ros2_control_node with mock hardware, as launch files start it, and a listener beside it."""
-
-    def __init__(self, arm, folder):
-        _, self._env = driving(arm, folder, '', parameters=RECEIVED.replace('TIMEOUT', '0.05'))
-        self._file, self._log = folder / 'parameters.yaml', folder / 'control_node.log'
-        self._file.write_text(self._file.read_text().replace('TYPE', TYPE))
-        words = ['--ros-args', '--params-file', self._file]
-        with self._log.open('w') as output:
-            self.process = subprocess.Popen(
-                [in_prefixes(MANAGER), *words], env=self._env, stdout=output, stderr=output
-            )
-        self._context = Context()
-        rclpy.init(context=self._context)
-        self._node = rclpy.create_node('listener', context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._said = []
-        self._node.create_subscription(
-            DiagnosticStatus, '/receiver/status', lambda one: self._said.append(one.message), kept
-        )
-        description = self._node.create_publisher(String, '/robot_description', kept)
-        description.publish(String(data=mock_urdf(arm)))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self._executor.shutdown()
-        self._context.try_shutdown()
-
-    def log(self):
-        return self._log.read_text()
-
-    def spawn(self, name):
-        """Load, configure and activate a controller by ros2_control's spawner."""
-        spawner = in_prefixes('lib/controller_manager/spawner')
-        command = [sys.executable, spawner, name, '--param-file', self._file]
-        done = subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stdout + done.stderr + self.log()
-
-    def until_status(self, words):
-        """Return whether the controller's status says these words within 20 s."""
-        end = time.monotonic() + 20.0
-        while words not in self._said and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.01)
-        return words in self._said

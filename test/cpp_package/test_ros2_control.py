@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ package built by its own CMakeLists, and driven by ros2_control."""
 
+from contextlib import closing
 from dataclasses import replace
 import re
 import shutil
-import signal
 import subprocess
 
 import numpy as np
@@ -20,8 +20,9 @@ from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, PAYLOAD
-from .ros2_control import built, ControlNode, driving, OFFSET, rows_of, Senders
+from .ros2_control import built, driving, OFFSET, received, rows_of, Senders
 from .test_core import ARMS, WALL
+from ..ros.conftest import Manager, Probe
 from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
 from ..urdf.urdf_texts import by_pinocchio, inertial, random_chain
 
@@ -291,13 +292,20 @@ def test_a_payload_that_is_set_while_the_arm_is_held_is_held(folder):
 
 
 def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
-    for _ in range(2):
-        with ControlNode(ARM, folder) as node:
-            node.spawn('receiver')
-            assert node.until_status('waiting for a first command')
-            node.process.send_signal(signal.SIGINT)
-            assert node.process.wait(20.0) == 0, node.log()
-            assert 'terminate' not in node.log() and 'receiver' in node.log()
+    driving(ARM, folder, '', parameters=received())
+    words = '--params-file', folder / 'parameters.yaml'
+    for number in range(2):
+        with closing(Probe('beside')) as probe:
+            log, installed = folder / f'manager{number}.log', [folder / 'install']
+            manager = Manager(probe, ARM, log, *words, prefixes=installed)
+            try:
+                manager.load('receiver')
+                manager.switch(['receiver'])
+                probe.until_says('receiver', 'waiting for a first command')
+                said = manager.interrupt()
+            finally:
+                manager.process.kill()
+        assert 'terminate' not in said and 'receiver' in said
 
 
 def test_the_examples_controller_holds_the_wrist_and_commands_no_gravity(run):

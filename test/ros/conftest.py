@@ -269,9 +269,9 @@ class Probe(Node):
 class ArmStream:
     """A made-up arm that publishes joint states, one at a time."""
 
-    def __init__(self, probe: Probe, names, q, topic: str = 'joint_states') -> None:
+    def __init__(self, probe: Probe, names, q, topic: str = 'joint_states', qos=1) -> None:
         self._probe = probe
-        self._publisher = probe.create_publisher(JointState, topic, 1)
+        self._publisher = probe.create_publisher(JointState, topic, qos)
         self.names, self.q = list(names), list(map(float, q))
         self.stamp_ns = 100 * 10**9
 
@@ -385,7 +385,9 @@ def commands(probe):
 class Manager:
     """A real controller manager with an arm as mock hardware, in the namespace of a probe."""
 
-    def __init__(self, probe: Probe, arm, log: Path, *arguments, **description) -> None:
+    def __init__(
+        self, probe: Probe, arm, log: Path, *arguments, prefixes=(), **description
+    ) -> None:
         self.probe, self._log = probe, log
         publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
         publisher.publish(String(data=mock_urdf(arm, **description)))
@@ -393,7 +395,7 @@ class Manager:
         command = [in_prefixes(MANAGER), '--ros-args', *space, *map(str, arguments)]
         with log.open('ab') as output:
             streams = {'stdout': output, 'stderr': output}
-            self.process = subprocess.Popen(command, env=environment(), **streams)
+            self.process = subprocess.Popen(command, env=environment(*prefixes), **streams)
         name = f'{probe.get_namespace().rstrip("/")}/controller_manager'
         self._client = NodeClient(name, TIMEOUT_S, probe.spin)
         self._client.__enter__()
@@ -428,6 +430,14 @@ class Manager:
                 if one.state == 'active':
                     self.switch((), [name])
                 self.ask(UnloadController, 'unload_controller', name=name)
+
+    def interrupt(self) -> str:
+        """Interrupt the process, which must end with exit status 0; return its log."""
+        self._client.__exit__(None, None, None)
+        self.process.send_signal(signal.SIGINT)
+        status, said = self.process.wait(TIMEOUT_S), self._log.read_text()
+        assert status == 0, said
+        return said
 
     def end(self) -> None:
         """Kill the process; it must have run until now."""
