@@ -22,7 +22,7 @@ from .closed_loop import FER, KD, KP, Loop
 TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
 LIMIT, STILL, OTHER = FER.limit('effort'), np.zeros(7), Refusal.OTHER_PUBLISHER
-# Torques by joint that the receiver in C++ refuses as well (test/cpp_package/test_package.py).
+# Torques by joint that the receiver in C++ refuses as well (test/cpp_package/test_core.py).
 BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
 
 
