@@ -46,6 +46,7 @@ def typed(function: _Function) -> _Function:
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        """Call the function after checking its arguments."""
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:  # Python's own, which names the function
@@ -55,8 +56,8 @@ def typed(function: _Function) -> _Function:
             several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             for key, one in value.items() if several else [(name, value)]:
                 hint = hints.get(name, object)  # `self` has none
-                if not _fits(one, hint):
-                    raise ArgumentError(f'{key} is {shown(one)}, but must be {_due(hint)}.')
+                if not _matches(one, hint):
+                    raise ArgumentError(f'{key} is {shown(one)}, but must be {_words(hint)}.')
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
@@ -64,17 +65,18 @@ def typed(function: _Function) -> _Function:
 
 @cache
 def _hints(owner: Any) -> dict[str, Any]:
+    """Return a function's evaluated annotations by the arguments' names."""
     return get_type_hints(owner)
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _matches(value: Any, hint: Any) -> bool:
     """Return whether a value is of an annotated type."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.
         classes = {one for one in inner if isinstance(one, type)}
         converted = str in classes and len(classes) == len(inner) and not _PLAIN.keys() >= classes
-        return converted or any(_fits(value, one) for one in inner)
+        return converted or any(_matches(value, one) for one in inner)
     if kind in _PLAIN:
         if getattr(value, 'ndim', None) == 0:  # of NumPy, JAX, PyTorch
             value = value.item()
@@ -91,30 +93,31 @@ def _fits(value: Any, hint: Any) -> bool:
         return True
     if kind is Mapping:
         return isinstance(value, Mapping) and all(
-            _fits(key, inner[0]) and _fits(one, inner[1]) for key, one in value.items()
+            _matches(key, inner[0]) and _matches(one, inner[1]) for key, one in value.items()
         )
     if kind in (Sequence, tuple):
         listed = isinstance(value, Collection) and not isinstance(value, _NO_LISTS)
         listed = listed and getattr(value, 'ndim', 1) > 0
         fixed = kind is tuple and ... not in inner
         each = inner if fixed else inner[:1] * (len(value) if listed else 0)
-        return listed and len(value) == len(each) and all(map(_fits, value, each))
+        return listed and len(value) == len(each) and all(map(_matches, value, each))
     return getattr(kind, '_is_protocol', False) or isinstance(value, kind)
 
 
-def _due(hint: Any) -> str:
+def _words(hint: Any) -> str:
     """Return the annotated type in words."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return ' or '.join(dict.fromkeys(map(_due, sorted(inner, key=_is_type))))
+        return ' or '.join(dict.fromkeys(map(_words, sorted(inner, key=_is_not_none))))
     if kind is Mapping:
-        return f'a mapping of {_due(inner[0])} to {_due(inner[1])}'
+        return f'a mapping of {_words(inner[0])} to {_words(inner[1])}'
     if kind is tuple and ... not in inner:
-        return f'({", ".join(map(_due, inner))})'
+        return f'({", ".join(map(_words, inner))})'
     if kind in (Sequence, tuple):
-        return f'a list of {_due(inner[0])}'
+        return f'a list of {_words(inner[0])}'
     return _PLAIN[kind][0] if kind in _PLAIN else getattr(kind, '__name__', f'{kind}')
 
 
-def _is_type(hint: Any) -> bool:
+def _is_not_none(hint: Any) -> bool:
+    """Return whether an annotation is another than None, which is named first."""
     return hint is not NoneType

@@ -103,6 +103,7 @@ def as_array(
     """
 
     def wrong(found: str) -> Exception:
+        """Return the error to raise, with what was found."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
         text = f'{words} must be finite numbers of shape {expected}; got {abbreviated(given)}'
         return error(f'{text}{found}.')
@@ -243,6 +244,7 @@ def broadcast_leading(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
 def _wrong_shape(
     name: str, shape: tuple[int, ...], expected: str, joints: Sequence[str], arm: str = ''
 ) -> JointVectorError:
+    """Return the JointVectorError to raise for an array of another shape."""
     return JointVectorError(
         f'{name} has shape {shape}, expected {expected}: one value per joint'
         f'{arm and f" of {arm}"}, ordered {", ".join(joints)}.'

@@ -59,6 +59,7 @@ def specs(name: str) -> tuple[ParameterSpec, ...]:
 
 
 def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:
+    """Yield the parameters of a mapping, with those of its groups behind a prefix."""
     for name, entry in group.items():
         if not isinstance(entry.get('type'), str):
             yield from _specs(entry, f'{prefix}{name}.')

@@ -244,6 +244,7 @@ def canonical_arm_name(arm: str | Path) -> str:
 
 
 def _arm_path(arm: str | Path) -> Path:
+    """Return the path of a shipped or own arm file; raise DescriptionError if there is none."""
     text = 'The text' if is_urdf_text(arm) else str(arm)
     if is_robot_model(arm):
         file = 'FILE' if is_urdf_text(arm) else shlex.quote(text)

@@ -289,6 +289,7 @@ def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np
 
 
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:
+    """Return velocities as an array; raise JointVectorError unless it has a value per joint."""
     velocity = np.asarray(dq, dtype=float)
     if velocity.shape[-1:] != parameter.shape:
         # Joint names are made for the error only, because friction is evaluated at 1 kHz.

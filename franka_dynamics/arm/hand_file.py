@@ -85,6 +85,7 @@ def hand_frames(name: str) -> tuple[FixedFrame, ...]:
 
 
 def _read_hand(path: Path) -> HandFile:
+    """Return the content of a hand file."""
     return read_typed(path, HandFile, 'a hand file starts with name, source, bodies')
 
 

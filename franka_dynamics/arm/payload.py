@@ -217,7 +217,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     """
     try:
         text = read_text(path)
-        content = json.loads(text, object_pairs_hook=_unique)
+        content = json.loads(text, object_pairs_hook=_without_repeated_keys)
         known = {'mass', 'centerOfMass', 'inertia'}
         taken = {key: value for key, value in dict(content).items() if key in known}
         file: _DeskFile = decode(_DeskFile, taken)
@@ -239,7 +239,7 @@ def read_desk_file(path: Path) -> LinkInertia:
         raise InertiaError(f'{path}: {error}') from error
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object; raise FieldError for a repeated key, of which json keeps the last."""
     found: dict[str, Any] = {}
     for key, value in pairs:

@@ -85,7 +85,7 @@ class Capsule:
 
     def shape(self) -> Shape:
         """Return the capsule as a Shape in its frame."""
-        return _along(ShapeKind.CAPSULE, self)
+        return _shape_along_axis(ShapeKind.CAPSULE, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
                 pose = pose_from_xyz_rpy(body.center, np.zeros(3))
                 shapes[i] = (Shape(ShapeKind.BOX, (x, y, z), pose),)
             elif body is not None:
-                shapes[i] = (_along(ShapeKind.CYLINDER, body),)
+                shapes[i] = (_shape_along_axis(ShapeKind.CYLINDER, body),)
     return shapes
 
 
@@ -128,11 +128,13 @@ def load_hand_shapes() -> tuple[Shape, ...]:
     return tuple(capsule.shape().expressed_in(_HAND_MOUNT) for capsule in _shape_file().hands)
 
 
-def _along(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
+def _shape_along_axis(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
+    """Return a cylinder or capsule along an axis of the body's frame as a Shape."""
     pose = pose_from_xyz_rpy(body.center, _ONTO_AXIS[body.axis])
     return Shape(kind, (body.radius, body.length), pose)
 
 
 def _shape_file() -> ShapeFile:
+    """Return the shapes of Franka's arms and hand, from config/shapes."""
     path = share_directory() / 'config' / 'shapes' / 'franka.yaml'
     return read_typed(path, ShapeFile, 'a shape file starts with name, source, capsules')

@@ -56,6 +56,7 @@ _StrictLoader.yaml_implicit_resolvers = {
 
 
 def _decimal(loader: Any, node: Any) -> int:
+    """Return a whole number read as decimal, whatever its leading digits."""
     return int(loader.construct_scalar(node))
 
 

@@ -64,6 +64,7 @@ def length_rule(count: int) -> Callable[[Array], str]:
     """Return a function that returns '' for an array of `count` numbers, else what is wrong."""
 
     def rule(value: Array) -> str:
+        """Return '' for an array of the length, else what is wrong."""
         fits = value.shape == (count,)
         return '' if fits else f'must be a list of {count} numbers, not {value.tolist()}'
 
@@ -71,23 +72,26 @@ def length_rule(count: int) -> Callable[[Array], str]:
 
 
 def _positive(value: float | Array) -> str:
+    """Return '' for positive numbers, else what is wrong."""
     least = np.min(value)
     return '' if least > 0.0 else f'is {least:g}; it must be positive'
 
 
 def _not_negative(value: float | Array) -> str:
+    """Return '' for numbers that are not negative, else what is wrong."""
     least = np.min(value)
     return '' if least >= 0.0 else f'is {least:g}; it cannot be negative'
 
 
 def _within_a_turn(value: float | Array) -> str:
+    """Return '' for angles of at most a turn [rad], else what is wrong."""
     most = max(np.ravel(value).tolist(), key=abs)
     if abs(most) <= _TURN:
         return ''
     return f'is {most:g} rad, more than a turn; angles are in radians'
 
 
-def _endless(_: float) -> str:
+def _any_number(_: float) -> str:
     """Accept any number; a type with this rule also takes infinity."""
     return ''
 
@@ -97,7 +101,7 @@ Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
 NotNegatives = Annotated[Array, _not_negative]
 Angle = Annotated[float, _within_a_turn]
-Bound = Annotated[float, _endless]
+Bound = Annotated[float, _any_number]
 Vector = Annotated[Array, length_rule(3)]
 Six = Annotated[Array, length_rule(6)]
 Sizes = Annotated[Array, length_rule(3), _positive]
@@ -122,12 +126,13 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     except OSError as error:
         raise DescriptionError(errors.unreadable_file_message(path, error)) from error
     schema: Any = kind
-    found: _Kind = _read(path, schema, expected, modified)
+    found: _Kind = _read_cached(path, schema, expected, modified)
     return found
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
+def _read_cached(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
+    """Return a file's content as type `kind`; the modification time is part of the cache's key."""
     content = read_mapping(path, expected=expected)
     try:
         return decode(kind, content)
@@ -159,26 +164,27 @@ def decode(kind: Any, value: Any, *at: str | int) -> Any:
 
 
 def _decode(kind: Any, value: Any) -> Any:
+    """Return YAML data as type `kind`; raise FieldError if it does not fit."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _ruled(inner[0], inner[1:], value)
+        return _as_annotated(inner[0], inner[1:], value)
     if origin in (Union, UnionType):
         return decode(next(one for one in inner if one is not NoneType), value)
     if origin is np.ndarray:
-        return _array(value)
+        return _as_array(value)
     if origin is tuple:
         if not isinstance(value, list):
             raise FieldError(f'must be a list, not {shown(value)}')
         return tuple(decode(inner[0], entry, i) for i, entry in enumerate(value))
     if origin is dict:
-        return {key: decode(inner[1], entry, key) for key, entry in _mapping(value).items()}
+        return {key: decode(inner[1], entry, key) for key, entry in _as_mapping(value).items()}
     if kind is float:
-        number = _number(value)
+        number = _as_number(value)
         if not math.isfinite(number):
             raise FieldError(f'is {number}; it must be finite')
         return number
     if is_dataclass(kind):
-        return _fields(kind, value)
+        return _filled(kind, value)
     if kind is Any:
         return value
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
@@ -189,25 +195,25 @@ def _decode(kind: Any, value: Any) -> Any:
     return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
 
 
-def _ruled(kind: Any, rules: Sequence[Any], value: Any) -> Any:
+def _as_annotated(kind: Any, rules: Sequence[Any], value: Any) -> Any:
     """Return a value of an `Annotated` type, after checking its rules."""
     if isinstance(rules[0], TaggedUnion):
-        one, given = rules[0], dict(_mapping(value))
+        one, given = rules[0], dict(_as_mapping(value))
         with prepend_keys(one.tag):
             if one.tag not in given:
                 raise FieldError('is missing')
             chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
-        return _fields(chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)})
-    found = _number(value) if _endless in rules else decode(kind, value)
+        return _filled(chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)})
+    found = _as_number(value) if _any_number in rules else decode(kind, value)
     for problem in (rule(found) for rule in rules):
         if problem:
             raise FieldError(problem)
     return found
 
 
-def _fields(kind: Any, value: Any) -> Any:
+def _filled(kind: Any, value: Any) -> Any:
     """Return a mapping as a dataclass; raise FieldError for a wrong, missing or unknown entry."""
-    given, layout, arguments = _mapping(value), _layout(kind), {}
+    given, layout, arguments = _as_mapping(value), _fields_by_key(kind), {}
     for key in given:
         if key not in layout:
             known = ', '.join(sorted(layout))
@@ -231,7 +237,7 @@ def _fields(kind: Any, value: Any) -> Any:
         raise FieldError(f'cannot be used: {str(error).rstrip(".")}') from error
 
 
-def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
+def _fields_by_key(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
     """Return for each key in a file the fields of `kind` that its entry fills, and their types."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
@@ -262,7 +268,7 @@ def encode(kind: Any, value: Any) -> Any:
         return {key: encode(inner[1], entry) for key, entry in value.items()}
     if is_dataclass(kind):
         content = {}
-        for key, parts in _layout(kind).items():
+        for key, parts in _fields_by_key(kind).items():
             found = [getattr(value, part.name) for part, _ in parts]
             if not all(_is_default(part, one) for (part, _), one in zip(parts, found)):
                 entries = [encode(hint, one) for (_, hint), one in zip(parts, found)]
@@ -274,23 +280,26 @@ def encode(kind: Any, value: Any) -> Any:
 
 
 def _is_default(part: Field[Any], value: Any) -> bool:
+    """Return whether a value is a dataclass field's default."""
     default: Any = part.default_factory() if callable(part.default_factory) else part.default
     return bool(np.array_equal(value, default))
 
 
 def _choice(value: str, choices: Iterable[str]) -> str:
+    """Return a word; raise FieldError unless it is one of the choices."""
     if value not in choices:
         raise FieldError(f'is {shortened(value)!r}; it must be {" or ".join(choices)}')
     return value
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _as_mapping(value: Any) -> dict[str, Any]:
+    """Return a mapping; raise FieldError for anything else."""
     if not isinstance(value, dict):
         raise FieldError(f'must be a mapping, not {shown(value)}')
     return value
 
 
-def _array(value: Any) -> Array:
+def _as_array(value: Any) -> Array:
     """Return a list of numbers, or of equally long lists, as an array."""
     if not isinstance(value, list):
         raise FieldError(f'must be a list of numbers, not {shown(value)}')
@@ -304,7 +313,7 @@ def _array(value: Any) -> Array:
         raise FieldError('has rows of different lengths') from None
 
 
-def _number(value: Any) -> float:
+def _as_number(value: Any) -> float:
     """Return a number, or an angle [rad] given as a string such as '-pi/2'."""
     match = _ANGLE.match(value) if isinstance(value, str) else None
     if match is not None:

@@ -24,12 +24,12 @@ _MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for u
 _GRAVITY = 9.81  # [m/s^2]
 # Larger positions and velocities, up to _UNLIMITED, are doubted: joints turn at most twice to each
 # side, and rails have no 20 m. A velocity that is a power of ten says that there is no limit.
-_MOST = {
+_LARGEST_BY_KIND = {
     JointKind.REVOLUTE: (2.0 * math.tau, 60.0, 'rad and rad/s', 'degrees'),
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _UNLIMITED = 1e4
-_MOST_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
+_LARGEST_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _MAX_DENSITY = 11_340.0  # [kg/m^3] of lead, for the moving links in a cube as wide as they
 
@@ -48,9 +48,9 @@ class UnitQuestion(NamedTuple):
 
 def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
     """Return a question for limits, lengths and masses that are implausibly large."""
-    sentences = _lengths_and_masses(description)
+    sentences = _length_and_mass_questions(description)
     questions = [UnitQuestion(sentence, {}) for sentence in sentences]
-    return [*questions, *_efforts(description), *_motions(description)]
+    return [*questions, *_effort_questions(description), *_motion_questions(description)]
 
 
 def require_units(description: ArmDescription, place: str) -> None:
@@ -62,7 +62,8 @@ def require_units(description: ArmDescription, place: str) -> None:
         raise DescriptionError(f'{place}: {question.sentence} {fix}')
 
 
-def _lengths_and_masses(arm: ArmDescription) -> Iterator[str]:
+def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
+    """Yield questions about lengths and masses that are implausibly large."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
     massive = [(frame, link) for frame, link in zip(frames, arm.links) if link.mass > 0.0]
@@ -78,16 +79,16 @@ def _lengths_and_masses(arm: ArmDescription) -> Iterator[str]:
         yield f'the moving links weigh {mass:.3g} kg within {size:.2g} m. Are their masses grams?'
 
 
-def _motions(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about limits of positions and velocities."""
-    for kind, (most, fastest, units, others) in _MOST.items():
+    for kind, (most, fastest, units, others) in _LARGEST_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
-        doubted = _beyond(limits, most, fastest)
+        doubted = _fields_beyond(limits, most, fastest)
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
-            shares = (_MOST_BESIDE if one in fields else 1.0 for one in ('lower', 'velocity'))
-            doubted = _beyond(limits, *(a * b for a, b in zip((most, fastest), shares)))
+            shares = (_LARGEST_BESIDE if one in fields else 1.0 for one in ('lower', 'velocity'))
+            doubted = _fields_beyond(limits, *(a * b for a, b in zip((most, fastest), shares)))
             words = [
                 f'{name} ({", ".join(f"{one} {getattr(limits[name], one):g}" for one in each)})'
                 for name, each in doubted.items()
@@ -96,7 +97,7 @@ def _motions(arm: ArmDescription) -> Iterator[UnitQuestion]:
             yield UnitQuestion(sentence, doubted)
 
 
-def _beyond(
+def _fields_beyond(
     limits: Mapping[str, JointLimits], most: float, fastest: float
 ) -> dict[str, tuple[str, ...]]:
     """Return the fields of JointLimits, by joints, with positions or velocities beyond bounds."""
@@ -113,7 +114,7 @@ def _beyond(
     return found
 
 
-def _efforts(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about effort limits; with an unknown weight only the largest are doubted."""
     weight = _weight_torque(arm)
     for kind, unit in ((JointKind.REVOLUTE, 'N m'), (JointKind.PRISMATIC, 'N')):

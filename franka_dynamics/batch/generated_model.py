@@ -168,7 +168,7 @@ class GeneratedModel(ABC):
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
         (q, rates), _ = self._states(Quantity.CORIOLIS, (q, dq), library.read)
-        q, rates = _of_one_type(library.xp, q, rates)
+        q, rates = _in_common_type(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
 
@@ -271,11 +271,11 @@ class GeneratedModel(ABC):
                 'flange, in the axes of the space frame.'
             )
         broadcast_leading({'q': tuple(q.shape), 'wrench': shape})
-        q, forces = _of_one_type(library.xp, q, forces)
+        q, forces = _in_common_type(library.xp, q, forces)
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
 
 
-def _of_one_type(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
+def _in_common_type(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
     """
     Return positions in the type that they have with another array, and that array.
 

@@ -36,22 +36,24 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...])
     dtype = jnp.result_type(*arrays)
     kind = dtype if dtype == np.float32 else jnp.result_type(float)
     alike = (jnp.broadcast_to(array, (*lead, model.description.n)) for array in arrays)
-    return _called(model, key)(*(array.astype(kind) for array in alike)).astype(dtype)
+    return _differentiable(model, key)(*(array.astype(kind) for array in alike)).astype(dtype)
 
 
 @functools.lru_cache(maxsize=64)
-def _called(model: Any, key: Any) -> Callable[..., Any]:
+def _differentiable(model: Any, key: Any) -> Callable[..., Any]:
     """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
 
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
+        """Return the quantity at arrays (..., n)."""
         return _computed(model, key, arrays)
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the quantity and its change along tangents, by the generated derivatives."""
         if key.derivatives:
             raise second_derivative_error('jax.numpy')
-        found = _called(model, key._replace(derivatives=True))(*primals)
+        found = _differentiable(model, key._replace(derivatives=True))(*primals)
         letters = 'abc'[: found.ndim - primals[0].ndim]
         change = jnp.concatenate(tangents, axis=-1)
         return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
@@ -67,6 +69,7 @@ def _computed(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
         kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
 
     def call(context: Any, out: Any, *buffers: Any) -> None:
+        """Compute the quantity where XLA calls back, in memory of the CPU or of a GPU."""
         kind, device = out.__dlpack_device__()
         states = math.prod(out.shape[: len(out.shape) - len(shape)])
         if kind == _HOST:

@@ -94,6 +94,7 @@ def available_threads() -> int:
 
 @functools.cache
 def _executor() -> ThreadPoolExecutor:
+    """Return the threads that all kernels of the process share."""
     return ThreadPoolExecutor(available_threads(), 'franka_dynamics batch')
 
 
@@ -161,6 +162,7 @@ def _linked(text: str) -> tuple[Any, int]:
     )
 
     def emitted() -> bytes:
+        """Return the object code that LLVM makes of the assembly."""
         module = llvm.parse_assembly(text)
         module.triple = machine.triple
         return bytes(machine.emit_object(module))
@@ -220,6 +222,7 @@ class DeviceKernel:
         text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
 
         def compiled() -> bytes:
+            """Return the code that NVRTC makes of the CUDA text."""
             options = core.ProgramOptions(std='c++17', arch=arch)
             return bytes(core.Program(text, 'c++', options).compile('cubin').code)
 

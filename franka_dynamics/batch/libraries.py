@@ -38,6 +38,7 @@ def library_of(given: Sequence[Any]) -> ArrayLibrary:
 
 
 def _module(name: str) -> Any:
+    """Return the module of this package for an array library."""
     return import_module(f'.{name}_arrays', __package__)
 
 

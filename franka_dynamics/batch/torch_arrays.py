@@ -65,7 +65,7 @@ def _has_tangent(tensor: Any) -> bool:
     return forward_ad.unpack_dual(tensor).tangent is not None
 
 
-def _gpu(device: Any) -> int | None:
+def _gpu_number(device: Any) -> int | None:
     """Return the number of a tensor's GPU, None for the CPU; JointVectorError for others."""
     if device.type == 'cpu':
         return None
@@ -81,20 +81,20 @@ def _gpu(device: Any) -> int | None:
 def _computed(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
     """Return a quantity at tensors (..., n) of one shape."""
     if is_plain(tensors, n := model.description.n, *PLAIN):
-        return _of_rows(model, key, tensors)
+        return _computed_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _PRECISIONS else torch.float64
     lead = tensors[0].shape[:-1]
     rows = [tensor.to(kind).reshape(math.prod(lead), n) for tensor in tensors]
-    found = _of_rows(model, key, rows)
+    found = _computed_rows(model, key, rows)
     return found.reshape(*lead, *found.shape[1:]).to(dtype)
 
 
-def _of_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
+def _computed_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
     """Return a quantity at tensors (N, n) of one type."""
     device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
-    gpu = _gpu(device)
+    gpu = _gpu_number(device)
     if gpu is None:
         kernel = model.kernel(key, _PRECISIONS[dtype])
         return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))
@@ -112,10 +112,12 @@ class _Quantity(torch.autograd.Function):
 
     @staticmethod
     def forward(model: Any, key: Any, *tensors: Any) -> Any:
+        """Return the quantity at the tensors."""
         return _computed(model, key, tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keep what the derivatives need in the node's context."""
         ctx.model, ctx.key, *tensors = inputs
         ctx.shape = output.shape[tensors[0].ndim - 1 :]  # at one state
         ctx.save_for_backward(*tensors)
@@ -123,12 +125,14 @@ class _Quantity(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
+        """Return the gradients by the inputs from the gradient by the result."""
         derivatives, lead = _differentiated(ctx)
         found = grad.reshape(*lead, 1, math.prod(ctx.shape)) @ derivatives
         return (None, None, *found.squeeze(-2).split(ctx.saved_tensors[0].shape[-1], -1))
 
     @staticmethod
     def jvp(ctx: Any, _model: None, _key: None, *tangents: Any) -> Any:
+        """Return the change of the result along tangents of the inputs."""
         derivatives, lead = _differentiated(ctx)
         change = [
             torch.zeros_like(tensor) if tangent is None else tangent
@@ -139,6 +143,7 @@ class _Quantity(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:
+        """Return the quantity at tensors with one more axis, that of vmap."""
         # The axis of vmap comes first; tensors without this axis are repeated along it.
         stacked = [
             tensor.expand(info.batch_size, *tensor.shape)

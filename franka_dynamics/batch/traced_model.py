@@ -81,6 +81,7 @@ class TracedModel(GeneratedModel):
             elements = dict(zip(elements, values))
 
         def stacked(place: tuple[int, ...]) -> Any:
+            """Return the part of the result whose first indices are given, as an array."""
             axes = len(shape) - len(place)
             if not axes:
                 return zero + elements.get(place if len(place) > 1 else place[0], 0.0)

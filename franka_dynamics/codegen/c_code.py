@@ -59,6 +59,7 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
 
 
 def _c_function(opening: str, arguments: list[str], body: list[str]) -> str:
+    """Return the text of a C function from its opening, arguments and lines."""
     listed = f',\n{" " * len(opening)} '.join(arguments)
     return '\n'.join([f'{opening}({listed})', '{', *body, '}', ''])
 

@@ -68,10 +68,10 @@ def blocks_per_group(equations: Equations) -> int:
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
     """
-    return len(_parts(equations))
+    return len(_output_parts(equations))
 
 
-def _parts(equations: Equations) -> list[list[tuple[int, ...]]]:
+def _output_parts(equations: Equations) -> list[list[tuple[int, ...]]]:
     """Return the places in the output that each block of a group computes, in order."""
     shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
     if equations.quantity not in _ROWS_OF_GRADIENTS and len(shape) == len(plain):
@@ -85,7 +85,7 @@ def _parts(equations: Equations) -> list[list[tuple[int, ...]]]:
 
 def _kernel(equations: Equations, prefix: str) -> str:
     """Return the text of the kernel of a quantity, one state in each thread."""
-    arrays, parts, output = equations.arrays, _parts(equations), equations.output
+    arrays, parts, output = equations.arrays, _output_parts(equations), equations.output
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
@@ -96,7 +96,7 @@ def _kernel(equations: Equations, prefix: str) -> str:
         f'  const long long first = (long long) {group} * {BLOCK};',
         f'  const int count = (int) (states - first < {BLOCK} ? states - first : {BLOCK});',
         '  const int thread = (int) threadIdx.x, own = thread < count ? thread : count - 1;',
-        *_inputs(equations),
+        *_input_lines(equations),
     ]
     shape = ''.join(f'[{size}]' for size in equations.shape)
     call = [
@@ -116,14 +116,14 @@ def _kernel(equations: Equations, prefix: str) -> str:
     for number, part in enumerate(parts):
         body = [*call]
         for start in range(0, len(part), width):
-            body += _written(output, part[start : start + width], stride, equations.shape)
+            body += _output_lines(output, part[start : start + width], stride, equations.shape)
         if len(parts) > 1:
             body = [f'  if (blockIdx.x % {len(parts)} == {number}) {{', *body, '  }']
         lines += body
     return '\n'.join([*lines, '}'])
 
 
-def _inputs(equations: Equations) -> list[str]:
+def _input_lines(equations: Equations) -> list[str]:
     """Return lines that read a state's inputs; `unknown` is NaN if one is not finite, else 0."""
     lines = ['  double unknown = 0.0;']
     for one in equations.arrays:
@@ -138,7 +138,7 @@ def _inputs(equations: Equations) -> list[str]:
     return [*lines, '  unknown *= 0.0;']
 
 
-def _written(
+def _output_lines(
     output: str, places: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
 ) -> list[str]:
     """

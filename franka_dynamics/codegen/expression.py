@@ -227,6 +227,7 @@ class Graph:
         return (c + k) * Expression(self, 1, x)
 
     def _coefficient(self, a: Expression) -> tuple[Expression, Node]:
+        """Return c and x of an expression c x with a constant c."""
         if a.node.kind == Kind.MULTIPLY and a.node.operands[0].constant:
             factor, rest = a.node.operands
             return Expression(self, a.sign, factor), rest
@@ -241,6 +242,7 @@ class Graph:
         value: float = 0.0,
         constant: bool = False,
     ) -> Node:
+        """Return the node of an operation, constant or input; equal ones are one object."""
         key = (kind, name, value, *(operand.number for operand in operands))
         node = self._nodes.get(key)
         if node is None:
@@ -262,6 +264,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     adjoints: dict[int, Expression] = {value.node.number: graph.lift(float(value.sign))}
 
     def add(node: Node, contribution: Expression) -> None:
+        """Add a contribution to a node's adjoint, unless the node is constant."""
         if not node.constant:
             adjoints[node.number] = adjoints.get(node.number, graph.zero) + contribution
 

@@ -87,7 +87,7 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
         found = _INPUT.fullmatch(node.name)
         if node.kind == Kind.VARIABLE and found:
             inputs[found[1]].append(int(found[2]))
-        elif node.operands and writer.deserves_statement(node):
+        elif node.operands and writer.needs_statement(node):
             (preparation if node.constant else statements).append(writer.statement(node))
     return Program(
         {array: tuple(sorted(found)) for array, found in inputs.items()},
@@ -117,7 +117,8 @@ class _Writer:
             n.number: n.name for n in self.nodes if n.kind in (Kind.VARIABLE, Kind.PARAMETER)
         }
 
-    def deserves_statement(self, node: Node) -> bool:
+    def needs_statement(self, node: Node) -> bool:
+        """Return whether the value of a node gets a variable of its own."""
         if (
             node.kind in (Kind.SIN, Kind.COS, Kind.SQRT, Kind.RECIPROCAL)
             or self.uses[node.number] > 1
@@ -129,6 +130,7 @@ class _Writer:
         return self.graph.name_of(node) is not None and node.number not in self.results
 
     def statement(self, node: Node) -> str:
+        """Return a node's assignment, and hold the name of its variable."""
         if node.kind in (Kind.SIN, Kind.COS):
             angle = self._render(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
@@ -138,6 +140,7 @@ class _Writer:
         return f'{target} = {text}'
 
     def _name(self, node: Node) -> str:
+        """Return the name of a node's variable: prepared value, textbook name or a number."""
         if node.constant and node.number in self.crossing:
             return f'p_{self.crossing.index(node.number)}'
         return self.graph.name_of(node) or f't{node.number}'
@@ -149,6 +152,7 @@ class _Writer:
         return repr(node.value) if node.kind == Kind.CONSTANT else self._operation(node)
 
     def _operation(self, node: Node) -> str:
+        """Return the text of the operation that computes a node."""
         if node.kind == Kind.RECIPROCAL:
             return f'1.0 / {self._factor(node.operands[0], *_SUMS, Kind.MULTIPLY)}'
         if node.kind == Kind.SQRT:
@@ -165,6 +169,7 @@ class _Writer:
         return f'({self._render(node)})' if inline else self._render(node)
 
     def signed(self, value: Expression) -> str:
+        """Return the text of an expression with its sign."""
         if value.sign > 0 or value.is_zero:
             return self._render(value.node)
         return self._negative(value.node) or f'-{self._factor(value.node, *_SUMS)}'

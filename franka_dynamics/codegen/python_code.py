@@ -47,6 +47,7 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
 
 
 def _python_function(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
+    """Return the text of a Python function from its arguments, docstring and lines."""
     lines = [f'def {name}({", ".join(arguments)}):']
     if docstring:
         lines.append(f'    """{docstring}"""')

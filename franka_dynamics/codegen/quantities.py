@@ -51,6 +51,7 @@ class Problem:
 
     @functools.cached_property
     def _regrouped(self) -> GeneratorChain:
+        """The chain with base parameters, unless `classical` keeps those of the description."""
         if self.classical:
             return self.chain
         return regroup_parameters(with_origins_nearest_parent(self.chain))
@@ -86,10 +87,12 @@ class Problem:
 
 
 def _torques(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
+    """Return a function that writes torques at the named rates."""
     return lambda one: one.outputs(one.torques(*moving, weightless=weightless))
 
 
 def _mass_matrix(one: Problem) -> list[Output]:
+    """Return the elements of the mass matrix."""
     return _symmetric(one.mass_elements())
 
 
@@ -117,6 +120,7 @@ def _derivatives(one: Problem) -> list[Output]:
 
 
 def _coriolis_matrix(one: Problem) -> list[Output]:
+    """Return the elements of the Coriolis matrix of Christoffel symbols."""
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
     # its gradient is a row of C.
@@ -126,6 +130,7 @@ def _coriolis_matrix(one: Problem) -> list[Output]:
 
 
 def _regressor(one: Problem) -> list[Output]:
+    """Return the elements of the regressor of the chosen columns."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
     every = [name for link in range(one.chain.n) for name in link_parameter_names(link + 1)]
@@ -136,12 +141,14 @@ def _regressor(one: Problem) -> list[Output]:
 
 
 def _forward_dynamics(one: Problem) -> list[Output]:
+    """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(one.variables('tau'), one.torques('dq'))]
     factors = factorised(one.graph, one.mass_elements(), one.chain.names)
     return one.outputs(solved(one.graph, *factors, right))
 
 
 def _operational_space_inertia(one: Problem) -> list[Output]:
+    """Return the elements of (J M^-1 J^T)^-1 at the tip."""
     graph = one.graph
     if len(one.chain.path()) < TWIST:
         raise singular_frame_error()
@@ -160,6 +167,7 @@ def _operational_space_inertia(one: Problem) -> list[Output]:
 
 
 def _frames(one: Problem) -> list[Output]:
+    """Return the poses of the tips of all chains."""
     poses = [kinematics.tip_pose(one.graph, chain, one.q) for chain in one.chains]
     return one.outputs(np.array(poses))
 
@@ -170,6 +178,7 @@ def _of_tip(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], l
 
 
 def _jacobian(one: Problem) -> list[Output]:
+    """Return the tip's Jacobian in the reference frame."""
     return one.outputs(kinematics.jacobian(one.graph, one.chain, one.q, one.reference_frame))
 
 

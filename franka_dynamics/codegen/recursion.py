@@ -73,7 +73,7 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]
         at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.axes.T @ at_joint)
-        motion = _behind(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
+        motion = _link_motion(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
         graph.name_vector(f'w{j + 1}', motion.omega)
         graph.name_vector(f'dw{j + 1}', motion.spin)
         for row, axis in zip(motion.U, 'xyz'):
@@ -83,7 +83,7 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]
     return motions
 
 
-def _behind(
+def _link_motion(
     joint: GeneratorJoint,
     turn: Values,
     last: Motion,
@@ -94,19 +94,20 @@ def _behind(
     """Return a link's motion from its antecedent's and from the motion of the joint between."""
 
     def into(values: Values) -> Values:
+        """Return vectors of the antecedent's axes in those of the link."""
         return turn.T @ (joint.axes.T @ values)
 
     omega, spin = into(last.omega), into(last.spin)
     if not joint.revolute:  # omega does not change
         straight = _is_axis_permutation(joint.axes) and _is_axis_permutation(turn)
-        U = into(into(last.U).T).T if straight else _matrix(omega, spin)
+        U = into(into(last.U).T).T if straight else _U_matrix(omega, spin)
         twice = 2.0 * rate
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return Motion(omega, spin, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + rate
     if not _is_axis_permutation(joint.axes):
         spin = spin + np.array([y * rate, -(x * rate), ddq])
-        return Motion(np.array([x, y, z]), spin, _matrix((x, y, z), spin), acceleration)
+        return Motion(np.array([x, y, z]), spin, _U_matrix((x, y, z), spin), acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, spin[2] + ddq
@@ -125,7 +126,7 @@ def _is_axis_permutation(rotation: Values) -> bool:
     return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
-def _matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
+def _U_matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
     """Return [domega] + [omega][omega]."""
     (x, y, z), (dx, dy, dz) = omega, spin
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -150,7 +151,7 @@ def _turn_and_body(
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
     if joint.revolute and alone and chain.parents[j] != BASE:
-        return np.eye(3), _turned(joint.body, turn)
+        return np.eye(3), _rotated(joint.body, turn)
     return turn, joint.body
 
 
@@ -167,7 +168,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     for j in reversed(range(chain.n)):
         joint, parent = chain.joints[j], chain.parents[j]
         turn, body = _turn_and_body(graph, chain, inputs, j)
-        force, moment = (a + b for a, b in zip(_needed(body, motions[j]), beyond[j]))
+        force, moment = (a + b for a, b in zip(_wrench_needed(body, motions[j]), beyond[j]))
         graph.name_vector(f'f{j + 1}', force)
         graph.name_vector(f'n{j + 1}', moment)
         own = moment[2] if joint.revolute else force[2]
@@ -178,7 +179,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     return torques
 
 
-def _needed(body: Values, motion: Motion) -> tuple[Values, Values]:
+def _wrench_needed(body: Values, motion: Motion) -> tuple[Values, Values]:
     """Return the force and the moment about the frame's origin that a link's motion needs."""
     h, mass, U = body[:3, 3], body[3, 3], motion.U
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
@@ -212,7 +213,7 @@ def mass_matrix(
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
         joint, composite = joints[j], composites[j]
-        force, moment = _effort(joint, composite)
+        force, moment = _wrench_of_ddq(joint, composite)
         elements[j, j] = graph.lift((moment if joint.revolute else force)[2] + joint.rotor_inertia)
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
@@ -222,13 +223,13 @@ def mass_matrix(
             elements[i, j] = graph.lift((moment if joints[i].revolute else force)[2])
             outer, i = i, parents[i]
         if parents[j] != BASE:
-            turned = _turned(composite, turns[j])
+            turned = _rotated(composite, turns[j])
             added = transformed_inertia(turned, joint.axes, arms[j])
             composites[parents[j]] = composites[parents[j]] + added
     return elements
 
 
-def _effort(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
+def _wrench_of_ddq(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
     """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:
@@ -236,7 +237,7 @@ def _effort(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
     return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
 
-def _turned(body: Values, turn: Values) -> Values:
+def _rotated(body: Values, turn: Values) -> Values:
     """
     Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
 

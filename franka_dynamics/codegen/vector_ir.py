@@ -97,6 +97,8 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
 
 
 class _Writer:
+    """Writes the function `run` of one quantity, statement by statement."""
+
     def __init__(self, equations: Equations, lanes: int, single: bool) -> None:
         self.equations, self.lanes, self.single = equations, lanes, single
         self.number, self.bits = ('float', 32) if single else ('double', 64)
@@ -120,7 +122,7 @@ class _Writer:
         wanted = [self._let(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._let(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._loaded(array, states) for array in self.equations.arrays}
-        unknown = self._unknown(elements)
+        unknown = self._nan(elements)
         inputs = {
             f'{array}{k + 1}': value
             for array, values in elements.items()
@@ -143,24 +145,28 @@ class _Writer:
         )
 
     def _let(self, text: str) -> str:
+        """Append a statement, and return the name of its value."""
         name = f'%v{len(self.lines)}'
         self.lines.append(f'  {name} = {text}')
         return name
 
     def _operation(self, name: str, a: str, b: str) -> str:
+        """Append a floating-point operation on two vectors, and return the name of its value."""
         # `contract` allows LLVM to fuse a product and a sum, and nothing else.
         return self._let(f'{name} contract {self.vector} {a}, {b}')
 
     def _constant(self, value: float) -> str:
+        """Return a number as a constant vector."""
         if self.single:
             value = struct.unpack('f', struct.pack('f', value))[0]
         bits = f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
         return self._splat(f'{self.number} {bits}')
 
     def _splat(self, element: str) -> str:
+        """Return a vector whose lanes are all one element."""
         return '<' + ', '.join([element] * self.lanes) + '>'
 
-    def _unknown(self, elements: Mapping[str, Sequence[str]]) -> str:
+    def _nan(self, elements: Mapping[str, Sequence[str]]) -> str:
         """Return 0 for each state, NaN where an input is not finite or a position too large."""
         largest = np.finfo(np.float32 if self.single else float).max
         scale = self._constant(float(largest / (_SINGLE if self.single else _DOUBLE).limit))
@@ -175,6 +181,7 @@ class _Writer:
         return self._operation('fmul', total, self._constant(0.0))
 
     def _value(self, node: Node, inputs: dict[str, str]) -> str:
+        """Append what computes a node, and return the name of its value."""
         if node.kind == Kind.VARIABLE:
             return inputs[node.name]
         if node.kind == Kind.CONSTANT:
@@ -192,6 +199,7 @@ class _Writer:
         return self._operation(_OPERATIONS[node.kind], *operands)
 
     def _sine_cosine(self, x: str) -> tuple[str, str]:
+        """Append what computes sine and cosine of a vector of angles; return their names."""
         half_pi, large, sines, cosines, _ = _SINGLE if self.single else _DOUBLE
         rounded = self._operation('fmul', x, self._constant(2.0 / math.pi))
         rounded = self._operation('fadd', rounded, self._constant(large))
@@ -228,6 +236,7 @@ class _Writer:
         return found[0], found[1]
 
     def _polynomial(self, coefficients: Sequence[float], x: str) -> str:
+        """Append the evaluation of a polynomial by Horner, and return the name of its value."""
         value = self._constant(coefficients[-1])
         for coefficient in coefficients[-2::-1]:
             value = self._operation('fmul', x, value)
@@ -235,6 +244,7 @@ class _Writer:
         return value
 
     def _rows(self, array: str, states: Sequence[str]) -> list[str]:
+        """Append the addresses of the states' rows of an array, and return their names."""
         offsets = [self._let(f'mul i64 {state}, %{array}_step') for state in states]
         return [self._let(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
@@ -278,6 +288,7 @@ class _Writer:
                     self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
 
     def _place(self, row: str, column: int) -> str:
+        """Append the address of a value in a row, and return its name."""
         return self._let(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _shuffled(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:

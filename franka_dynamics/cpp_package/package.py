@@ -104,6 +104,7 @@ def controller_arm_text(arm: ArmDescription) -> str:
 
 
 def _require_controllable(arm: ArmDescription) -> None:
+    """Raise DescriptionError for an arm that the controller cannot take."""
     if arm.n > MAX_JOINTS:
         raise DescriptionError(
             f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINTS}.'
@@ -127,6 +128,7 @@ def _after(arm: ArmDescription) -> list[Array]:
 
 
 def _links(arm: ArmDescription) -> Iterable[list[float]]:
+    """Yield a row for each joint: kind, placement, its link's inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
         yield [
@@ -139,11 +141,13 @@ def _links(arm: ArmDescription) -> Iterable[list[float]]:
 
 
 def _limits(arm: ArmDescription) -> Array:
+    """Return a row of limits and the home position for each joint."""
     limits = [arm.limit(name) for name in _LIMITS]
     return np.column_stack([*limits, arm.home_position])
 
 
 def _friction(arm: ArmDescription) -> list[str]:
+    """Return the lines on friction; raise FrictionError for a model of another package."""
     model, n = arm.friction, arm.n
     if model is None:
         return ['friction: none']
@@ -174,24 +178,29 @@ def _friction(arm: ArmDescription) -> list[str]:
 
 
 def _body(body: LinkInertia) -> list[float]:
+    """Return a body's mass, first moment and six elements of its tensor."""
     inertia, moment, mass = np.split(body.parameters(), (6, 9))
     return [*mass, *moment, *inertia]
 
 
 def _pose(transform: Array) -> list[float]:
+    """Return a pose as nine numbers of its rotation, by rows, and three of its origin."""
     return [*transform[:3, :3].ravel(), *transform[:3, 3]]
 
 
 def _rows(key: str, rows: Iterable[ArrayLike]) -> list[str]:
+    """Return a YAML list of lists under a key, as lines."""
     texts = [', '.join(_number(value) for value in np.asarray(row)) for row in rows]
     return [f'{key}:', *(f'  - [{text}]' for text in texts)]
 
 
 def _number(value: float) -> str:
+    """Return a number as YAML text, with all digits."""
     if math.isinf(value):
         return '-.inf' if value < 0.0 else '.inf'
     return repr(float(value) + 0.0)
 
 
 def _word(name: str) -> str:
+    """Return a name without characters that the file cannot hold."""
     return _NO_WORD.sub('_', name)

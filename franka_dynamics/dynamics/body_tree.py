@@ -308,6 +308,7 @@ def _tensor_columns(vector: Array) -> Array:
 
 
 def _require_unit_twist(twist: Array, name: str) -> None:
+    """Raise TreeError unless a twist is that of a unit rotation or translation."""
     v, omega = twist[:3], twist[3:]
     turns = abs(omega @ omega - 1.0) <= _TWIST_EPS and abs(omega @ v) <= _TWIST_EPS * (
         1.0 + np.linalg.norm(v)

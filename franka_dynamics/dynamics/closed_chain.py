@@ -279,14 +279,14 @@ class ClosedChain:
         J_p = -_solve(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
-        dq = self._join(dq_a, matvec(J_p, dq_a))
+        dq = self._in_joint_order(dq_a, matvec(J_p, dq_a))
         # The spatial accelerations of a loop's two bodies differ by g ddq + dg/dt dq, with g the
         # loop Jacobian; gravity cancels.
-        without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
+        without = self._in_joint_order(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
         ddq_p = -_solve(g_p, self.loop_differences(spatial))[..., 0]
-        return JointStates(q, dq, self._join(ddq_a, ddq_p))
+        return JointStates(q, dq, self._in_joint_order(ddq_a, ddq_p))
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
         """
@@ -352,17 +352,20 @@ class ClosedChain:
     def reduction(self, q: ArrayLike) -> Array:
         """Return dq / dq_a = [1; J_p] in the order of all joints, shape (..., n, active)."""
         columns = np.swapaxes(self.passive_jacobian(q), -1, -2)
-        return np.swapaxes(self._join(np.eye(len(self.active)), columns), -1, -2)
+        return np.swapaxes(self._in_joint_order(np.eye(len(self.active)), columns), -1, -2)
 
-    def _join(self, active: Array, passive: Array) -> Array:
+    def _in_joint_order(self, active: Array, passive: Array) -> Array:
+        """Return values (..., n) of all joints from those of active and of passive joints."""
         stack = np.broadcast_shapes(active.shape[:-1], passive.shape[:-1])
         joined = np.empty((*stack, self.tree.n))
         joined[..., self.active], joined[..., self.passive] = active, passive
         return joined
 
     def _active_vector(self, values: ArrayLike, name: str) -> Array:
+        """Return values of the active joints as floats, or raise JointVectorError."""
         return joint_values(values, name, [self.tree.names[i] for i in self.active])
 
 
 def _solve(matrix: Array, right: Array) -> Array:
+    """Return the solution of linear equations, for stacks of matrices."""
     return np.asarray(np.linalg.solve(matrix, right), dtype=float)

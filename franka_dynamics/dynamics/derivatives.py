@@ -66,6 +66,7 @@ class Derivative:
         return self._joint_block(2)
 
     def _joint_block(self, number: int) -> Array:
+        """Return the columns of q (number 0), dq (1) or ddq (2)."""
         start = 6 * (self.n + 1) + number * self.n
         return self.full[..., start : start + self.n]
 

@@ -131,6 +131,7 @@ class DynamicsFormulation(ABC):
         return -self._first_moment(q) @ self._gravity
 
     def _first_moment(self, q: ArrayLike) -> Array:
+        """Return the first moment of the moving links about the origin of {S}, (..., 3) [kg m]."""
         moments = np.array([[*link.first_moment, link.mass] for link in self.description.links])
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 

@@ -141,7 +141,7 @@ def inward_recursion(
     force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
     carried = []
     for i in reversed(range(len(joints))):
-        own_force, own_moment = _needed(links[i], motions[i])
+        own_force, own_moment = _required_wrench(links[i], motions[i])
         force, moment = force + own_force, moment + own_moment
         carried.append((force, moment))
         force = to_parent(joints[i].rotation, force)
@@ -149,7 +149,7 @@ def inward_recursion(
     return carried[::-1]
 
 
-def _needed(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
+def _required_wrench(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
     """Return the force and the moment about the frame's origin that a link's motion requires."""
     _, omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
@@ -231,7 +231,7 @@ class NewtonEulerModel(DynamicsFormulation):
         """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
         position = joint_stack(self.description, q, 'q')[..., None, :]
         units = np.eye(self.description.n)
-        return symmetrized(self._recurse(position, np.zeros_like(position), units, gravity=False))
+        return symmetrized(self._torques(position, np.zeros_like(position), units, gravity=False))
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
@@ -251,7 +251,7 @@ class NewtonEulerModel(DynamicsFormulation):
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (..., n) [N m]: the recursion without gravity."""
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
-        return self._recurse(position, velocity, np.zeros_like(velocity), gravity=False)
+        return self._torques(position, velocity, np.zeros_like(velocity), gravity=False)
 
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (..., n) [N m]."""
@@ -265,7 +265,7 @@ class NewtonEulerModel(DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
-        return self._recurse(
+        return self._torques(
             *broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
         )
 
@@ -278,7 +278,7 @@ class NewtonEulerModel(DynamicsFormulation):
         """
         position, rates = broadcast_states(self.description, q=q, dq=dq)
         energy = np.zeros(rates.shape[:-1])
-        for link, (v, omega, *_) in zip(self.description.links, self._moving(position, rates)):
+        for link, (v, omega, *_) in zip(self.description.links, self._motions(position, rates)):
             energy = energy + (
                 0.5 * link.mass * np.sum(v * v, axis=-1)
                 + np.sum(v * cross(omega, link.first_moment), axis=-1)
@@ -291,14 +291,14 @@ class NewtonEulerModel(DynamicsFormulation):
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
         position, rates = broadcast_states(self.description, q=q, dq=dq)
-        return self._in_space(position, [motion[:2] for motion in self._moving(position, rates)])
+        return self._in_space(position, [motion[:2] for motion in self._motions(position, rates)])
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
         states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         return self._in_space(states[0], self._carried(*states, gravity=True)[1])
 
-    def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:
+    def _motions(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
         joints = joint_geometry(self.description, q)
         return outward_recursion(joints, dq, np.zeros_like(dq), np.zeros(3))
@@ -323,7 +323,7 @@ class NewtonEulerModel(DynamicsFormulation):
         tip = None if wrench is None else self._tip_wrench(q, wrench)
         return joints, inward_recursion(self.description.links, joints, motions, tip)
 
-    def _recurse(
+    def _torques(
         self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool = True
     ) -> Array:
         """Return the torques at states of shape (..., n), by the outward and inward recursions."""

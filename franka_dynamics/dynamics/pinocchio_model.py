@@ -29,7 +29,7 @@ _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
 _FLOAT = np.dtype(float)
 
 
-def _each_state(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+def _for_stacks(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
     """
     Extend a method for one state of finite float arrays to all that can be read as states.
 
@@ -38,12 +38,14 @@ def _each_state(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Argum
     """
 
     def extended(method: _Method[_Arguments]) -> _Method[_Arguments]:
+        """Return the method for stacks of states."""
         parameters = inspect.signature(method)
 
         @functools.wraps(method)
         def checked_method(
             self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
         ) -> Array:
+            """Call the method directly for one finite state, else for each of a stack."""
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
             if not kwargs:
                 shapes = self._shapes
@@ -127,7 +129,7 @@ class PinocchioModel:
         self.model.gravity.linear = gravity_vector(gravity)
         self._weightless = self.model.copy()
         self._weightless.gravity = pin.Motion.Zero()
-        self._own = _WorkSpace(self.model)
+        self._local = _WorkSpace(self.model)
         self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         self._named_ids = {
             name: self.model.getFrameId(pinocchio_name(name)) for name in frame_table(description)
@@ -142,7 +144,7 @@ class PinocchioModel:
     @property
     def data(self) -> pin.Data:
         """The calling thread's pinocchio.Data, which every method overwrites."""
-        return self._own.data
+        return self._local.data
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the work spaces of threads."""
@@ -150,31 +152,32 @@ class PinocchioModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state."""
-        vars(self).update(state, _own=_WorkSpace(state['model']))
+        vars(self).update(state, _local=_WorkSpace(state['model']))
 
-    @_each_state('q')
+    @_for_stacks('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         pin.framesForwardKinematics(self.model, self.data, q)
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
-    @_each_state('q')
+    @_for_stacks('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
-        pin.framesForwardKinematics(self.model, self._own.data, q)
-        return self._own.data.oMf[self._frame_id(frame)].homogeneous
+        pin.framesForwardKinematics(self.model, self._local.data, q)
+        return self._local.data.oMf[self._frame_id(frame)].homogeneous
 
     def flange_pose(self, q: ArrayLike) -> Array:
         """Return the pose of the flange in {S}, shape (4, 4)."""
         return self.frame_pose(q)
 
     def _frame_id(self, frame: Frame) -> int:
+        """Return a frame's number in the Pinocchio model; raise FrameError if there is none."""
         # Of equal keys True and 1 the table has 1.
         if frame is True or not isinstance(frame, Frame) or frame not in self._named_ids:
             frame_place(frame, self.description)  # raises FrameError
         return self._named_ids[frame]
 
-    @_each_state('q')
+    @_for_stacks('q')
     def jacobian(
         self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
@@ -188,59 +191,59 @@ class PinocchioModel:
         except (KeyError, TypeError):
             model.require_reference_frame(reference_frame)
         place = self._frame_id(frame)
-        jacobian = pin.computeFrameJacobian(self.model, self._own.data, q, place, reference)
+        jacobian = pin.computeFrameJacobian(self.model, self._local.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
-    @_each_state('q', 'dq')
+    @_for_stacks('q', 'dq')
     def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
-        pin.forwardKinematics(self.model, self._own.data, q, dq, np.zeros(self.description.n))
+        pin.forwardKinematics(self.model, self._local.data, q, dq, np.zeros(self.description.n))
         place, reference = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         return pin.getFrameClassicalAcceleration(
-            self.model, self._own.data, place, reference
+            self.model, self._local.data, place, reference
         ).vector
 
-    @_each_state('q')
+    @_for_stacks('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
         return model.operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
-    @_each_state('q')
+    @_for_stacks('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
-        return pin.crba(self.model, self._own.data, q)
+        return pin.crba(self.model, self._local.data, q)
 
-    @_each_state('q', 'dq')
+    @_for_stacks('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
-        return pin.computeCoriolisMatrix(self.model, self._own.data, q, dq).copy()
+        return pin.computeCoriolisMatrix(self.model, self._local.data, q, dq).copy()
 
-    @_each_state('q', 'dq')
+    @_for_stacks('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
-        return pin.nonLinearEffects(self._weightless, self._own.data, q, dq)
+        return pin.nonLinearEffects(self._weightless, self._local.data, q, dq)
 
-    @_each_state('q')
+    @_for_stacks('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.model, self._own.data, q)
+        return pin.computeGeneralizedGravity(self.model, self._local.data, q)
 
-    @_each_state('q', 'dq')
+    @_for_stacks('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
-        return pin.nonLinearEffects(self.model, self._own.data, q, dq)
+        return pin.nonLinearEffects(self.model, self._local.data, q, dq)
 
-    @_each_state('q', 'dq', 'ddq', 'wrench')
+    @_for_stacks('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
-        torque = pin.rnea(self.model, self._own.data, q, dq, ddq)
+        torque = pin.rnea(self.model, self._local.data, q, dq, ddq)
         return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 
-    @_each_state('q', 'dq', 'tau', 'wrench')
+    @_for_stacks('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
@@ -255,7 +258,7 @@ class PinocchioModel:
         """
         if wrench is not None:
             tau = np.add(tau, np.matmul(self.jacobian(q).T, wrench))
-        accelerations = pin.aba(self.model, self._own.data, q, dq, tau)
+        accelerations = pin.aba(self.model, self._local.data, q, dq, tau)
         if self._may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
@@ -275,9 +278,10 @@ class PinocchioModel:
         slopes = self._derivatives(q, dq, ddq)
         return model.TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_each_state('q', 'dq', 'ddq')
+    @_for_stacks('q', 'dq', 'ddq')
     def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        slopes = pin.computeRNEADerivatives(self.model, self._own.data, q, dq, ddq)
+        """Return the derivatives of inverse dynamics by q, dq and ddq, (3, n, n)."""
+        slopes = pin.computeRNEADerivatives(self.model, self._local.data, q, dq, ddq)
         # For n = 1 Pinocchio's Python bindings return vectors.
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
@@ -293,10 +297,11 @@ class PinocchioModel:
         slopes = self._acceleration_derivatives(q, dq, tau)
         return model.AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_each_state('q', 'dq', 'tau')
+    @_for_stacks('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
+        """Return the derivatives of forward dynamics by q, dq and tau, (3, n, n)."""
         self.forward_dynamics(q, dq, tau)  # raises InertiaError
-        slopes = pin.computeABADerivatives(self.model, self._own.data, q, dq, tau)
+        slopes = pin.computeABADerivatives(self.model, self._local.data, q, dq, tau)
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(
@@ -321,23 +326,23 @@ class PinocchioModel:
         found = torque_regressor(self.description, q, dq, ddq, gravity, columns=columns)
         return np.where(finite[..., None, None], found, np.nan)
 
-    @_each_state('q')
+    @_for_stacks('q')
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         total_mass(self.description)
         return pin.centerOfMass(self.model, self.data, q).copy()
 
-    @_each_state('q', 'dq')
+    @_for_stacks('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
         return np.asarray(pin.computeKineticEnergy(self.model, self.data, q, dq))
 
-    @_each_state('q')
+    @_for_stacks('q')
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, q))
 
-    @_each_state('q', 'dq')
+    @_for_stacks('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         pin.forwardKinematics(self.model, self.data, q, dq)
@@ -346,7 +351,7 @@ class PinocchioModel:
         twists = (pin.getFrameVelocity(model, data, i, reference) for i in self._frame_ids[:-1])
         return np.array([twist.vector for twist in twists])
 
-    @_each_state('q', 'dq', 'ddq')
+    @_for_stacks('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)

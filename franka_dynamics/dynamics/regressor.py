@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .body_tree import as_tree, BodyTree, RobotLike, wrench_regressor
+from .body_tree import as_tree, RobotLike, wrench_regressor
 from .derivatives import tree_motion
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
@@ -156,7 +156,7 @@ def torque_regressor(
     tree = as_tree(robot)
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
     g = gravity_vector(gravity)
-    n = tree.n
+    n, joints = tree.n, np.arange(tree.n)
     width = (LINK_PARAMETERS + int(rotor_inertia)) * n
     chosen = chosen_columns(columns, width)
     flat = [values.reshape(-1, n) for values in states]
@@ -164,27 +164,20 @@ def torque_regressor(
     for start in range(0, len(out), _STATES_PER_BLOCK):
         block = slice(start, min(start + _STATES_PER_BLOCK, len(out)))
         part = out[block] if chosen is None else np.zeros((block.stop - start, n, width))
-        _fill(part, tree, flat[0][block], flat[1][block], flat[2][block], g)
+        motion = tree_motion(tree, *(values[block] for values in flat), gravity=g)
+        wrenches = wrench_regressor(motion.twists, motion.accelerations)
+        own = np.zeros((len(part), n, 6, n))
+        own[:, joints, :, joints] = tree.twists[:, None, :]
+        # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body
+        # i's frame, times body i's wrench.
+        seen = np.swapaxes(tree.sweep_outward(adjoint_inverse(motion.transforms), own), -1, -2)
+        shares = np.moveaxis(seen @ wrenches, 1, 2).reshape(-1, n, LINK_PARAMETERS * n)
+        part[..., : LINK_PARAMETERS * n] = shares
         if rotor_inertia:
-            joints = np.arange(n)
             part[:, joints, LINK_PARAMETERS * n + joints] = flat[2][block]
         if chosen is not None:
             out[block] = part[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
-
-
-def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
-    """Write the bodies' 10 n columns for N states into an `out` of zeros, (N, n, 10 n or more)."""
-    motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
-    wrenches = wrench_regressor(motion.twists, motion.accelerations)
-    own = np.zeros((len(q), tree.n, 6, tree.n))
-    own[:, np.arange(tree.n), :, np.arange(tree.n)] = tree.twists[:, None, :]
-    # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body i's
-    # frame, times body i's wrench.
-    seen = np.swapaxes(tree.sweep_outward(adjoint_inverse(motion.transforms), own), -1, -2)
-    out[..., : LINK_PARAMETERS * tree.n] = np.moveaxis(seen @ wrenches, 1, 2).reshape(
-        len(q), tree.n, LINK_PARAMETERS * tree.n
-    )
 
 
 def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:

@@ -59,9 +59,9 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
         If trimesh is not installed.
 
     """
-    raw, notes = _read(Path(path))
+    raw, notes = _read_mesh(Path(path))
     size = float(np.ptp(np.asarray(raw.vertices), axis=0).max())
-    unit, sentence = _unit(unit, size, path)
+    unit, sentence = _unit_of_length(unit, size, path)
     notes += _require_solid(raw, path)
     mesh = TriangleMesh(np.asarray(raw.vertices) * METRES_PER_UNIT[unit], np.asarray(raw.faces))
     return MeshFile(mesh, unit, (sentence, *notes))
@@ -97,7 +97,7 @@ def _require_solid(raw: Any, path: str | Path) -> list[str]:
     return [f'{len(parts)} parts; where they overlap, volume counts twice'][: len(parts) > 1]
 
 
-def _read(path: Path) -> tuple[Any, list[str]]:
+def _read_mesh(path: Path) -> tuple[Any, list[str]]:
     """Return trimesh's mesh in the file's unit with coinciding vertices merged, and notes."""
     with require_extra('Reading a mesh file needs trimesh and scipy', 'mesh'):
         import scipy  # noqa: F401  # by which trimesh finds a mesh's parts
@@ -133,7 +133,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     return raw, notes
 
 
-def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
+def _unit_of_length(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
     """Return a mesh file's unit and a note on how `unit` or the largest extent `size` gave it."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:

@@ -201,4 +201,5 @@ class RprKinematics:
 
 
 def _point(position: Array) -> str:
+    """Return a position as text, in metres."""
     return '(' + ', '.join(f'{value:g}' for value in position) + ') m'

@@ -66,7 +66,7 @@ def poses() -> list[sp.Matrix]:
 def geometric_jacobian() -> sp.Matrix:
     """Return the end effector's Jacobian (6, 3), rows v, omega (Busellato 2023, 1.4 and 1.5)."""
     end = poses()[3]
-    v = sp.Matrix.hstack(*(_slope(end[:3, 3], joint) for joint in range(3)))
+    v = sp.Matrix.hstack(*(_d_dq(end[:3, 3], joint) for joint in range(3)))
     omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), poses()[2][:3, 2])
     return v.col_join(omega).applyfunc(sp.factor_terms)
 
@@ -104,14 +104,14 @@ def equations_of_motion() -> EquationsOfMotion:
     for mass, center, pose, tensor in zip(
         MASSES, centers_of_mass(), poses()[1:], central_inertias()
     ):
-        v, turning = _rate(center), pose[:3, :3].T * _rate(pose[:3, :3])  # R' dR/dt = [omega]
-        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_short)
+        v, turning = (_d_dt(center), pose[:3, :3].T * _d_dt(pose[:3, :3]))  # R' dR/dt = [omega]
+        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_expanded)
         kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
-    kinetic = _short(kinetic)
+    kinetic = _expanded(kinetic)
     potential = G * sp.Add(*(m * center[2] for m, center in zip(MASSES, centers_of_mass())))
     inertia = sp.hessian(kinetic, list(RATES))
     # C of Christoffel symbols: C_ij = sum over k of (dB_ij/dq_k + dB_ik/dq_j - dB_jk/dq_i) dq_k/2.
-    slopes = [_slope(inertia, joint) for joint in range(3)]
+    slopes = [_d_dq(inertia, joint) for joint in range(3)]
     coriolis = sp.Matrix(
         3,
         3,
@@ -119,7 +119,7 @@ def equations_of_motion() -> EquationsOfMotion:
             (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * RATES[k] / 2 for k in range(3)
         ),
     )
-    gravity = sp.Matrix([_slope(potential, joint) for joint in range(3)])
+    gravity = sp.Matrix([_d_dq(potential, joint) for joint in range(3)])
     return EquationsOfMotion(
         inertia.applyfunc(_collected),
         coriolis.applyfunc(_collected),
@@ -129,7 +129,7 @@ def equations_of_motion() -> EquationsOfMotion:
     )
 
 
-def _slope(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
+def _d_dq(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
     """Return the derivative by q_1, q_2 or q_3 (joint 0, 1 or 2), by the chain rule."""
     if joint == 1:
         return sp.diff(value, D)
@@ -137,12 +137,12 @@ def _slope(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
     return cosine * sp.diff(value, sine) - sine * sp.diff(value, cosine)
 
 
-def _rate(matrix: sp.Matrix) -> sp.Matrix:
+def _d_dt(matrix: sp.Matrix) -> sp.Matrix:
     """Return the time derivative of a matrix at the joint velocities RATES."""
-    return sum((_slope(matrix, j) * RATES[j] for j in range(3)), sp.zeros(*matrix.shape))
+    return sum((_d_dq(matrix, j) * RATES[j] for j in range(3)), sp.zeros(*matrix.shape))
 
 
-def _short(value: sp.Expr) -> sp.Expr:
+def _expanded(value: sp.Expr) -> sp.Expr:
     """Return an expression expanded, with 1 - S_i^2 for C_i^2."""
     value = sp.expand(value)
     for sine, cosine in ((S1, C1), (S3, C3)):
@@ -152,7 +152,7 @@ def _short(value: sp.Expr) -> sp.Expr:
 
 def _collected(value: sp.Expr) -> sp.Expr:
     """Return an expression as a sum with one term for each mass."""
-    return sp.collect(_short(value), MASSES, sp.factor_terms)
+    return sp.collect(_expanded(value), MASSES, sp.factor_terms)
 
 
 _P, (_W, _C) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
@@ -174,6 +174,7 @@ def rpr_report() -> list[Section]:
 
 
 def _kinematics() -> list[Section]:
+    """Return the sections on poses, inverse kinematics and Jacobians."""
     height = (_P[2] - D0) / A3
     jacobian = geometric_jacobian()
     return [
@@ -209,6 +210,7 @@ def _kinematics() -> list[Section]:
 
 
 def _dynamics() -> list[Section]:
+    """Return the sections on centres of mass, energies and equations of motion."""
     forms = equations_of_motion()
     centers, tensors = centers_of_mass(), central_inertias()
     return [

@@ -136,12 +136,13 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     found: set[str] = set()
 
     def is_gripper(name: str) -> bool:
+        """Return whether a joint is part of a gripper, given those `found` so far."""
         joint, below = moving[name], carried.get(name, ())
         if any(name in loop for loop in document.loops):
             return True
-        words = _words(name)
+        words = _words_of_name(name)
         if joint.kind == 'prismatic' or not below:
-            link = _words(joint.child)
+            link = _words_of_name(joint.child)
             # A revolute joint that moves a gripper's link is the wrist.
             if not link & {'fixed', 'base'}:
                 words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
@@ -171,7 +172,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     return tuple(name for name in moving if name in found)
 
 
-def _words(name: str) -> set[str]:
+def _words_of_name(name: str) -> set[str]:
     """Return the words of a name, in small letters."""
     return {word.lower() for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])', name)}
 

@@ -63,7 +63,7 @@ def dh_rows_from_axes(
     the one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
     Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    base = pose = _frame_on(lines[0], near)
+    base = pose = _frame_on_axis(lines[0], near)
     rows = list[DHRow]()
     for line in (*lines, JointAxis(flange[:3, 2], flange[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
@@ -74,7 +74,7 @@ def dh_rows_from_axes(
         pose = pose @ rows[-1].transform(Convention.STANDARD)
     rest = inverse_transform(pose) @ flange  # a turn about z and a way along it
     rows.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
-    modified = [_tidy(row) for row in modified_rows(rows)[0][1:]]
+    modified = [_without_rounding_errors(row) for row in modified_rows(rows)[0][1:]]
     return base, modified if convention is Convention.MODIFIED else standard_rows(modified)
 
 
@@ -203,7 +203,7 @@ def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
-def _frame_on(line: JointAxis, near: Array) -> Array:
+def _frame_on_axis(line: JointAxis, near: Array) -> Array:
     """Return the frame with its z on a line and its x and origin nearest to those of `near`."""
     z = near[:3, :3].T @ line.direction
     point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
@@ -217,7 +217,7 @@ def _frame_on(line: JointAxis, near: Array) -> Array:
     return near @ pose
 
 
-def _tidy(row: DHRow) -> DHRow:
+def _without_rounding_errors(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
     alpha, theta, beta = (
         snapped(angle, math.pi / 4.0, _ANGLE_NOISE_RAD)

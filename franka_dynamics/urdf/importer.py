@@ -102,12 +102,12 @@ def import_urdf(
         require_moving(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
-    arm = _with_doubts(description_from_chain(chain, convention, tip), chain)
+    arm = _with_plausibility_notes(description_from_chain(chain, convention, tip), chain)
     arm = replace(arm, name=name or arm.name, inertial_set=IMPORTED_SET_NAME)
-    return _with_simulated(arm, document)
+    return _with_simulation_values(arm, document)
 
 
-def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
+def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     """Return an arm with notes on doubtful numbers, and without limits that are doubted."""
     questions = unit_questions(arm)
     bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
@@ -140,10 +140,11 @@ def _with_doubts(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     )
 
 
-def _with_simulated(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:
+def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:
     """Return an arm with its home pose and, from an MJCF, armature and friction to simulate."""
 
     def of(key: str) -> Array:
+        """Return a value of every joint that the document states for simulations, else 0, (n,)."""
         return np.array([document.simulated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
     stated, notes = any('home' in one for one in document.simulated.values()), arm.notes

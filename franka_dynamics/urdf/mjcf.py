@@ -59,22 +59,23 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')  # of attributes that MuJoCo will not have for long
-            spec, model = _compiled(mujoco, text, source, path)
+            spec, model = _compiled_model(mujoco, text, source, path)
     except UrdfError:  # a ValueError, too
         raise
     except (ValueError, OSError) as error:
         reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
         raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
     tree = _Tree(mujoco, model)
-    tensors = _tensors(spec, tree.bodies, spec.compiler.inertiafromgeom)
+    tensors = _tensor_sources(spec, tree.bodies, spec.compiler.inertiafromgeom)
     notes = left_out(mujoco, spec, model, tree.bodies, tree.joints)
     return tree.document(text, source, str(path or text), tensors, notes)
 
 
-def _compiled(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
+def _compiled_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
     """Return MuJoCo's description of an MJCF, and the compiled model."""
 
     def read() -> Any:
+        """Return MuJoCo's editable description of the file or the text."""
         return mujoco.MjSpec.from_file(str(path)) if path else mujoco.MjSpec.from_string(text)
 
     spec = read()
@@ -120,7 +121,7 @@ def _replace_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> li
     return missing
 
 
-def _tensors(spec: Any, names: Sequence[str], inference: Any) -> dict[str, str]:
+def _tensor_sources(spec: Any, names: Sequence[str], inference: Any) -> dict[str, str]:
     """Return what states the tensor of each body: an attribute of <inertial>, or GEOMS."""
     stated = {}
     for body in spec.bodies:
@@ -151,7 +152,7 @@ class _Tree:
                 taken = site.name in self.bodies
                 name = self._free_link(f'{site.name}_site' if taken else site.name)
                 self._links[name] = UrdfInertial()
-                self._fix(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
+                self._add_fixed(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
 
     def document(
         self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: document.Notes
@@ -184,22 +185,24 @@ class _Tree:
             last = k == first + count - 1
             child = name if last else self._free_link(f'{name}{BETWEEN_JOINTS}{k - first + 1}')
             self._links[child] = self._inertial(body) if last else UrdfInertial()
-            self._move(k, parent, child, pose)
+            self._add_moving(k, parent, child, pose)
             parent, pose = child, np.eye(4)
         if not count:
             self._links[name] = self._inertial(body)
-            self._fix(parent, name, pose)
+            self._add_fixed(parent, name, pose)
 
     def _inertial(self, body: int) -> UrdfInertial:
+        """Return a body's mass, principal moments and their frame's pose in the body."""
         model = self._model
         pose = _pose(model.body_ipos[body], model.body_iquat[body])
         return UrdfInertial(float(model.body_mass[body]), np.diag(model.body_inertia[body]), pose)
 
-    def _fix(self, parent: str, child: str, pose: Array) -> None:
+    def _add_fixed(self, parent: str, child: str, pose: Array) -> None:
+        """Add a fixed joint between two links, with a name that no other joint has."""
         name = self._free_joint(f'{child}_fixed')
         self._found[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
 
-    def _move(self, k: int, parent: str, child: str, pose: Array) -> None:
+    def _add_moving(self, k: int, parent: str, child: str, pose: Array) -> None:
         """Add a moving joint; the body stands as the MJCF has it where the joint has its `ref`."""
         model, name, kinds = self._model, self.joints[k], self._mujoco.mjtJoint
         slides = model.jnt_type[k] == kinds.mjJNT_SLIDE
@@ -216,10 +219,10 @@ class _Tree:
         effort = min(filter(None, [np.inf, *self._efforts(k)]))
         limits = JointLimits(lower=low, upper=high, effort=effort)
         self._found[name] = UrdfJoint(
-            name, kind, parent, child, origin, axis, limits, point=point, **self._law(k)
+            name, kind, parent, child, origin, axis, limits, point=point, **self._mimic(k)
         )
 
-    def _law(self, k: int) -> dict[str, Any]:
+    def _mimic(self, k: int) -> dict[str, Any]:
         """Return which joint a joint follows by an equality constraint, and how."""
         model, kinds = self._model, self._mujoco.mjtEq
         for e in range(model.neq):

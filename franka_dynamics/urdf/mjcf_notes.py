@@ -33,12 +33,13 @@ def left_out(
 ) -> Notes:
     """Return notes on what an MJCF states and models of the arm have not, one for each kind."""
     return Notes(
-        [*_gravity(mujoco, model, bodies), *_changed_by_compiler(spec, model, bodies)],
-        [*_of_joints(model, joints), *_others(mujoco, model)],
+        [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)],
+        [*_joint_notes(model, joints), *_other_notes(mujoco, model)],
     )
 
 
-def _gravity(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+    """Yield notes on another gravity than the default, and on compensated weights."""
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if off else model.opt.gravity
     if np.abs(gravity - GRAVITY).max() > _ROUNDING:
@@ -56,7 +57,7 @@ def _gravity(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _changed_by_compiler(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
+def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
     """Yield notes on masses and tensors that are not those that <inertial> states."""
     masses, tensors = list[str](), list[str]()
     by_geoms = int(spec.compiler.inertiafromgeom) == 1  # then <inertial> counts for nothing
@@ -93,7 +94,8 @@ def _principal_moments(body: Any) -> Array:
     return np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _of_joints(model: Any, joints: Sequence[str]) -> Iterator[str]:
+def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
+    """Yield notes on armature, damping, friction and springs of joints."""
     for attribute, said in _OF_JOINTS:
         values = getattr(model, attribute, None)  # MuJoCo 3 has no polynomials
         if values is None or not len(values):
@@ -105,7 +107,8 @@ def _of_joints(model: Any, joints: Sequence[str]) -> Iterator[str]:
             yield f'{listed([joints[int(k)] for k in rows])}: {said}.'
 
 
-def _others(mujoco: Any, model: Any) -> Iterator[str]:
+def _other_notes(mujoco: Any, model: Any) -> Iterator[str]:
+    """Yield notes on constraints, tendons and other parts that no model has."""
     kinds = mujoco.mjtEq
     joint_law = (model.eq_type == kinds.mjEQ_JOINT) & (model.eq_obj2id >= 0)
     linear = joint_law & ~np.any(model.eq_data[:, 2:5], axis=1)

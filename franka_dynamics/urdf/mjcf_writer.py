@@ -99,7 +99,7 @@ def mjcf_text(
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
     for site in (links.flange, links.base, *links.frames):
         carrier = (world, *bodies)[site.joint]
-        add(carrier, 'site', name=site.name, **_placement(own[site.joint] @ site.pose))
+        add(carrier, 'site', name=site.name, **_pose_attributes(own[site.joint] @ site.pose))
     actuators = add(root, 'actuator')
     for joint in description.joints:
         effort, limits = joint.limits.effort, dict[str, Any]()
@@ -135,18 +135,18 @@ def _add_bodies(
         if link.joint in empty:
             bodies.append(bodies[-1])
             continue
-        body = add(bodies[-1], 'body', name=link.name, **_placement(place))
+        body = add(bodies[-1], 'body', name=link.name, **_pose_attributes(place))
         bodies.append(body)
         for one in waiting:
             _add_joint(body, *one)
         place, waiting = np.eye(4), []
         own = inertia.expressed_in(back)
-        add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor(own))
+        add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor_attributes(own))
         _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.joint, ())])
     return bodies[1:]
 
 
-def _tensor(link: LinkInertia) -> dict[str, Any]:
+def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     """Return the attributes that state a link's tensor about its centre of mass."""
     tensor = link.inertia_at_center_of_mass
     products = tensor[np.triu_indices(3, 1)]
@@ -181,13 +181,15 @@ def _require_movable(description: ArmDescription, without: Collection[int]) -> N
         )
 
 
-def _placement(pose: Array) -> dict[str, Array]:
+def _pose_attributes(pose: Array) -> dict[str, Array]:
+    """Return the attributes pos and euler of a pose (4, 4)."""
     return {'pos': pose[:3, 3], 'euler': rpy_from_rotation(pose[:3, :3])}
 
 
 def _add_joint(
     body: Element, joint: Joint, axis: Array, friction: tuple[float, float] | None
 ) -> None:
+    """Add a joint to a <body>; `axis` is the pose of a frame whose z is the joint's axis."""
     known = dict[str, Any]()
     if writer.bounded(joint):
         ends = writer.finite_limits([joint.limits.lower, joint.limits.upper])
@@ -203,10 +205,11 @@ def _add_joint(
 
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
+    """Add shapes to a <body> as geoms that do not collide."""
     for shape in shapes:
         # MJCF's `size` has half lengths, but whole radii.
         size = 0.5 * np.array(shape.size)
         if shape.kind is not ShapeKind.BOX:
             size[0] = shape.size[0]
-        place, untouched = _placement(shape.pose), {'contype': '0', 'conaffinity': '0'}
+        place, untouched = _pose_attributes(shape.pose), {'contype': '0', 'conaffinity': '0'}
         add(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)

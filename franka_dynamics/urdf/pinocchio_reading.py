@@ -1,9 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's models of whole files: its own reading of a URDF, ours of an MJCF."""
+"""Pinocchio's models and shapes of whole files: its own reading of a URDF, ours of an MJCF."""
 
 from __future__ import annotations
 
+from itertools import product
+from pathlib import Path
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -13,8 +16,10 @@ from .document import MOVING_TYPES, UrdfDocument
 from ..arm.fields import JointLimits
 from ..errors import UrdfError
 from ..spatial import JointKind
+from ..typing import Array
 
 _REQUIRED = ('effort', 'velocity')  # in a <limit>, by urdfdom
+CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))  # its corners
 
 
 def pinocchio_model(text: str, source: str, *, mimic: bool = False) -> pin.Model:
@@ -93,3 +98,58 @@ def pinocchio_tree(document: UrdfDocument) -> pin.Model:
         model.appendBodyToJoint(parent, inertia, pose * pin.SE3(link.origin))
         model.addFrame(pin.Frame(joint.child, parent, 0, pose, pin.FrameType.BODY))
     return model
+
+
+def shapes_by_link(
+    model: pin.Model, document: UrdfDocument, file: Path | None
+) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
+    """
+    Return each link's shapes as points (K, 3) in the frame of its joint.
+
+    Also returns the names of links with meshes, and the meshes of links that were not read. A box,
+    sphere or cylinder is given as the corners of the box around it. Of an MJCF there are none.
+    """
+    meshed, unread = set[str](), dict[str, list[str]]()
+    if document.mjcf:
+        return {}, meshed, unread
+    robot = without_material_and_dynamics(document.text)
+    for link in robot.findall('link'):
+        for element in list(link):
+            if (mesh := element.find('geometry/mesh')) is None:
+                continue
+            name = mesh.get('filename', '')
+            if (path := _mesh_path(file, name)) is None:
+                unread.setdefault(link.get('name', ''), []).append(name)
+                link.remove(element)
+                continue
+            meshed.add(link.get('name', ''))
+            mesh.set('filename', str(path))
+            if path.suffix.lower() == '.dae':  # coal does not read the file's unit
+                unit = re.search(r'<unit[^>]* meter="([^"]+)"', path.read_text(errors='replace'))
+                scale = np.array(mesh.get('scale', '1 1 1').split(), dtype=float)
+                scale *= float(unit[1]) if unit else 1.0
+                mesh.set('scale', ' '.join(map(str, scale)))
+    text = ElementTree.tostring(robot, encoding='unicode')
+    found: dict[str, list[Array]] = {}
+    for kind in (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL):
+        for one in pin.buildGeomFromUrdfString(model, text, kind).geometryObjects:
+            shape = one.geometry
+            if not hasattr(shape, 'computeLocalAABB'):  # Pinocchio was built without coal
+                continue
+            shape.computeLocalAABB()
+            box = shape.aabb_local
+            corners = 0.5 * (box.min_ + box.max_ + CUBE * (box.max_ - box.min_))
+            points = shape.vertices() if hasattr(shape, 'vertices') else corners
+            rotation, origin = one.placement.rotation, one.placement.translation
+            link_name = model.frames[one.parentFrame].name
+            found.setdefault(link_name, []).append(points @ rotation.T + origin)
+    return found, meshed, unread
+
+
+def _mesh_path(urdf: Path | None, filename: str) -> Path | None:
+    """Return a mesh's path; package://NAME/PATH is NAME/PATH in a folder above the URDF."""
+    name = filename.removeprefix('file://')
+    folders = [urdf.parent] if urdf else []
+    if urdf and name.startswith('package://'):
+        name, folders = name.removeprefix('package://'), [*urdf.resolve().parents]
+    return next((one / name for one in folders if (one / name).is_file()), None)

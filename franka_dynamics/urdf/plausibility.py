@@ -18,15 +18,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-import re
 from typing import NamedTuple
-import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pinocchio as pin
 
 from .document import GEOMS, UrdfDocument, Words
-from .pinocchio_reading import pinocchio_tree, without_material_and_dynamics
+from .pinocchio_reading import CUBE, pinocchio_tree, shapes_by_link
 from ..arm.inertia import LinkInertia
 from ..errors import listed
 from ..typing import Array
@@ -46,7 +44,6 @@ _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving lin
 _TENSOR_POWERS = (-4, -6, -7, -9)
 _ENTRY_POWERS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
 _MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
-_CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 class ImplausibleValue(NamedTuple):
@@ -99,6 +96,7 @@ class _Body(NamedTuple):
     reach: float
 
     def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
+        """Return a doubt about a number of this link."""
         return ImplausibleValue(self.words.link, (self.name,), entry, reason, impossible)
 
 
@@ -113,9 +111,9 @@ def find_implausible_values(
     model = pinocchio_tree(document)
     file = file if find_spec('scipy') else None
     try:
-        shapes, meshed, unread = _shapes(model, document, file)
+        shapes, meshed, unread = shapes_by_link(model, document, file)
     except ValueError:  # a mesh is no mesh
-        shapes, meshed, unread = _shapes(model, document, None)
+        shapes, meshed, unread = shapes_by_link(model, document, None)
     bodies: list[_Body] = []
     found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
@@ -126,18 +124,18 @@ def find_implausible_values(
         shown = [one.name for one in frames if one.name in shapes]
         if group:
             heaviest = max(group, key=lambda body: body.mass)
-            found += _compactness(heaviest, model.inertias[k], any(map(_impossible, group)))
+            found += _compactness(heaviest, model.inertias[k], any(map(_impossibility, group)))
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
                 mass = sum(body.mass for body in group)
                 found += _density(heaviest, mass, [np.vstack(shapes[name]) for name in shown])
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
-            words, points = document.entries(name), _FAR_M * _CUBE
+            words, points = document.entries(name), _FAR_M * CUBE
             found += _of_link(
                 _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
             )
-    found += (*_heavy(bodies), *_weak_joints(document, model))
+    found += (*_heavy_links(bodies), *_weak_joints(document, model))
     found += _placeholders(document, model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
@@ -165,7 +163,7 @@ def _bodies(
         ]
         span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
         span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
-        enclosing = _CUBE * (span or _FAR_M)
+        enclosing = CUBE * (span or _FAR_M)
         if span:
             least = _MIN_REACH_RATIO * sum(lengths)
             reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
@@ -182,7 +180,7 @@ def _bodies(
     return found
 
 
-def _heavy(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
+def _heavy_links(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
     """Yield links that are far heavier than all others together."""
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
@@ -198,6 +196,7 @@ def _placeholders(
     alike = dict[bytes, list[_Body]]()
 
     def sizes(body: _Body) -> list[tuple[str, float]]:
+        """Return the distance of a link's centre of mass, and lengths to the joints behind."""
         joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
         return [('distance', round(body.distance, 6)), *lengths]
@@ -223,61 +222,6 @@ def _placeholders(
             masses = listed([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'
             yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
-
-
-def _shapes(
-    model: pin.Model, document: UrdfDocument, file: Path | None
-) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
-    """
-    Return each link's shapes as points (K, 3) in the frame of its joint.
-
-    Also returns the names of links with meshes, and the meshes of links that were not read. A box,
-    sphere or cylinder is given as the corners of the box around it. Of an MJCF there are none.
-    """
-    meshed, unread = set[str](), dict[str, list[str]]()
-    if document.mjcf:
-        return {}, meshed, unread
-    robot = without_material_and_dynamics(document.text)
-    for link in robot.findall('link'):
-        for element in list(link):
-            if (mesh := element.find('geometry/mesh')) is None:
-                continue
-            name = mesh.get('filename', '')
-            if (path := _found(file, name)) is None:
-                unread.setdefault(link.get('name', ''), []).append(name)
-                link.remove(element)
-                continue
-            meshed.add(link.get('name', ''))
-            mesh.set('filename', str(path))
-            if path.suffix.lower() == '.dae':  # coal does not read the file's unit
-                unit = re.search(r'<unit[^>]* meter="([^"]+)"', path.read_text(errors='replace'))
-                scale = np.array(mesh.get('scale', '1 1 1').split(), dtype=float)
-                scale *= float(unit[1]) if unit else 1.0
-                mesh.set('scale', ' '.join(map(str, scale)))
-    text = ElementTree.tostring(robot, encoding='unicode')
-    found: dict[str, list[Array]] = {}
-    for kind in (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL):
-        for one in pin.buildGeomFromUrdfString(model, text, kind).geometryObjects:
-            shape = one.geometry
-            if not hasattr(shape, 'computeLocalAABB'):  # Pinocchio was built without coal
-                continue
-            shape.computeLocalAABB()
-            box = shape.aabb_local
-            corners = 0.5 * (box.min_ + box.max_ + _CUBE * (box.max_ - box.min_))
-            points = shape.vertices() if hasattr(shape, 'vertices') else corners
-            rotation, origin = one.placement.rotation, one.placement.translation
-            link_name = model.frames[one.parentFrame].name
-            found.setdefault(link_name, []).append(points @ rotation.T + origin)
-    return found, meshed, unread
-
-
-def _found(urdf: Path | None, filename: str) -> Path | None:
-    """Return a mesh's path; package://NAME/PATH is NAME/PATH in a folder above the URDF."""
-    name = filename.removeprefix('file://')
-    folders = [urdf.parent] if urdf else []
-    if urdf and name.startswith('package://'):
-        name, folders = name.removeprefix('package://'), [*urdf.resolve().parents]
-    return next((one / name for one in folders if (one / name).is_file()), None)
 
 
 def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
@@ -311,9 +255,9 @@ def _compactness(
 
 def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
     """Yield a doubt about a link's tensor or centre of mass."""
-    outside, spread, most, axis = _extent(body, body.tensor)
-    if impossible := _impossible(body):
-        reason = impossible + _question(body)
+    outside, spread, most, axis = _mass_extent(body, body.tensor)
+    if impossible := _impossibility(body):
+        reason = impossible + _scale_question(body)
         yield body.doubt(body.words.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
@@ -327,10 +271,10 @@ def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
             f'{body.within} {most:.2g} m'
         )
-        yield body.doubt(body.words.tensor, reason + _question(body))
+        yield body.doubt(body.words.tensor, reason + _scale_question(body))
 
 
-def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
+def _mass_extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
     """
     Return how a link's mass lies within its points.
 
@@ -354,10 +298,11 @@ def _extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
 
 
 def _is_physical(body: _Body, tensor: Array) -> bool:
+    """Return whether a body of the link's mass can have a tensor about its centre of mass."""
     return LinkInertia.from_center_of_mass(body.mass, np.zeros(3), tensor).is_physical()
 
 
-def _impossible(body: _Body) -> str:
+def _impossibility(body: _Body) -> str:
     """Return why no real body has a link's tensor, or nothing."""
     if _is_physical(body, body.tensor):
         return ''
@@ -371,7 +316,7 @@ def _impossible(body: _Body) -> str:
     return f'of its principal moments {principal} the largest exceeds the sum of the others'
 
 
-def _question(body: _Body) -> str:
+def _scale_question(body: _Body) -> str:
     """Return the question whether a tensor, or one entry of it, is a power of ten off."""
     physical = _is_physical(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
@@ -382,7 +327,7 @@ def _question(body: _Body) -> str:
     powers = _TENSOR_POWERS if physical else _ENTRY_POWERS
     for power, (name, which) in product(powers, entries):
         changed = body.tensor * 10.0 ** (power * which)
-        _, spread, most, _ = _extent(body, changed)
+        _, spread, most, _ = _mass_extent(body, changed)
         least = _MIN_SPREAD_RATIO * most if physical else 0.0
         if _is_physical(body, changed) and least <= spread <= most:
             return f'; is {name} to be multiplied by 1e{power}?'

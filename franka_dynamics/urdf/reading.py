@@ -170,6 +170,7 @@ def _packages_beside(file: Path) -> Iterator[None]:
 
     @cache
     def find(name: str) -> str:
+        """Return the folder of a package near the file, or else as ROS finds it."""
         for folder in file.resolve().parents:
             for found in (one for form in _PACKAGE_FILES for one in folder.glob(form)):
                 if _package_name(found) == name:

@@ -184,7 +184,7 @@ def _require_chain(
     for name in names:
         joint = document.joints.get(name)
         if joint is None:
-            raise document.error(f'has no joint {name!r}; {_joints_it_has(document, name)}')
+            raise document.error(f'has no joint {name!r}; {_available_joints(document, name)}')
         if joint.mimics is not None or not joint.moves:
             what = f'mimics {joint.mimics!r}' if joint.moves else f'is {document.kind(joint)}'
             raise document.error(
@@ -256,6 +256,7 @@ def _held_positions(
             )
 
     def position_of(name: str, followers: tuple[str, ...] = ()) -> float:
+        """Return the position at which a joint is held, that of a mimic joint by its driver."""
         joint = document.joints[name]
         if name in held:
             return float(held[name])
@@ -285,7 +286,8 @@ def _held_positions(
     }
 
 
-def _joints_it_has(document: UrdfDocument, requested: str) -> str:
+def _available_joints(document: UrdfDocument, requested: str) -> str:
+    """Return, for an error message, which joints the document has in place of a requested one."""
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     if not moving:
         return 'none of its joints moves.'

@@ -39,10 +39,10 @@ _MAX_ANGLE = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
 
 def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     """Return the links and joints in the text of a URDF, called `source` in messages."""
-    text, notes = _as_others_read(text)
-    robot = _robot(text, source, Notes([], notes))
-    links = {name: _link(link) for name, link in _named(robot, 'link').items()}
-    elements = _named(robot, 'joint')
+    text, notes = _normalized_text(text)
+    robot = _robot_element(text, source, Notes([], notes))
+    links = {name: _link(link) for name, link in _named_elements(robot, 'link').items()}
+    elements = _named_elements(robot, 'joint')
     joints = {name: _joint(name, joint) for name, joint in elements.items()}
     rubbing = [
         name
@@ -52,7 +52,7 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     ]
     if rubbing:
         notes.append(f'{listed(rubbing)}: damping and friction of <dynamics> are in no model.')
-    notes += [*_rotors(robot.element), *_weightless(robot.element)]
+    notes += [*_rotor_notes(robot.element), *_gravity_notes(robot.element)]
     order = _from_root(robot, links, joints.values())
     return UrdfDocument(
         robot.element.get('name', ''),
@@ -66,7 +66,7 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     )
 
 
-def _rotors(robot: ElementTree.Element) -> Iterator[str]:
+def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on each rotor inertia that a <transmission> states."""
     for transmission in robot.iter('transmission'):
         stated = {  # Drake has the number as `value`
@@ -90,7 +90,7 @@ def _rotors(robot: ElementTree.Element) -> Iterator[str]:
             )
 
 
-def _weightless(robot: ElementTree.Element) -> Iterator[str]:
+def _gravity_notes(robot: ElementTree.Element) -> Iterator[str]:
     """Yield a note on links that Gazebo is told to have without weight."""
     off = [
         one.get('reference')
@@ -103,7 +103,7 @@ def _weightless(robot: ElementTree.Element) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Element:
     """An element of a URDF, the words that begin messages about it, and notes on the file."""
 
     element: ElementTree.Element
@@ -111,11 +111,12 @@ class _Part:
     notes: Notes
 
     def error(self, problem: str) -> UrdfError:
+        """Return a UrdfError whose message begins with the place of this element."""
         return UrdfError(f'{self.where}{problem}')
 
-    def parts(self, *tags: str) -> dict[str, _Part]:
+    def parts(self, *tags: str) -> dict[str, _Element]:
         """Return the children of known tags; refuse a second one and capitals."""
-        found: dict[str, _Part] = {}
+        found: dict[str, _Element] = {}
         for child in self.element:
             tag = child.tag.lower()
             if tag in tags and tag != child.tag:
@@ -123,7 +124,7 @@ class _Part:
             if tag in found:
                 raise self.error(f' has two <{tag}> elements; keep the right one.')
             if tag in tags:
-                found[tag] = _Part(child, f'{self.where}, <{tag}>', self.notes)
+                found[tag] = _Element(child, f'{self.where}, <{tag}>', self.notes)
         return found
 
     def pose(self) -> Array:
@@ -158,7 +159,7 @@ class _Part:
         return float(self.vector(key, absent, count=1)[0])
 
 
-def _as_others_read(text: str) -> tuple[str, list[str]]:
+def _normalized_text(text: str) -> tuple[str, list[str]]:
     """
     Return a text that Python's parser reads as Pinocchio and ROS do, and notes on changes.
 
@@ -179,7 +180,8 @@ def _as_others_read(text: str) -> tuple[str, list[str]]:
     return text, []
 
 
-def _robot(text: str, source: str, notes: Notes) -> _Part:
+def _robot_element(text: str, source: str, notes: Notes) -> _Element:
+    """Return the <robot> of a text; raise UrdfError for what is no expanded URDF."""
     problem = ''
     try:
         # For a str ElementTree ignores the declared encoding, which was that of the file.
@@ -204,23 +206,25 @@ def _robot(text: str, source: str, notes: Notes) -> _Part:
         problem = '<robot> has no name, which URDF requires; write <robot name="...">.'
     if problem:
         raise UrdfError(f'{source}: {problem}')
-    return _Part(robot, f'{source}:', notes)
+    return _Element(robot, f'{source}:', notes)
 
 
-def _named(robot: _Part, tag: str) -> dict[str, _Part]:
+def _named_elements(robot: _Element, tag: str) -> dict[str, _Element]:
     """Return the elements with a tag by their names."""
-    found: dict[str, _Part] = {}
+    found: dict[str, _Element] = {}
     for element in robot.element.findall(tag):
         name = element.get('name', '')
         if not name:
             raise robot.error(f' has a <{tag}> without a name.')
         if name in found:
             raise robot.error(f' has two <{tag}> elements named {name!r}; names must differ.')
-        found[name] = _Part(element, f'{robot.where} {tag} {name!r}', robot.notes)
+        found[name] = _Element(element, f'{robot.where} {tag} {name!r}', robot.notes)
     return found
 
 
-def _from_root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> tuple[str, ...]:
+def _from_root(
+    robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoint]
+) -> tuple[str, ...]:
     """Return the links, each behind its parent; refuse what is no tree with one root."""
     carriers: dict[str, UrdfJoint] = {}
     for joint in joints:
@@ -251,7 +255,8 @@ def _from_root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) 
     return tuple(reached)
 
 
-def _link(link: _Part) -> UrdfInertial:
+def _link(link: _Element) -> UrdfInertial:
+    """Return a link's mass and tensor, zero without an <inertial>."""
     inertial = link.parts('inertial').get('inertial')
     if inertial is None:
         return UrdfInertial()
@@ -268,7 +273,8 @@ def _link(link: _Part) -> UrdfInertial:
     return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
-def _joint(name: str, joint: _Part) -> UrdfJoint:
+def _joint(name: str, joint: _Element) -> UrdfJoint:
+    """Return a <joint> with its checked type, links, origin, axis, limits and <mimic>."""
     parts = joint.parts('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
     kind = joint.element.get('type', '')
     if kind not in JOINT_TYPES:
@@ -298,7 +304,7 @@ def _joint(name: str, joint: _Part) -> UrdfJoint:
     return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
 
 
-def _limits(limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:
+def _limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, None if it has none, and doubts about them."""
     if kind not in MOVING_TYPES or limit is None:
         return None, []

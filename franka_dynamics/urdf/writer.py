@@ -36,7 +36,7 @@ _DECIMALS, _DIGITS = 15, 12
 _LENGTHS_AND_ANGLES = ('xyz', 'rpy', 'pos', 'euler', 'axis')
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
-_STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
+_INVENTED_BASE_INERTIA = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 Element = ElementTree.Element
 
 
@@ -86,17 +86,18 @@ def urdf_text(
         FreeNames(*description.joint_names),
     )
     friction, left_out = simulated_friction(description.friction, description.n)
-    for comment in filter(None, (_rotors(description), left_out)):
+    for comment in filter(None, (_rotor_comment(description), left_out)):
         robot.append(ElementTree.Comment(comment))
 
     def add_fixed(parent: str, child: str, pose: Array, *content: Any) -> None:
+        """Add a link and the fixed joint that places it in its parent."""
         _add_joint(robot, joint_name(f'{child}_joint'), parent, child, pose)
         _add_link(robot, child, *content)
 
     # The base's shapes and inertia are given in frame {0}.
     shapes, base, here = shapes or {}, links.base, inverse_transform(links.base.pose)
     pose, standing = here @ description.base, description.base_link
-    inertia = _STANDING if standing is None else standing.expressed_in(pose)
+    inertia = _INVENTED_BASE_INERTIA if standing is None else standing.expressed_in(pose)
     of_base = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
     _add_link(robot, links.root)
     add_fixed(links.root, base.name, base.pose, inertia, of_base)
@@ -121,7 +122,7 @@ def urdf_text(
     return text
 
 
-def _rotors(description: ArmDescription) -> str:
+def _rotor_comment(description: ArmDescription) -> str:
     """Return a comment on the rotor inertias, empty if there are none."""
     rotors = ', '.join(
         f'{joint.name} {number_text(joint.rotor_inertia)}'
@@ -165,6 +166,7 @@ def number_text(*values: float, small: bool = True) -> str:
 def _add_link(
     robot: Element, name: str, inertia: LinkInertia | None = None, shapes: Sequence[Shape] = ()
 ) -> None:
+    """Add a <link> with its shapes and, unless it is zero, its inertia."""
     link = add(robot, 'link', name=name)
     add_shapes(link, shapes)
     if inertia is not None and inertia.parameters().any():
@@ -196,6 +198,7 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
 def _add_joint(
     robot: Element, name: str, parent: str, child: str, pose: Array, kind: str = 'fixed'
 ) -> Element:
+    """Add a <joint> at a pose (4, 4) in its parent link, and return it."""
     joint = add(robot, 'joint', name=name, type=kind)
     _add_origin(joint, pose)
     add(joint, 'parent', link=parent)
@@ -212,6 +215,7 @@ def _add_moving(
     axis: Array,
     friction: tuple[float, float] | None,
 ) -> None:
+    """Add a moving <joint> with axis, limits and friction."""
     free = joint.kind is JointKind.REVOLUTE and not bounded(joint)
     stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
     kind = 'continuous' if free else joint.kind.value
@@ -254,6 +258,7 @@ def finite_limits(limits: ArrayLike) -> Array:
 
 
 def _add_origin(element: Element, pose: Array) -> None:
+    """Add an <origin> with the position and the roll, pitch and yaw of a pose (4, 4)."""
     add(element, 'origin', xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
 
 

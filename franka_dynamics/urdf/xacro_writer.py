@@ -103,10 +103,12 @@ def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: 
 
 
 def _macro(name: str, parameters: str) -> Element:
+    """Return an xacro macro with a name and the parameters, separated by blanks."""
     return Element(f'{{{_NAMESPACE}}}macro', name=name, params=parameters)
 
 
 def _property(parent: Element, name: str, value: str) -> None:
+    """Add an xacro property, which is evaluated where it stands."""
     # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
     add(parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
 
@@ -117,6 +119,7 @@ def _when(parent: Element, tag: str, condition: str) -> Element:
 
 
 def _file(macro: Element) -> str:
+    """Return the text of a xacro file with one macro, placeholders replaced."""
     robot = Element('robot')
     robot.append(macro)
     return xml_text(robot).replace(_PREFIX, _ARGUMENT)
@@ -180,6 +183,7 @@ def generated_files() -> dict[str, str]:
 
 
 def _with_banner(text: str, banner: Sequence[str] = _GENERATED) -> str:
+    """Return XML text with a comment on top, behind the XML declaration."""
     lines = '\n     '.join(banner).replace('--', '- -')  # XML allows no -- in a comment
     comment = f'<!-- {lines} -->\n'
     head, separator, body = text.partition('?>\n')

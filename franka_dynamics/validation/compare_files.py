@@ -67,6 +67,7 @@ def compare(
 
 
 def _is_xacro(arm: object) -> bool:
+    """Return whether an arm is given by the path of a xacro file."""
     return str(arm).endswith('.xacro')
 
 
@@ -103,6 +104,7 @@ def read_pair(
         )
 
     def loaded(one: ArmLike) -> ArmDescription:
+        """Return an arm that is no URDF, or a URDF as loaded by its own names."""
         if is_robot_model(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
         if isinstance(one, (str, Path)):
@@ -171,6 +173,7 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     mounted, there = replace(reference, base=arm.mount @ reference.base), ArmInSpace.of(arm).twists
 
     def distance(one: ArmDescription) -> float:
+        """Return how far an arm's joint axes are from the other arm's, summed over joints."""
         here = ArmInSpace.of(one).twists
         each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
         return float(np.minimum(*each).sum())  # a line has two directions

@@ -125,7 +125,7 @@ class _Differences:
         Their effect is that of `changed`, the first arm with what differs, or of the friction of
         the arm `other`.
         """
-        differing = [pair for pair in pairs if not self._are_close(pair)]
+        differing = [pair for pair in pairs if not self._are_equal(pair)]
         effect = 0.0
         if differing and (changed or other):
             effect = self._probe.effect(changed or self.here, self.here, other=other).largest
@@ -133,7 +133,8 @@ class _Differences:
             self.all.append(Difference(kind, place, name, first, second, unit, effect))
         return bool(differing)
 
-    def _are_close(self, pair: _Pair) -> bool:
+    def _are_equal(self, pair: _Pair) -> bool:
+        """Return whether the two values of a pair are equal within rounding."""
         _, _, a, b, is_geometric = pair
         if isinstance(a, str) or isinstance(b, str):
             return a == b
@@ -161,18 +162,18 @@ class _Differences:
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         rotors = [_Pair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
         self._add('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
-        inertias = [*_of_inertia(here.inertias[i], there.inertias[i])]
+        inertias = [*_inertia_pairs(here.inertias[i], there.inertias[i])]
         self._add('link', name, inertias, here.with_joint(i, there, 'inertias'))
         limits = its.limits
         if against:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-        self._add('limits', name, [*_of_limits(joint.limits, limits)])
+        self._add('limits', name, [*_limit_pairs(joint.limits, limits)])
 
     def _moves_link(self, motion: Array | None, i: int) -> bool:
         """Return whether moving the link along or about the joint axis explains its difference."""
         moved = self.here if motion is None else self.here.moved(motion, i)
         here, brought = (
-            all(map(self._are_close, _of_inertia(one.inertias[i], self.there.inertias[i])))
+            all(map(self._are_equal, _inertia_pairs(one.inertias[i], self.there.inertias[i])))
             for one in (self.here, moved)
         )
         return brought and not here
@@ -183,12 +184,12 @@ class _Differences:
         if motion is None:
             changed = self.here.with_joint(i, self.there, 'twists')
             e = np.copysign(1.0, d @ e) * e
-            pairs = _of_vectors('axis', '', d, e) + _of_vectors('axis position', 'm', p, q)
+            pairs = _vector_pairs('axis', '', d, e) + _vector_pairs('axis position', 'm', p, q)
             self._add('geometry', name, pairs, changed)
             return
         changed = self.here.moved(motion, i)
-        pairs = _of_vectors('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
-        pairs += _of_vectors('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
+        pairs = _vector_pairs('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
+        pairs += _vector_pairs('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
         self._add('geometry', name if i else 'base', pairs, changed)
         self.here = changed
 
@@ -197,8 +198,8 @@ class _Differences:
         if self._has_flange:
             one, other = self.here.tool, self.there.tool
             turn = log3(other[:3, :3] @ one[:3, :3].T)
-            pairs = _of_vectors('position', 'm', one[:3, 3], other[:3, 3])
-            pairs += _of_vectors('turn about', 'rad', np.zeros(3), turn)
+            pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
+            pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)
             self._add('geometry', 'flange', pairs)
 
     def add_friction(self) -> None:
@@ -228,13 +229,14 @@ def _friction_model(friction: object) -> str:
     return f'{type(friction).__name__}{elements}' if friction else 'none'
 
 
-def _of_limits(one: JointLimits, other: JointLimits) -> Iterator[_Pair]:
+def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_Pair]:
+    """Yield each limit of two joints, NaN for one that is not stated."""
     for (name, a), b in zip(vars(one).items(), vars(other).values()):
         first, second = (math.nan if value is None else value for value in (a, b))
         yield _Pair(f'limit {name}', '', first, second)
 
 
-def _of_inertia(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
+def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
     """Yield ten parameters about the centre of mass or, of a link without mass, the origin."""
     yield _Pair('mass', 'kg', one.mass, other.mass)
     vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
@@ -242,13 +244,13 @@ def _of_inertia(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
     if not (one.mass and other.mass):
         vector, name, unit = 'first_moment', 'first moment', 'kg m'
         tensor, about = 'inertia', 'the origin'
-    yield from _of_vectors(name, unit, *(getattr(link, vector) for link in (one, other)))
+    yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (one, other)))
     six = (six_from_tensor(getattr(link, tensor)).tolist() for link in (one, other))
     for axes, a, b in zip(TENSOR_ORDER, *six):
         yield _Pair(f'inertia {axes} about {about}', 'kg m^2', a, b)
 
 
-def _of_vectors(name: str, unit: str, first: Array, second: Array) -> list[_Pair]:
+def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_Pair]:
     """Return the components of two vectors, which are of the geometry."""
     pairs = zip('xyz', first.tolist(), second.tolist())
     return [_Pair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]

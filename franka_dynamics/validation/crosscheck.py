@@ -68,13 +68,9 @@ QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
-_SLOW = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
+_SLOWED = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
 # The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
-_OF_THE_NODE = tuple(
-    one
-    for one in QUANTITIES
-    if one.name in ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
-)
+_NODE_QUANTITIES = 'frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics'
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +230,8 @@ def crosscheck(
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
     """
     names = ('Pinocchio', 'Newton-Euler')
-    return _compare(as_description(description), gravity, count, seed, names, _OF_THE_NODE)
+    quantities = [one for one in QUANTITIES if one.name in _NODE_QUANTITIES]
+    return _compare(as_description(description), gravity, count, seed, names, quantities)
 
 
 def _compare(
@@ -256,11 +253,11 @@ def _compare(
     sizes = {'N m': torque, 'N m s': torque / fastest}
     differences = {}
     for quantity in quantities:
-        expected = _rows(reference, quantity, states, reference)
+        expected = _by_state(reference, quantity, states, reference)
         size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0
         differences[quantity.name] = {
             name: float(
-                (np.abs(_rows(model, quantity, states, reference) - expected) / size).max()
+                (np.abs(_by_state(model, quantity, states, reference) - expected) / size).max()
             )
             for name, model in zip(names[1:], others)
         }
@@ -269,7 +266,7 @@ def _compare(
     return CrosscheckResult(description, fall, count, seed, names[0], differences, urdf)
 
 
-def _rows(
+def _by_state(
     model: DynamicsModel,
     quantity: ComparedQuantity,
     states: JointStates,
@@ -286,7 +283,7 @@ def _rows(
     method = getattr(model, quantity.name)
     values = np.asarray(method(*states[: quantity.inputs]))
     if quantity.name == 'coriolis':
-        slow = method(states.q, _SLOW * states.dq) / _SLOW**2
+        slow = method(states.q, _SLOWED * states.dq) / _SLOWED**2
         values = np.stack((values, slow), axis=1)
     if quantity.name == 'forward_dynamics':
         values = np.einsum('sij,sj->si', reference_model.mass_matrix(states.q), values)

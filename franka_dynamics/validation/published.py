@@ -57,9 +57,9 @@ def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
         ('first_moment', 'inertia'),
     ):
         expected = getattr(known, tensor)
-        change = _largest(getattr(found, tensor) - expected)
-        moved = _largest(getattr(found, vector) - getattr(known, vector))
-        bound = min(PUBLISHED_ROUNDING, RELATIVE_ROUNDING * _largest(expected))
+        change = _largest_entry(getattr(found, tensor) - expected)
+        moved = _largest_entry(getattr(found, vector) - getattr(known, vector))
+        bound = min(PUBLISHED_ROUNDING, RELATIVE_ROUNDING * _largest_entry(expected))
         if moved <= PUBLISHED_ROUNDING and change <= bound:
             return True
     return False
@@ -90,22 +90,25 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
     other links' distances, then by all links' distances.
     """
 
-    def judged(candidate: ArmDescription) -> NearestSet:
+    def compared(candidate: ArmDescription) -> NearestSet:
+        """Return how near the links of a candidate are to those found."""
         pairs = list(zip(found, candidate.links))
         return NearestSet(
             candidate,
             tuple(agree_within_rounding(a, b) for a, b in pairs),
-            tuple(_largest(a.parameters() - b.parameters()) for a, b in pairs),
+            tuple(_largest_entry(a.parameters() - b.parameters()) for a, b in pairs),
         )
 
     def rank(one: NearestSet) -> tuple[int, float, float]:
+        """Return what decides which candidate is nearest, smallest first."""
         apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
         return one.matches.count(False), apart, sum(one.distances)
 
-    return min(map(judged, known), key=rank)
+    return min(map(compared, known), key=rank)
 
 
-def _largest(values: Array) -> float:
+def _largest_entry(values: Array) -> float:
+    """Return the largest absolute value of an array."""
     return float(np.abs(values).max())
 
 

@@ -153,13 +153,13 @@ def compare_with_robot(
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
     bounds = np.concatenate((lower, -speed)), np.concatenate((upper, speed))
     q, dq = np.split(rng.uniform(*bounds, (states, 2 * arm.n)), 2, axis=-1)
-    mass, coriolis, gravity, jacobian = _robots_terms(state, robot, q, dq)
+    mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot, q, dq)
     own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
     for subject, unit, most, theirs, ours in (
         ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
         ('C dq', 'N m', None, coriolis, model.coriolis(q, dq)),
         ('g', 'N m', MAX_GRAVITY_DIFFERENCE_NM, gravity, own),
-        ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE, jacobian, _tools_jacobian(model, q, tool)),
+        ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE, jacobian, _jacobian_of_tool(model, q, tool)),
         # With the load that is set on the robot, then with hand and payload.
         (known, 'N m', MAX_GRAVITY_DIFFERENCE_NM, loaded.gravity(q), own),
     ):
@@ -176,7 +176,7 @@ def compare_with_robot(
     )
 
 
-def _robots_terms(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, ...]:
+def _terms_of_robot(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, ...]:
     """Return the robot's M, C dq, g and Jacobian of its end effector at states (S, n)."""
     n, rows = q.shape[-1], []
     for state.q, state.dq in zip(q.tolist(), dq.tolist()):
@@ -187,7 +187,7 @@ def _robots_terms(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, .
     return mass.reshape(-1, n, n), coriolis, gravity, columns.swapaxes(1, 2)
 
 
-def _tools_jacobian(model: PinocchioModel, q: Array, tool: Array) -> Array:
+def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
     """Return the Jacobians of an end effector with the pose `tool` in the flange, (S, 6, n)."""
     jacobian, lever = model.jacobian(q), model.frames(q)[:, -1, :3, :3] @ tool[:3, 3]
     jacobian[:, :3] += np.cross(jacobian[:, 3:], lever[..., None], axis=1)

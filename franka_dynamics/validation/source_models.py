@@ -195,6 +195,7 @@ def mjcf_terms(
         site = urdf.tip if urdf.tip in sites else urdf.tip.rstrip('_').removesuffix('_site')
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
+        """Return the joint torques of a motion under a gravity, by MuJoCo."""
         data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
         data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, weight
         mujoco.mj_inverse(model, data)

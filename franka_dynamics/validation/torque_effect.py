@@ -122,6 +122,7 @@ class TorqueProbe:
         )
 
     def _torque(self, arm: ArmInSpace) -> Array:
+        """Return an arm's rigid-body torques at the random states."""
         return tree_motion(arm, *self._states, gravity=self._gravity).tau
 
     def _friction(self, arm: ArmDescription) -> Array:

@@ -78,7 +78,7 @@ class UrdfVerdict:
 _EXACT = 1e-6  # [kg, kg m or kg m^2] largest difference from a published set without a note
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
-_TILTED = (3.0, -5.0, -7.9)
+_TILTED_GRAVITY = (3.0, -5.0, -7.9)
 
 
 def checked_arm_from_urdf(
@@ -147,7 +147,7 @@ def checked_arm_from_urdf(
     found = compare_descriptions(known, arm, gravity)
     if found.geometry:
         _refuse(UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes))
-    same, findings, notes = _judgement(nearest, found, accept_unknown_inertials)
+    same, findings, notes = _inertial_findings(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
     notes += *chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes
     verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
@@ -179,7 +179,7 @@ def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     return [verdict.summary(), *verdict.notes]
 
 
-def _judgement(
+def _inertial_findings(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
     """
@@ -189,7 +189,7 @@ def _judgement(
     a torque in some mounting of the arm, or if no real body has its parameters.
     """
     first, second = found.spaces
-    probe = TorqueProbe(found.first, _TILTED)
+    probe = TorqueProbe(found.first, _TILTED_GRAVITY)
     findings, notes, impossible = [], [], False
     for i, place in enumerate(found.first.joint_names):
         if nearest.matches[i]:
@@ -244,6 +244,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     """Raise UrdfError for links and joints of a hand on the last link, all without mass."""
 
     def of_hand(name: str) -> bool:
+        """Return whether a link or joint belongs to a hand, by its name."""
         return name.endswith('hand') or 'finger' in name
 
     hand = [name for name in (*chain.tools, *chain.held) if of_hand(name)]
