@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads text of any common encoding, and writes files that appear complete or not at all."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ express that a node reads a parameter at activation only; this package's validat
 `franka_dynamics::while_inactive<>` marks such a parameter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 import functools

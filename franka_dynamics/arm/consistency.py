@@ -9,8 +9,6 @@ pseudo-inertia is linear in the ten parameters about the frame origin (Wensing, 
 section III).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a hand's inertia by the name of a shipped hand or from a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .bodies import FixedFrame, HandFile

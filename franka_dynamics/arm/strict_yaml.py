@@ -7,8 +7,6 @@ PyYAML reads YAML 1.1, in which 1e-5 is a string, 010 is eight and 1:30 is ninet
 keys it keeps the last: in an arm's parameters, errors that nobody notices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 import re

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks whether numbers of an arm are in another unit: N mm, degrees, millimetres or grams."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 import math
 from typing import NamedTuple

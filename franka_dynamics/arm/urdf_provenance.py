@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records the URDF from which an arm was imported, and its format's terms for messages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from .inertia import LinkInertia

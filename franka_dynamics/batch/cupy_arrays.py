@@ -7,8 +7,6 @@ Arrays of other libraries are read through `__cuda_array_interface__` or DLPack,
 results are CuPy's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import math
 from typing import Any

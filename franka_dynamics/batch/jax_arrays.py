@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of JAX's arrays, also under jit, vmap and grad, on CPUs and NVIDIA GPUs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 import functools
 import math

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations of one quantity, evaluated at many states: by LLVM, by NumPy, or on an NVIDIA GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress

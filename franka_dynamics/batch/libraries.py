@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which array library the arguments of a batch belong to."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from importlib import import_module
 import sys

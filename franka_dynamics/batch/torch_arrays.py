@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of PyTorch's tensors, with gradients from the generated derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import functools
 import math

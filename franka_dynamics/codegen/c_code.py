@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated equations as functions of C, in a header."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import re
 

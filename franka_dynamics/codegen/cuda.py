@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated equations as CUDA C++: device functions, and a kernel for each quantity."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import math
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every generated file says: of which arm, in which names, and how many operations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import re
 import textwrap

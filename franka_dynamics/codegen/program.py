@@ -10,8 +10,6 @@ parentheses, names and literals. A variable holds the value of a node; if an exp
 textbook name is the node's negative, the variable has that name with the prefix m_.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

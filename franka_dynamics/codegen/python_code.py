@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated equations as Python functions: source text, a module, or a callable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

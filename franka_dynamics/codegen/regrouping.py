@@ -10,8 +10,6 @@ here Szz becomes zero in place of YY. The whole second moment of a prismatic joi
 to the previous link (their eq. (21), corrected: S_{j-1} + R S_j R').
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

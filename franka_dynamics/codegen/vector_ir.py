@@ -8,8 +8,6 @@ intrinsics, so that LLVM only has to choose registers and instructions: no optim
 needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 import math
 import struct

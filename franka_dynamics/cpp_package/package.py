@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of an arm that the C++ controller reads, and the copy of the controller's package."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 import math
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads STL, OBJ and PLY files as meshes in metres, with notes on what was changed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -9,8 +9,6 @@ compared with them. `Model(load('rpr'))` has the numbers. `rpr_report` returns a
 report (sections 1.2 to 3), which `as_text` and `as_latex` write.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import functools

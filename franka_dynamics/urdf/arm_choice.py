@@ -9,8 +9,6 @@ found by the names in use. REP 199 has two frames there: `tool0`, whose z axis p
 arm, and `flange`, whose x axis does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 import re
 from typing import NamedTuple

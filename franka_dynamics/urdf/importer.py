@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imports the serial arm in a URDF, or finds the joints of a known arm in it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ Reads an MJCF: MuJoCo compiles it, and links, joints and inertias are those of i
 A link is a body, a site (without mass), or what stands between two joints of one body.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

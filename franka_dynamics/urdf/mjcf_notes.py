@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says what an MJCF has that rigid-body models have not, and what its compiler changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -12,8 +12,6 @@ at zero. Of links that no joint moves only the tensor is judged, by whether a bo
 torque depends on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import product

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a URDF, an MJCF or a xacro file, by its path or as text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache

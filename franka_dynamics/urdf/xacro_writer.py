@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates URDF, MJCF, and the arm and hand macros that `urdf/franka.urdf.xacro` uses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the published set of inertias, and the hand, nearest to those of an arm."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product

@@ -7,8 +7,6 @@ Nothing is commanded: one state is read, libfranka loads the robot's model, and 
 evaluated at the same random states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import os
 import subprocess
