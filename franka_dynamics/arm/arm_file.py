@@ -65,9 +65,9 @@ class InertialSet:
                 found.append(body.link_inertia(self.inertia_about))
         return tuple(found)
 
-    def base_inertia(self) -> LinkInertia | None:
-        """Return the base's inertial parameters about frame {0}'s origin; None if not stated."""
-        return None if self.base_link is None else self.base_link.link_inertia(self.inertia_about)
+    def stated(self, body: Body | None) -> LinkInertia | None:
+        """Return the inertia of the base or the payload about its frame's origin, if stated."""
+        return None if body is None else body.link_inertia(self.inertia_about)
 
 
 class ArmFamily(str, Enum):
@@ -180,15 +180,13 @@ def load(
 def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
     """Return the arm of a file with one of its inertial sets, and the hand in that."""
     inertial = file.inertial_sets[inertial_set]
-    payload = LinkInertia.zero()
-    if inertial.payload is not None:
-        payload = inertial.payload.link_inertia(inertial.inertia_about)
+    payload = inertial.stated(inertial.payload) or LinkInertia.zero()
     hand = 0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass
     return ArmDescription(
         **file.shared_fields(),
         links=inertial.inertias(),
         base=np.eye(4) if file.base is None else file.base.matrix(),
-        base_link=inertial.base_inertia(),
+        base_link=inertial.stated(inertial.base_link),
         inertial_set=inertial_set,
         source=inertial.source,
         hand=inertial.hand,

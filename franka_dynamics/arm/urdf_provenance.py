@@ -17,33 +17,25 @@ class Words:
     `reader` is the library whose own reading of the file an arm is compared with.
     """
 
-    file: str
-    link: str
-    links: str
-    moving: str
-    floating: str
-    inertial: str
-    mass: str
-    center: str
-    tensor: str
-    effort: str
-    reader: str
+    file: str = 'URDF'
+    link: str = 'link'
+    links: str = 'links'
+    moving: str = 'revolute, continuous or prismatic'
+    floating: str = 'floating'
+    inertial: str = '<inertial>'
+    mass: str = '<mass>'
+    center: str = '<origin>'
+    tensor: str = '<inertia>'
+    effort: str = '<limit> effort'
+    reader: str = 'Pinocchio'
 
 
-_WORDS = {
-    'file': ('URDF', 'MJCF'),
-    'link': ('link', 'body'),
-    'links': ('links', 'bodies'),
-    'moving': ('revolute, continuous or prismatic', 'a hinge or a slide'),
-    'floating': ('floating', 'free or ball'),
-    'inertial': ('<inertial>', 'inertial or geom'),
-    'mass': ('<mass>', 'inertial mass'),
-    'center': ('<origin>', 'inertial pos'),
-    'tensor': ('<inertia>', 'inertial diaginertia'),
-    'effort': ('<limit> effort', 'actuatorfrcrange, forcerange or ctrlrange'),
-    'reader': ('Pinocchio', 'MuJoCo'),
-}
-URDF, MJCF = (Words(**{name: words[k] for name, words in _WORDS.items()}) for k in range(2))
+URDF = Words()
+MJCF = Words(
+    *('MJCF', 'body', 'bodies', 'a hinge or a slide', 'free or ball', 'inertial or geom'),
+    *('inertial mass', 'inertial pos', 'inertial diaginertia'),
+    *('actuatorfrcrange, forcerange or ctrlrange', 'MuJoCo'),
+)
 
 
 @dataclass(frozen=True)

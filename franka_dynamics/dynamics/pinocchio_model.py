@@ -148,7 +148,7 @@ class PinocchioModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the work spaces of threads."""
-        return {name: value for name, value in vars(self).items() if name != '_own'}
+        return {name: value for name, value in vars(self).items() if name != '_local'}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state."""

@@ -128,12 +128,11 @@ def compare_with_urdf(
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
+    terms_of_file = urdf_terms
     if description.urdf.mjcf:
         bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
-        ours = NewtonEulerModel(bare, gravity)
-        M, coriolis, g, poses = mjcf_terms(description, gravity, states)
-    else:
-        M, coriolis, g, poses = urdf_terms(description, gravity, states)
+        ours, terms_of_file = NewtonEulerModel(bare, gravity), mjcf_terms
+    M, coriolis, g, poses = terms_of_file(description, gravity, states)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
     moment, weight = max(mass * reach**2, float(np.abs(M).max())), 9.81 * mass * reach
     rows = (
