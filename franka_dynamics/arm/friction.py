@@ -131,7 +131,7 @@ class LinearFriction(ComparedByValue):
             )
 
     def _check_covariance(self) -> None:
-        """Raise FrictionError unless each joint's covariance is one up to rounding."""
+        """Raise FrictionError unless each covariance is symmetric and positive semidefinite."""
         for joint, own in enumerate(np.asarray(self.covariance), 1):
             rounding = _COVARIANCE_ROUNDING * np.abs(own).max()
             uneven = np.abs(own - own.T).max() > rounding

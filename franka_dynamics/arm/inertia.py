@@ -229,7 +229,7 @@ class LinkInertia:
         return self.consistency_margin() >= -_EIGENVALUE_EPS * scale
 
     def inconsistency(self) -> str:
-        """Return what is impossible about the link, to be read behind 'is'; '' if nothing is."""
+        """Return why no real body is this link, worded to follow 'is'; '' if one can be."""
         if self.is_physical():
             density = self.equivalent_ball_density() if self.mass > _POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY:

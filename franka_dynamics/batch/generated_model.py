@@ -15,7 +15,7 @@ from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..arrays import broadcast_leading, broadcast_state_shape
-from ..codegen.chain import placed
+from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.options import Quantity
 from ..codegen.quantities import INPUT_ARRAYS
@@ -69,7 +69,7 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def library(self, *given: Any) -> Any:
-        """Return what has `xp` and `read` of an `ArrayLibrary` for some arguments."""
+        """Return an object with `xp` and `read` of an `ArrayLibrary`, for some arguments."""
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
@@ -92,7 +92,7 @@ class GeneratedModel(ABC):
     def _frame(self, frame: Frame) -> Frame:
         """Return a frame that may be looked up among kernels; FrameError for anything else."""
         if type(frame) not in (int, str, type(None)):
-            placed(self.description, frame)  # also for True, which equals 1
+            tree_and_frame(self.description, frame)  # also for True, which equals 1
         return frame
 
     def _arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def build_chain(
         Frame that is the tip; FLANGE is a tree's tool.
 
     """
-    own, tip_body, tip = placed(description, frame)
+    own, tip_body, tip = tree_and_frame(description, frame)
     tree, moves = with_axes_along_z(own), frames_along_z(own)
     reach = float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0))
     joints: list[GeneratorJoint] = []
@@ -178,7 +178,9 @@ def build_chain(
     )
 
 
-def placed(description: ArmDescription | BodyTree, frame: Frame) -> tuple[BodyTree, int, Values]:
+def tree_and_frame(
+    description: ArmDescription | BodyTree, frame: Frame
+) -> tuple[BodyTree, int, Values]:
     """
     Return an arm as a tree, the number of the body that carries a frame, and the pose in the body.
 

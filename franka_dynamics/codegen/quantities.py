@@ -29,7 +29,7 @@ TWIST = 6  # numbers of a twist or a wrench
 @dataclass(frozen=True)
 class Problem:
     """
-    What a quantity's elements are made of: a chain, and the inputs as variables of a graph.
+    A chain, and its inputs as variables of a graph, of which a quantity's elements are made.
 
     `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
     parameters of the description, which are else regrouped to base parameters. With `wrench` the

@@ -61,7 +61,7 @@ def pinocchio_name(frame: Frame) -> str:
     return frame if isinstance(frame, str) else f'{{{frame}}}'
 
 
-def keeps_joints_apart(description: ArmDescription, model: pin.Model) -> bool:
+def has_regular_mass_matrix(description: ArmDescription, model: pin.Model) -> bool:
     """
     Return whether the links' own inertias keep M from being singular at any position.
 

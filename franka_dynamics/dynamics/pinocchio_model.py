@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from . import model
 from .model import broadcast_states, GRAVITY, gravity_vector, total_mass
-from .pinocchio_builder import build_pinocchio, keeps_joints_apart, pinocchio_name
+from .pinocchio_builder import build_pinocchio, has_regular_mass_matrix, pinocchio_name
 from .regressor import torque_regressor
 from ..arm.frames import FLANGE, Frame, frame_place, frame_table
 from ..arm_io import ArmLike, as_description
@@ -135,7 +135,7 @@ class PinocchioModel:
             name: self.model.getFrameId(pinocchio_name(name)) for name in frame_table(description)
         }
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
-        self._may_be_singular = not keeps_joints_apart(description, self.model)
+        self._may_be_singular = not has_regular_mass_matrix(description, self.model)
 
     def __repr__(self) -> str:
         """Return one line that names the model and its arm."""

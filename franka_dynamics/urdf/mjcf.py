@@ -279,7 +279,7 @@ class _Tree:
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
     def _simulated(self, k: int) -> dict[str, float]:
-        """Return what simulations have of a joint, and its home position if there is one."""
+        """Return armature, damping and friction of a joint, and its home position if stated."""
         model = self._model
         at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
         values = {

@@ -29,7 +29,7 @@ _OF_JOINTS = (
 def left_out(
     mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
 ) -> Notes:
-    """Return notes on what an MJCF states and models of the arm have not, one for each kind."""
+    """Return notes on what an MJCF states and no model of the arm contains, one of each kind."""
     return Notes(
         [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)],
         [*_joint_notes(model, joints), *_other_notes(mujoco, model)],

@@ -190,7 +190,7 @@ def _heavy_links(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
 def _placeholders(
     document: UrdfDocument, model: pin.Model, bodies: Sequence[_Body]
 ) -> Iterator[ImplausibleValue]:
-    """Yield links with the identity as tensor, and several with one that they can hardly share."""
+    """Yield links whose tensor is the identity, and links of unlike masses with one tensor."""
     alike = dict[bytes, list[_Body]]()
 
     def sizes(body: _Body) -> list[tuple[str, float]]:
@@ -240,7 +240,7 @@ def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[Impl
 def _compactness(
     heaviest: _Body, inertia: pin.Inertia, impossible: bool
 ) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about links fixed to each other whose mass is nearer together than in lead."""
+    """Yield a doubt about links fixed to each other whose mass is denser than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
     if 0.0 <= variance < least and not impossible:
@@ -274,7 +274,7 @@ def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
 
 def _mass_extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
     """
-    Return how a link's mass lies within its points.
+    Return how far a link's centre of mass is outside its points, and how far its mass spreads.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
     along an axis [m], the largest one that points and reach allow, and the axis, along which the
@@ -301,7 +301,7 @@ def _is_physical(body: _Body, tensor: Array) -> bool:
 
 
 def _impossibility(body: _Body) -> str:
-    """Return why no real body has a link's tensor, or nothing."""
+    """Return why no real body can have a link's tensor; '' if one can."""
     if _is_physical(body, body.tensor):
         return ''
     moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(body.tensor).tolist()))

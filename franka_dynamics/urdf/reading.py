@@ -161,7 +161,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 @contextmanager
 def _packages_beside(file: Path) -> Iterator[None]:
-    """Let xacro find packages near a file first, as its own $(find ...) asks only ROS."""
+    """Make xacro look for packages near a file before ROS, whom alone its $(find ...) asks."""
     from xacro import substitution_args
 
     in_ros = substitution_args._eval_find

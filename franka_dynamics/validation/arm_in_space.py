@@ -65,7 +65,7 @@ def axes_agree(one: ArmInSpace, other: ArmInSpace, i: int, tolerance: float) -> 
     return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
 
-def motion_of_rest(
+def common_motion(
     one: ArmInSpace, other: ArmInSpace, first: int, tolerance: float, *, flange: bool
 ) -> Array | None:
     """

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arm_in_space import ArmInSpace, axes_agree, motion_of_rest
+from .arm_in_space import ArmInSpace, axes_agree, common_motion
 from .torque_effect import Difference, JointEffect, TorqueProbe
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
@@ -150,7 +150,7 @@ class _Differences:
             kinds = [_Pair('kind', '', joint.kind.value, its.kind.value)]
             self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            motion = motion_of_rest(here, there, i, self._room, flange=self._has_flange)
+            motion = common_motion(here, there, i, self._room, flange=self._has_flange)
             if not axes_agree(here, there, i, self._room) or self._moves_link(motion, i):
                 self._add_axis(motion, i, name)
             here = self.here
@@ -179,7 +179,7 @@ class _Differences:
         return brought and not here
 
     def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
-        """Add how an axis is moved, with what is behind it if `motion` moves that alike."""
+        """Add the displacement of an axis, and of what is behind it if `motion` moves that."""
         (d, p), (e, q) = self.here.axis(i), self.there.axis(i)
         if motion is None:
             changed = self.here.with_joint(i, self.there, 'twists')
@@ -237,7 +237,7 @@ def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_Pair]:
 
 
 def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
-    """Yield ten parameters about the centre of mass or, of a link without mass, the origin."""
+    """Yield a pair for each inertial parameter, about the centre of mass if both have mass."""
     yield _Pair('mass', 'kg', one.mass, other.mass)
     vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
     tensor, about = 'inertia_at_center_of_mass', 'the centre of mass'
@@ -251,6 +251,6 @@ def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
 
 
 def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_Pair]:
-    """Return the components of two vectors, which are of the geometry."""
+    """Return a pair for each component of two vectors of the geometry."""
     pairs = zip('xyz', first.tolist(), second.tolist())
     return [_Pair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]
