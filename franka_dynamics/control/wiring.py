@@ -13,7 +13,7 @@ between drive and sensor, which the model lacks:
     received(t) = sent(t - short delay) + a constant - J ddq(t)
 
 Few states tell only a joint's own reversed torque from a push. A joint that gets next to nothing
-tells nothing: its torque is lost, balanced by somebody, or that of one to which little is sent.
+is no evidence: its torque is lost, balanced by somebody, or that of one to which little is sent.
 """
 
 from __future__ import annotations
@@ -58,37 +58,38 @@ def mixed_up(
     k = SHORT_DELAY_COUNT  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
-    by_constants, by_sent, telling = [], [], []
+    by_constants, by_sent, substantial = [], [], []  # of each joint with an excess
     for i in np.flatnonzero(excess[-1] > noticeable).tolist():
-        count = _lasting(excess[:, i] <= 0.5 * noticeable[i])
+        count = _states_since(excess[:, i] <= 0.5 * noticeable[i])
         if count < MIN_FITTED_STATE_COUNT:
             return False
-        r, size = received[-count:, i], count * noticeable[i] ** 2
-        constant, left = _unexplained(sent, r, ddq[-count:, i], i)
+        torque, size = received[-count:, i], count * noticeable[i] ** 2
+        constant, residuals = _residuals(sent, torque, ddq[-count:, i], i)
         by_constants.append(constant / size)
-        by_sent.append(left / size)
-        telling.append(r @ r > MIN_RECEIVED_RATIO**2 * size)
-    if not any(telling):
+        by_sent.append(residuals / size)
+        substantial.append(torque @ torque > MIN_RECEIVED_RATIO**2 * size)
+    if not any(substantial):
         return False
     delays = min(map(len, by_sent))
-    at_delays = np.array([left[:delays] for left in by_sent])
-    at_one = at_delays[:, at_delays.sum(axis=0).argmin()]
+    at_delays = np.array([residuals[:delays] for residuals in by_sent])
+    at_best_delay = at_delays[:, at_delays.sum(axis=0).argmin()]
     ratio = MAX_UNEXPLAINED_RATIO if measured else MAX_ESTIMATED_UNEXPLAINED_RATIO
     most = ratio**2 * np.array(by_constants)
-    return bool(all(at_one[of].sum() < most[of].sum() for of in (slice(None), telling)))
+    explains_all = at_best_delay.sum() < most.sum()
+    return bool(explains_all and at_best_delay[substantial].sum() < most[substantial].sum())
 
 
-def _lasting(small: Array) -> int:
-    """Return in how many of the last fitted states an excess was not `small`, (N,)."""
+def _states_since(small: Array) -> int:
+    """Return how many of the last fitted states come after the last one that is `small`, (N,)."""
     last = np.flatnonzero(small[::-1])
     return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
 
 
-def _unexplained(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
+def _residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return what constants, and torques sent with each delay, leave of a received torque squared.
+    Return the squared residuals of a received torque: of the constant, and of each delay, (k,).
 
-    `sent` has shape (N, n), `received` and `ddq` of the joint those of the last states.
+    `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
     count, r, a = len(received), received, ddq
     delays = min(MAX_DELAY_COUNT, len(sent) - count) + 1
@@ -96,19 +97,19 @@ def _unexplained(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[
     u = u[::-1]  # (delays, n, count), the shortest delay first
     added = r - u[:SHORT_DELAY_COUNT, joint]
     added, varied = added - added.mean(axis=1, keepdims=True), a - a.mean()
-    constant = _left((added * added).sum(axis=1), added @ varied, float(varied @ varied))
+    constant = _less_inertia((added * added).sum(axis=1), added @ varied, float(varied @ varied))
     (ru, au), uu = np.moveaxis(u @ np.stack((r, a), axis=1), -1, 0), np.einsum('dnt,dnt->dn', u, u)
     signs = np.array([1.0, -1.0])[:, None, None]
-    left = _left(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
-    left[0, :MIN_DELAY_COUNT, joint] = np.inf
+    delayed = _less_inertia(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
+    delayed[0, :MIN_DELAY_COUNT, joint] = np.inf  # in order
     if count < MIN_DELAY_COUNT:  # few states are like those of one of many others by chance
-        return float(constant.min()), left[1, :SHORT_DELAY_COUNT, joint]
-    return float(constant.min()), left.min(axis=(0, 2))
+        return float(constant.min()), delayed[1, :SHORT_DELAY_COUNT, joint]
+    return float(constant.min()), delayed.min(axis=(0, 2))
 
 
-def _left(squared: Array, along: Array, ddq_squared: float) -> Array:
+def _less_inertia(squared: Array, along: Array, ddq_squared: float) -> Array:
     """
-    Return what is left of torques' sum of squares once a rotor's inertia explains what it can.
+    Return the sum of squares of torques, less what a rotor's inertia explains best.
 
     `along` is the sum of torque times acceleration, `ddq_squared` that of squared accelerations.
     """
