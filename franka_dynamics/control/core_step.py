@@ -24,7 +24,6 @@ import logging
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .disturbance import Cycle
 from .ending import Cause, Ending, Then
 from .limits import MAX_STEP_S
 from .reason import Code, Reason
@@ -332,25 +331,22 @@ class CoreStep(StateMachine):
         self, state: StateTerms, reference: ReferencePoint | None, refused: Reason | None
     ) -> None:
         """Let the watchers look at an arm that the law answers, or that may fall at rest."""
-        runs, brakes = self.state is State.RUNNING, self.state in (State.BRAKING, State.HOLDING)
+        active, by = self.state in ACTIVE, (state, self.acting, self.states.elapsed)
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = not (runs or brakes) and self.enabled and state.moves
-        rests = not (runs or brakes) and self._resting_torque_acts(falls)
-        refused = refused if falls else None
-        by = self.acting, reference, self.states.elapsed
-        cycle, ending = Cycle(state, *by, runs, brakes, rests, refused), None
-        for found in (  # in the order of priority; all look
-            self.falls.check(cycle),
-            self.disturbances.check(cycle),
-            self.speeds.check(cycle),
-        ):
-            ending = ending or found
+        falls = not active and self.enabled and state.moves
+        carries = self.state is State.RUNNING or (not active and self._carries(falls))
+        found = [  # in the order of priority; all look
+            self.falls.check(state.q, refused if falls else None),
+            self.disturbances.check(*by, active, carries),
+            self.speeds.check(*by, reference) if carries else None,
+        ]
+        ending = next(filter(None, found), None)
         if ending is not None:
             self.output.counts['faults'] += 1
             self._end(ending)
 
-    def _resting_torque_acts(self, falls: bool) -> bool:
+    def _carries(self, falls: bool) -> bool:
         """Return whether the resting torque is sent, and moves the arm if it is wrong."""
         then = self.ending.then
         sends = self.state is State.STOPPING or self.output.in_loop

@@ -16,7 +16,6 @@ Without a measured torque `external` is `disturbance`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from .load_estimate import LoadEstimate
 from .reason import Code, Reason
 from .state_check import StateLimits
 from .terms import MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
-from .trajectory import ReferencePoint
 from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
@@ -68,26 +66,6 @@ MAX_EFFORT_ECHO_DELAY_COUNT = 3
 # torque for none at the start.
 MIN_STICTION_TORQUE_RATIO = 0.02
 STICTION_MARGIN_RATIO = 1.25
-
-
-class Cycle(NamedTuple):
-    """
-    One joint state, and what answers it: the input of the watchers.
-
-    `terms` are those by which torques go out, `elapsed` is the time since the state before [s].
-    `runs`: the control law answers it; `brakes`: the brake does; `rests`: the resting torque does,
-    and moves the arm if it is wrong. `refused` is why the law's torques may not begin though the
-    arm moves.
-    """
-
-    state: StateTerms
-    terms: TermModel
-    reference: ReferencePoint | None
-    elapsed: float
-    runs: bool = False
-    brakes: bool = False
-    rests: bool = False
-    refused: Reason | None = None
 
 
 class DisturbanceMonitor:
@@ -246,35 +224,40 @@ class DisturbanceMonitor:
             command = subtract_load_torque(command, self._pick_up[1])
         return motion, command
 
-    def check(self, cycle: Cycle) -> Ending | None:
+    def check(
+        self, state: StateTerms, terms: TermModel, elapsed: float, active: bool, carries: bool
+    ) -> Ending | None:
         """
         Return an ending if torques are mixed up, or one has exceeded its bound for too long.
+
+        `terms` are those by which torques go out, `elapsed` is the time since the state before
+        [s]. `active`: the law or the brake answers the state; `carries`: the law does, or the
+        resting torque that carries the arm.
 
         Where the joints get what was sent to others, earlier, or reversed, braking's torques would
         not arrive either. An arm that carries itself is slowed by friction once it is let go, and
         one that does not falls less fast than it is driven.
         """
-        self._since_fit_s += cycle.elapsed
-        if (cycle.runs or cycle.brakes) and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
+        self._since_fit_s += elapsed
+        if active and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
             self._since_fit_s = 0.0
             rows = self._rows[max(0, self._end - KEPT_STATE_COUNT) : self._end]
             bounds = self.running_bound, self.start_bound
             exceeds = self._end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
-            if exceeds and mixed_up(rows, *bounds, cycle.elapsed, measured=self.measured):
+            if exceeds and mixed_up(rows, *bounds, elapsed, measured=self.measured):
                 return Cause.TORQUE_NOT_APPLIED.ending(Code.MIXED_UP())
-        if not (cycle.runs or cycle.rests):
+        if not carries:
             return None
-        state, counted = cycle.state, min(cycle.elapsed, MAX_COUNTED_STEP_S)
         motion, command = self._differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
         if state.stamp <= self._braked_until and state.moves:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
-        self._over_s = self._over_s + counted if over else 0.0
+        self._over_s = self._over_s + min(elapsed, MAX_COUNTED_STEP_S) if over else 0.0
         why = None
         if self._over_s >= MAX_DISTURBANCE_TIME_S:
-            why = self.violation(self.running_bound, cycle.terms)
+            why = self.violation(self.running_bound, terms)
         return None if why is None else Cause.DISTURBED.ending(why)
 
     def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from .disturbance import Cycle, DisturbanceMonitor, MAX_DISTURBANCE_TIME_S, stiction
+from .disturbance import DisturbanceMonitor, MAX_DISTURBANCE_TIME_S, stiction
 from .ending import Cause, Ending
 from .limits import (
     BRAKING_TIME_CONSTANT_S,
@@ -24,10 +24,11 @@ from .limits import (
     MAX_GENTLE_SPEED_RAD_S,
     MAX_STEP_S,
 )
-from .reason import Code
+from .reason import Code, Reason
 from .request import STREAM_TIMEOUT_S
 from .state_check import StateCheck
-from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .trajectory import ReferencePoint
 from ..arm import ArmDescription
 from ..errors import apart
 from ..typing import Array
@@ -65,14 +66,18 @@ class SpeedWatcher:
         self._fast_s = 0.0  # how long a joint has been too fast [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last [s]
 
-    def check(self, cycle: Cycle) -> Ending | None:
-        """Return an ending if a joint is too fast."""
-        if not (cycle.runs or cycle.rests):
-            return None
-        state, reference = cycle.state, cycle.reference
+    def check(
+        self, state: StateTerms, terms: TermModel, elapsed: float, reference: ReferencePoint | None
+    ) -> Ending | None:
+        """
+        Return an ending if a joint is too fast.
+
+        `terms` are those by which torques go out, `elapsed` is the time since the state before
+        [s].
+        """
         if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
             self._moved_at = state.stamp
-        speed = np.abs(state.dq) + self._disturbances.speed_gain(state, cycle.terms)
+        speed = np.abs(state.dq) + self._disturbances.speed_gain(state, terms)
         if speed.max() <= self._always_allowed:
             self._fast_s = 0.0
             return None
@@ -82,7 +87,7 @@ class SpeedWatcher:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
             allowed = np.where(way > left, np.minimum(MAX_GENTLE_SPEED_RAD_S, allowed), allowed)
-        self._fast_s = self._fast_s + cycle.elapsed if (speed > allowed).any() else 0.0
+        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return None
         joint = int((speed / allowed).argmax())
@@ -95,7 +100,7 @@ class SpeedWatcher:
             share=MAX_SPEED_RATIO,
             following=MAX_FOLLOWING_SPEED_RATIO,
             near=MAX_GENTLE_SPEED_RAD_S,
-            causes=self._disturbances.causes(cycle.terms),
+            causes=self._disturbances.causes(terms),
         )
         return Cause.TOO_FAST.ending(why)
 
@@ -110,14 +115,18 @@ class FallWatcher:
         """Reset to an arm that does not fall."""
         self._from: Array | None = None  # the position when torques were refused first, (n,)
 
-    def check(self, cycle: Cycle) -> Ending | None:
-        """Return an ending if the arm falls."""
-        if cycle.refused is None:
+    def check(self, q: Array, refused: Reason | None) -> Ending | None:
+        """
+        Return an ending if the arm falls, which is at q, (n,).
+
+        `refused` is why the law's torques may not begin though the arm moves.
+        """
+        if refused is None:
             self._from = None
             return None
-        self._from = cycle.state.q if self._from is None else self._from
-        falls = np.abs(cycle.state.q - self._from).max() > MIN_FALL_RAD
-        return Cause.DISTURBED.ending(cycle.refused) if falls else None
+        self._from = q if self._from is None else self._from
+        falls = np.abs(q - self._from).max() > MIN_FALL_RAD
+        return Cause.DISTURBED.ending(refused) if falls else None
 
 
 class RepeatedPositions:
