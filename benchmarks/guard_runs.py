@@ -28,9 +28,9 @@ from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control.default_gains import default_gains, low_gains
+from franka_dynamics.control.ending import Code, Reason
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
-from franka_dynamics.control.reason import Code, Reason
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.control.reference import ReferenceState
 from franka_dynamics.control.stopping import UnseenArm

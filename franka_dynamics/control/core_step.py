@@ -24,9 +24,8 @@ import logging
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ending import Cause, Ending, Then
+from .ending import Cause, Code, Ending, Reaction, Reason
 from .limits import MAX_STEP_S
-from .reason import Code, Reason
 from .state_check import MIN_GOOD_STATE_COUNT, Sample, seconds, StampOrder
 from .state_machine import ACTIVE, Event, State, StateMachine
 from .stopping import MAX_STOPPED_SPEED_RAD_S
@@ -139,7 +138,7 @@ class CoreStep(StateMachine):
             self._end(problem)
         elif self.faulty and problem.latched:
             # What ended torques stays named; the arm may only get something else from now on.
-            self.ending = self.ending._replace(then=self.ending.joined(problem).then)
+            self.ending = self.ending._replace(reaction=self.ending.joined(problem).reaction)
         elif problem.latched:
             self._end(problem, acts=False)
         elif self.state is State.SILENT and self.enabled:
@@ -270,7 +269,7 @@ class CoreStep(StateMachine):
         if not np.isfinite(desired).all():  # in an ACTIVE state: a resting torque is finite
             self._end(Cause.TORQUE_NOT_FINITE.ending(Code.NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
-            holds = self.ending.then is Then.HOLD
+            holds = self.ending.reaction is Reaction.HOLD
             self._change(Event.REST_HELD if holds else Event.REST)
         if self.state is State.STOPPING:
             # What is desired has just ended, and `acting` may have changed: the stop has its own.
@@ -304,7 +303,7 @@ class CoreStep(StateMachine):
         show that the arm moves.
         """
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
-        stops = arm.stops and self.ending.then is not Then.ZERO
+        stops = arm.stops and self.ending.reaction is not Reaction.ZERO
         stops = stops and not arm.has_stopped(terms, now)
         goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
@@ -323,7 +322,7 @@ class CoreStep(StateMachine):
     def _resting(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
         torque = self.unseen.resting_torque(self.acting, now)
-        acts = self.compared and self.ending.then is not Then.ZERO
+        acts = self.compared and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     # 6. Must torques end? ----------------------------------------------------------------------
@@ -348,7 +347,7 @@ class CoreStep(StateMachine):
 
     def _carries(self, falls: bool) -> bool:
         """Return whether the resting torque is sent, and moves the arm if it is wrong."""
-        then = self.ending.then
+        then = self.ending.reaction
         sends = self.state is State.STOPPING or self.output.in_loop
-        carries = self.compared and not self.acting.adds_gravity and then is not Then.ZERO
-        return sends and (carries or falls) and then is not Then.COAST
+        carries = self.compared and not self.acting.adds_gravity and then is not Reaction.ZERO
+        return sends and (carries or falls) and then is not Reaction.COAST

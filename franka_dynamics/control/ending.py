@@ -1,23 +1,142 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What ends torques, what the arm gets then, and what lets torques begin again.
+Why torques end or do not begin, what the arm gets then, and what lets torques begin again.
 
-`Cause` is the table; docs/reference/reliability.md shows it. An `Ending` is one entry with its
-reason, and the core has at most one: two are joined. The resting torque is zero if the target adds
-gravity, else g(q).
+`Cause` is the table of causes; docs/reference/reliability.md shows it. An `Ending` is one of them
+with its reason, and the core has at most one: two are joined. A `Reason` is a code with figures,
+which is worded once, with the advice of whoever shows it: a loop in Python, whose advice is
+ADVICE, or a node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .reason import ADVICE, Code, Reason
+_DRIVER_ADVICE = 'check its driver, the order of the joints and the units (radians, N m)'
+_LEAP_ADVICE = (
+    'check its driver, the units of velocity and time, whether two sources send joint states, and '
+    'whether a simulation runs slower than its stamps; where a simulation was set back, the '
+    'controller must be reset, too'
+)
 
 
-class Then(str, Enum):
+class Code(str, Enum):
+    """What a reason says; its value has the words, with figures by name."""
+
+    GIVEN = '{text}'  # by the caller
+    OFTEN = 'stopped {count} times within a minute: {why}'
+    # Joint states
+    NO_STATE = 'no joint state has come yet'
+    AWAITED = 'good joint states are awaited'
+    FEW_STATES = '{good} of {needed} good joint states have come'
+    SILENCE = 'no new joint state for {silence:.0f} ms'
+    GAP = '{gap:.0f} ms of joint states are missing'
+    TOO_RARE = (
+        'joint states come at {rate:.0f} Hz, and at least {least:.0f} Hz are needed; {advice}'
+    )
+    COARSE_STAMPS = (
+        'the times of joint states come in steps of {step:.3g} ms, several states at a time: give '
+        'each state its own time'
+    )
+    TOO_OLD = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
+    AHEAD = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
+    OLD_AT_START = (
+        'joint states are {age:.0f} ms old ({most:.0f} are allowed before the first torque); '
+        '{advice}'
+    )
+    TIME_STANDS = 'the time of joint states does not go on ({stamp:g} s again)'
+    SET_BACK = 'the clock of the joint states was set back'
+    NO_NUMBER = 'the {what} of {joint} is {value:.4g}'
+    IMPOSSIBLE = (
+        'the {what} of {joint} is {value:.4g}, and can be {least:.4g} to {most:.4g}; '
+        + _DRIVER_ADVICE
+    )
+    NOT_N_M = (
+        'the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: '
+        'efforts are not in N m (currents in A or mA are not torques), or somebody else sends '
+        'torques, too'
+    )
+    TOO_FAR = (
+        '{joint} moved by {moved:.3g} rad in {gap:.3g} s, faster than it can; ' + _LEAP_ADVICE
+    )
+    WRONG_VELOCITY = (
+        '{joint} is {moved:.3g} rad from where its velocity ({velocity:.3g} rad/s) takes it; '
+        + _LEAP_ADVICE
+    )
+    ZERO_VELOCITIES = (
+        'all velocities are zero, and {joint} moved by {moved:.3g} rad: check its driver'
+    )
+    STANDS_STILL = (
+        'the position of {joint} stands still bit for bit at {value:.6g} rad, for {still:.0f} ms, '
+        'though the joint must move; either its torque is not applied, or a brake holds it, or '
+        'its sensor fails, or the driver repeats an old state'
+    )
+    # Gains
+    KP_TOO_LARGE = (
+        'kp of {joint} is {kp:g}, its kd {kd:g}, and torques are {late:.1f} ms late: the arm '
+        'would swing; use {remedy}, or take fresher states'
+    )
+    KD_TOO_LARGE = (
+        'kd makes velocities decay at {rate:.0f} 1/s, and torques are {late:.1f} ms late: the arm '
+        'would swing; use at most {share:.2g} of this kd, or take joint states at a higher rate; '
+        "a simulated arm bears more if its description has the drives' inertia"
+    )
+    # The arm
+    DISTURBED = (
+        'the {kind} torque of {joint} departs by {torque} N m from {other} ({most} are '
+        'allowed): {causes}'
+    )
+    MIXED_UP = (
+        'the joints get torques that were sent to others, earlier, or reversed: check the order '
+        'and the signs of joints, and delays, between this controller and the drives'
+    )
+    TOO_FAST = (
+        '{joint} moves at {velocity:.2f} rad/s and would reach {reached}; at most {most} '
+        'are allowed ({share:g} of its limit, {following:g} while a reference moves, {near:g} '
+        'rad/s before its position limit){causes}'
+    )
+    BRAKING_DRIVES = 'braking makes {joint} faster by {faster:.2g} rad/s'
+    NOT_FINITE = 'the computed torque is not finite'
+
+    def __call__(self, **figures: Any) -> Reason:
+        """Return a reason with this code."""
+        return Reason(self, figures)
+
+
+_FRESHER = 'take fresher states, and their ages by the clock of their stamps'
+# How to correct what a reason says, in a loop in Python.
+ADVICE = {
+    Code.TOO_RARE: 'pass on every state of the robot, with its time in seconds; a slower loop of '
+    'yours gives its period (at most 0.01 s), or calls step in substeps',
+    Code.TOO_OLD: _FRESHER,
+    Code.AHEAD: _FRESHER,
+    Code.OLD_AT_START: _FRESHER,
+}
+
+
+class Reason(NamedTuple):
+    """A code, and the figures of its words by name."""
+
+    code: Code
+    figures: Mapping[str, Any]
+
+    def text(self, advice: Callable[[Code], str | None] = ADVICE.get) -> str:
+        """Return the reason in words, with the `advice` that is given on its code."""
+        figures = {
+            name: value.text(advice) if isinstance(value, Reason) else value
+            for name, value in self.figures.items()
+        }
+        return self.code.value.format(advice=advice(self.code), **figures)
+
+    def __str__(self) -> str:
+        """Return the reason in words, with advice for a loop in Python."""
+        return self.text()
+
+
+class Reaction(str, Enum):
     """What the arm gets once the torques of the control law have ended."""
 
     RELEASE = 'braked to rest, then the resting torque'
@@ -42,38 +161,42 @@ class Remedy(str, Enum):
 class Cause(Enum):
     """A reason for which torques end, what the arm gets then, and how they begin again."""
 
-    AWAITED = 'none yet: a first torque is awaited', Then.RESTING_TORQUE, Remedy.WAIT
-    STOPPED = 'a stop', Then.RELEASE, Remedy.START
-    STATES_LOST = 'joint states that cease or cannot be used', Then.UNSEEN, Remedy.WAIT
+    AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
+    STOPPED = 'a stop', Reaction.RELEASE, Remedy.START
+    STATES_LOST = 'joint states that cease or cannot be used', Reaction.UNSEEN, Remedy.WAIT
     STATES_LOST_OFTEN = (
         'joint states lost more than 5 times within a minute',
-        Then.RESTING_TORQUE,
+        Reaction.RESTING_TORQUE,
         Remedy.CLEAR,
     )
     # Braked again and again, a reversed joint would be driven.
     IMPOSSIBLE_OFTEN = (
         'impossible joint states more than 5 times within a minute',
-        Then.COAST,
+        Reaction.COAST,
         Remedy.CLEAR,
     )
-    STATE_IMPOSSIBLE = 'impossible joint states', Then.UNSEEN, Remedy.CLEAR
-    SECOND_SOURCE = 'joint states of two sources', Then.RESTING_TORQUE, Remedy.CLEAR
-    POSITION_STANDS_STILL = 'a position that stands still', Then.RESTING_TORQUE, Remedy.CLEAR
-    DISTURBED = 'a lasting disturbance torque', Then.HOLD, Remedy.CLEAR
-    TOO_FAST = 'a joint that is too fast', Then.HOLD, Remedy.CLEAR
-    TOLD_TO_HOLD = 'a stop that says so', Then.HOLD, Remedy.CLEAR
-    BRAKING_FAILED = 'braking that makes the arm faster', Then.COAST, Remedy.CLEAR
-    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Then.COAST, Remedy.CLEAR
-    TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Then.COAST, Remedy.CLEAR
-    WRONG_RECEIVER = 'a receiver that is not the target', Then.ZERO, Remedy.CLEAR
-    RECEIVER_PAUSES = 'a receiver that applies no torque, or is not known', Then.ZERO, Remedy.WAIT
-    MODEL_CHANGED = 'a model that is not the arm', Then.RELEASE, Remedy.CONFIGURE
+    STATE_IMPOSSIBLE = 'impossible joint states', Reaction.UNSEEN, Remedy.CLEAR
+    SECOND_SOURCE = 'joint states of two sources', Reaction.RESTING_TORQUE, Remedy.CLEAR
+    POSITION_STANDS_STILL = 'a position that stands still', Reaction.RESTING_TORQUE, Remedy.CLEAR
+    DISTURBED = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
+    TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
+    TOLD_TO_HOLD = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
+    BRAKING_FAILED = 'braking that makes the arm faster', Reaction.COAST, Remedy.CLEAR
+    TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.COAST, Remedy.CLEAR
+    TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Reaction.COAST, Remedy.CLEAR
+    WRONG_RECEIVER = 'a receiver that is not the target', Reaction.ZERO, Remedy.CLEAR
+    RECEIVER_PAUSES = (
+        'a receiver that applies no torque, or is not known',
+        Reaction.ZERO,
+        Remedy.WAIT,
+    )
+    MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
 
     def ending(self, why: Reason | str) -> Ending:
         """Return an ending by this cause, for a reason, or the caller's text."""
         reason = Code.GIVEN(text=why) if isinstance(why, str) else why
-        _, then, until = self.value
-        return Ending(reason, then, until, reason)
+        _, reaction, remedy = self.value
+        return Ending(reason, reaction, remedy, reason)
 
 
 class Ending(NamedTuple):
@@ -84,8 +207,8 @@ class Ending(NamedTuple):
     """
 
     last: Reason | None
-    then: Then
-    until: Remedy
+    reaction: Reaction
+    remedy: Remedy
     first: Reason | None
 
     def text(self, advice: Callable[[Code], str | None] = ADVICE.get) -> str:
@@ -101,7 +224,7 @@ class Ending(NamedTuple):
     @property
     def latched(self) -> bool:
         """Whether it is a fault, which stays until it is cleared."""
-        return self.until in (Remedy.CLEAR, Remedy.CONFIGURE)
+        return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
 
     def joined(self, later: Ending) -> Ending:
         """
@@ -111,15 +234,17 @@ class Ending(NamedTuple):
         one says; but an arm that is not seen for a while is held again, and one that was let go,
         or gets no torque, is not braked again.
         """
-        lasts = self.then is Then.ZERO or (self.then is Then.COAST and later.then is not Then.ZERO)
-        then = self.then if lasts or later.then is Then.UNSEEN else later.then
-        until = max(self.until, later.until, key=list(Remedy).index)
+        lasts = self.reaction is Reaction.ZERO or (
+            self.reaction is Reaction.COAST and later.reaction is not Reaction.ZERO
+        )
+        then = self.reaction if lasts or later.reaction is Reaction.UNSEEN else later.reaction
+        until = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last, then, until, self.first)
 
-    def cleared(self, until: Remedy = Remedy.WAIT) -> Ending:
+    def cleared(self, remedy: Remedy = Remedy.WAIT) -> Ending:
         """Return this ending with the resting torque in place of what followed, until a remedy."""
-        return self._replace(then=Then.RELEASE, until=until)
+        return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
 
 
 # While torques go out.
-NO_ENDING = Ending(None, Then.RELEASE, Remedy.NONE, None)
+NO_ENDING = Ending(None, Reaction.RELEASE, Remedy.NONE, None)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from .control_law import ControlLaw
 from .core_step import CoreStep
 from .default_gains import low_gains
-from .ending import Remedy, Then
+from .ending import Reaction, Remedy
 from .planning import MAX_START_DISTANCE_RAD
 from .settings import Settings
 from .state_check import StateCheck, StateLimits
@@ -98,7 +98,7 @@ class Feedforward(CoreStep):
         clears.
         """
         with self._lock:
-            if self.ending.until is Remedy.CONFIGURE:
+            if self.ending.remedy is Remedy.CONFIGURE:
                 raise StartRefusedError(f'{self.why}; configure the controller again.')
             if self.faulty and self.state is State.BRAKING:
                 raise StartRefusedError('The arm is still being braked; try again.')
@@ -130,11 +130,11 @@ class Feedforward(CoreStep):
         held before.
         """
         with self._lock:
-            later, holds = then.value.ending(reason), self.ending.then is Then.HOLD
+            later, holds = then.value.ending(reason), self.ending.reaction is Reaction.HOLD
             stopped = self.state is State.STOPPING and self.faulty
             if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
-                later = later._replace(then=Then.RESTING_TORQUE)
-            self._wanted = self._wanted and later.until is not Remedy.START
+                later = later._replace(reaction=Reaction.RESTING_TORQUE)
+            self._wanted = self._wanted and later.remedy is not Remedy.START
             self._end(later, acts=self.state in ACTIVE)
 
     def change(self, **settings: Any) -> None:

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ending import Cause, Ending
+from .ending import Cause, Code, Ending, Reason
 from .limits import MAX_STEP_S
-from .reason import Code, Reason
 from ..arguments import typed
 from ..arm import ArmDescription
 from ..arrays import as_array

@@ -16,8 +16,8 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 - SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
 
 The resting torque is zero if the target adds gravity, before an arm was compared with it, and
-after an ending with `Then.ZERO`; else g(q) of where the arm is, or of where its stop by the model
-ended. Every torque is within the limits of torque and rate (`torque_output.py`).
+after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of where its stop by the
+model ended. Every torque is within the limits of torque and rate (`torque_output.py`).
 
 In every state in which a torque acts, a torque that departs from what the model explains, or a
 joint that is too fast, makes the core brake and hold the arm. It lets go of the arm only where
@@ -37,8 +37,7 @@ from typing import NamedTuple
 
 from .control_law import ControlLaw, Ramp
 from .disturbance import DisturbanceMonitor
-from .ending import Cause, Ending, NO_ENDING, Remedy, Then
-from .reason import Code, Reason
+from .ending import Cause, Code, Ending, NO_ENDING, Reaction, Reason, Remedy
 from .reference import Reference
 from .state_check import StateCheck, StateLimits
 from .stopping import BrakingController, UnseenArm
@@ -151,10 +150,10 @@ class StateMachine:
             self.states.reset()
             self.state = State.SILENT
             self.latest: StateTerms | None = None
-            final = self.ending.until is Remedy.CONFIGURE
+            final = self.ending.remedy is Remedy.CONFIGURE
             if self._wanted and not final:
                 self._wait_for(self.states.problem)
-            elif not final or self.ending.then is not Then.ZERO:
+            elif not final or self.ending.reaction is not Reaction.ZERO:
                 self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
             self._waited = 0  # states while silent though the user wants torques
             # Whether the arm was compared with what the resting torque says; a node sends none.
@@ -185,7 +184,7 @@ class StateMachine:
         with self._lock:
             load = self.disturbances.load.text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
-            return Status(self.state, why, self.ending.until, self.faulty)
+            return Status(self.state, why, self.ending.remedy, self.faulty)
 
     @property
     def faulty(self) -> bool:
@@ -195,7 +194,7 @@ class StateMachine:
     @property
     def enabled(self) -> bool:
         """Whether torques are asked for; they begin once joint states allow it."""
-        return self.ending.until in (Remedy.NONE, Remedy.WAIT)
+        return self.ending.remedy in (Remedy.NONE, Remedy.WAIT)
 
     @property
     def ended(self) -> bool:
@@ -206,11 +205,11 @@ class StateMachine:
     def _holds_again(self) -> bool:
         """Whether the arm is to be held, and its positions are believed."""
         believed = not (self.states.leapt or self.states.contradicted)
-        return self.ending.then is Then.HOLD and believed
+        return self.ending.reaction is Reaction.HOLD and believed
 
     def _wait_for(self, why: Reason | str | None) -> None:
         """Say why no first torque goes out yet; a receiver's pause lasts while `blocked` does."""
-        paused = self.blocked and self.enabled and self.ending.then is Then.ZERO
+        paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
         later = Cause.AWAITED.ending(why or Code.AWAITED())
         self.ending = self.ending.joined(later) if paused else later
 
@@ -272,8 +271,8 @@ class StateMachine:
         lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined(later) if lasts else later
         if acts:
-            brakes = {Then.RELEASE: Event.RELEASE, Then.HOLD: Event.HOLD}
-            self._change(brakes.get(later.then, Event.LOST))
+            brakes = {Reaction.RELEASE: Event.RELEASE, Reaction.HOLD: Event.HOLD}
+            self._change(brakes.get(later.reaction, Event.LOST))
 
     def _change(self, event: Event) -> None:
         """Change the state as TRANSITIONS says, and log it."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from .disturbance import MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO
+from .ending import Code, Reason
 from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
     BRAKING_TIME_CONSTANT_S,
@@ -27,7 +28,6 @@ from .limits import (
     MAX_TORQUE_RATE_NM_S,
     RUNAWAY_DETECTION_TIME_S,
 )
-from .reason import Code, Reason
 from .state_check import MIN_GOOD_STATE_COUNT
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .watchers import MAX_SPEED_RATIO

@@ -17,14 +17,13 @@ import math
 import numpy as np
 
 from .disturbance import DisturbanceMonitor, MAX_DISTURBANCE_TIME_S, stiction
-from .ending import Cause, Ending
+from .ending import Cause, Code, Ending, Reason
 from .limits import (
     BRAKING_TIME_CONSTANT_S,
     MAX_BRAKING_DECELERATION_RAD_S2,
     MAX_GENTLE_SPEED_RAD_S,
     MAX_STEP_S,
 )
-from .reason import Code, Reason
 from .request import STREAM_TIMEOUT_S
 from .state_check import StateCheck
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel

@@ -12,8 +12,8 @@ from .diagnostics import FeedforwardDiagnostics
 from .messages import deserialize
 from .qos import PUBLISHER_QOS, REFERENCE_QOS
 from .trajectory_messages import motion_message, parse_reference
+from ..control.ending import Code
 from ..control.feedforward import Feedforward
-from ..control.reason import Code
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import Trajectory
 from ..errors import NotActiveError, ReferenceRefusedError

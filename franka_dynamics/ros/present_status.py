@@ -9,9 +9,8 @@ from typing import Any
 
 from .messages import publisher_names
 from .receiver_check import ReceiverCheck
-from ..control.ending import Ending
+from ..control.ending import ADVICE, Code, Ending, Reason
 from ..control.feedforward import Feedforward, Remedy, State
-from ..control.reason import ADVICE, Code, Reason
 from ..control.state_machine import Status
 
 _STATE_TIMEOUT_S = 1.0  # without joint states after which that is the reason for silence [s]

@@ -12,7 +12,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control import advice
-from franka_dynamics.control.ending import Cause, Remedy, Then
+from franka_dynamics.control.ending import Cause, Reaction, Remedy
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.wiring import mixed_up
@@ -30,11 +30,11 @@ def test_joined_endings_keep_the_first_reason_and_the_hardest_remedy(causes):
     joined = reduce(lambda one, later: one.joined(later), endings)
     assert joined.why.startswith(endings[0].why) and joined.why.endswith(endings[-1].why)
     order = list(Remedy).index
-    assert order(joined.until) == max(order(one.until) for one in endings)
-    what = {one.then for one in endings}
-    if Then.ZERO in what or Then.COAST in what:  # no such arm is braked again
-        assert joined.then is (Then.ZERO if Then.ZERO in what else Then.COAST)
-    assert (joined.then is Then.HOLD) <= (Then.HOLD in what)
+    assert order(joined.remedy) == max(order(one.remedy) for one in endings)
+    what = {one.reaction for one in endings}
+    if Reaction.ZERO in what or Reaction.COAST in what:  # no such arm is braked again
+        assert joined.reaction is (Reaction.ZERO if Reaction.ZERO in what else Reaction.COAST)
+    assert (joined.reaction is Reaction.HOLD) <= (Reaction.HOLD in what)
 
 
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
