@@ -21,7 +21,7 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# kp that acts T seconds late takes kp T from the damping; a joint has
+# kp that acts with a delay of T seconds takes kp T from the damping; a joint has
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
 RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
@@ -64,20 +64,20 @@ class ControlLaw:
         self._effort = description.limit('effort')
 
     def instability_reason(self, period: float, age: float) -> Reason | None:
-        """Return why the closed loop oscillates with states of this period and age [s], if so."""
-        late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
-        if late <= self._max_delay:
+        """Return why the loop would oscillate with states of this period and age [s], or None."""
+        delay = max(0.5 * period, age) + 0.5 * period  # of torques; half of it: torque is held
+        if delay <= self._max_delay:
             return None
-        joint = int((self._max_kp_delay < late).argmax())
-        if self._max_kp_delay[joint] < late:
+        joint = int((self._max_kp_delay < delay).argmax())
+        if self._max_kp_delay[joint] < delay:
             name, kp, kd = self.description.joint_names[joint], self.kp[joint], self.kd[joint]
-            needed = PERIOD_MARGIN_RATIO * (kd + kp * (late - self._max_kp_delay[joint]))
+            needed = PERIOD_MARGIN_RATIO * (kd + kp * (delay - self._max_kp_delay[joint]))
             remedy = f'a kd of at least {needed:.2g}'
-            if needed * late > self._inertia[joint]:  # it would swing by kd
-                remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / late:.2g}'
-            return Code.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, late=1e3 * late, remedy=remedy)
-        rate, share = 0.5 * np.pi / self._max_kd_delay, self._max_kd_delay / late
-        return Code.KD_TOO_LARGE(rate=rate, late=1e3 * late, share=share)
+            if needed * delay > self._inertia[joint]:  # it would swing by kd
+                remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / delay:.2g}'
+            return Code.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, delay=1e3 * delay, remedy=remedy)
+        rate, share = 0.5 * np.pi / self._max_kd_delay, self._max_kd_delay / delay
+        return Code.KD_TOO_LARGE(rate=rate, delay=1e3 * delay, share=share)
 
     def require_stable(self, period: float, age: float) -> None:
         """
@@ -90,7 +90,7 @@ class ControlLaw:
             raise SettingsError(f'{unstable}.')
 
     def double_payload_warning(self) -> str:
-        """Return a sentence if the arm has a payload and the settings have one, too, else ''."""
+        """Return a warning if both the arm and the settings have a payload, else ''."""
         own, more = self.description.payload.mass, self.settings.payload[0]
         if not (own and more):
             return ''
@@ -100,7 +100,7 @@ class ControlLaw:
         )
 
     def unused_friction(self) -> str:
-        """Return what terms.friction would bring where it is off though it can be on, else ''."""
+        """Return a sentence on friction that is known but not commanded; '' if there is none."""
         model, kp = self.description.friction, self.kp
         if model is None or self.settings.terms.friction:
             return ''
@@ -173,7 +173,7 @@ class ControlLaw:
 
 class Ramp:
     """
-    Ramps the torque to that of the control law, after a start or a change of the law.
+    Moves the torque gradually to that of the control law, after a start or a change of the law.
 
     The ramp takes RAMP_S. `law` is the law that gave the last torque, None if none did.
     """
@@ -191,7 +191,7 @@ class Ramp:
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
-        """Return the law's torque plus the ramp's offset; `last`, (n,) [N m], was sent last."""
+        """Return the law's torque plus the ramp's offset, (n,) [N m]; `last` was sent last."""
         desired, before, self.law = law.torque(state, reference), self.law, law
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
         if before is law:

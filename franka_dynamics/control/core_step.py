@@ -292,7 +292,7 @@ class CoreStep(StateMachine):
             return self._stop_step(now, silence)
         if self.state is State.SILENT and output.in_loop and output.sent:
             return output.send(self._resting(now), now - output.sent_at, now).copy()
-        return output.keep()
+        return output.repeat_last()
 
     def _stop_step(self, now: float, silence: float = 0.0) -> Array:
         """

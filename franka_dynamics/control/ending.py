@@ -76,12 +76,12 @@ class Code(str, Enum):
     )
     # Gains
     KP_TOO_LARGE = (
-        'kp of {joint} is {kp:g}, its kd {kd:g}, and torques are {late:.1f} ms late: the arm '
+        'kp of {joint} is {kp:g}, its kd {kd:g}, and torques are {delay:.1f} ms late: the arm '
         'would swing; use {remedy}, or take fresher states'
     )
     KD_TOO_LARGE = (
-        'kd makes velocities decay at {rate:.0f} 1/s, and torques are {late:.1f} ms late: the arm '
-        'would swing; use at most {share:.2g} of this kd, or take joint states at a higher rate; '
+        'kd makes velocities decay at {rate:.0f} 1/s, and torques are {delay:.1f} ms late: the '
+        'arm would swing; use at most {share:.2g} of this kd, or take joint states at a higher rate; '
         "a simulated arm bears more if its description has the drives' inertia"
     )
     # The arm

@@ -24,7 +24,7 @@ def friction_in_measured_effort(
     effort_friction: str, description: ArmDescription, profile: ReceiverProfile
 ) -> FrictionModel | None:
     """
-    Return the friction model to subtract from measured efforts; None: subtract no friction.
+    Return the friction model to subtract from measured efforts, or None.
 
     `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
     friction, those of a simulator without joint friction do not: `auto` means included under
@@ -71,7 +71,7 @@ class MomentumObserver:
         self._external, self._slope = external, 0.0 * external
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
-        """Go on by another model; add a change to the estimate, in its shape [N m]."""
+        """Use another model from now on; add a change to the estimate, in its shape [N m]."""
         self._model, self._external = model, self._external + torque_change
         self._last = self._last[0], None
 

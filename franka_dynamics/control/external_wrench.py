@@ -71,7 +71,7 @@ class ExternalWrench(NamedTuple):
         return self.max_std > MAX_FORCE_STD_N
 
     def accuracy_text(self) -> str:
-        """Return a text about the accuracy of the wrench."""
+        """Return how accurate the wrench is, in words."""
         if self.singular:
             return 'singular pose: some directions of the wrench are unobservable and damped'
         return f'standard deviation at most {self.max_std:.1f} N in every direction'
@@ -80,7 +80,7 @@ class ExternalWrench(NamedTuple):
 @typed
 class WrenchEstimator:
     """
-    Damped, weighted pseudo-inverse of a frame's transposed Jacobian.
+    Estimates the wrench by a damped, weighted pseudo-inverse of a frame's transposed Jacobian.
 
     Joint torques are divided by their standard deviations, moments by CHARACTERISTIC_LENGTH_M.
     Along a singular vector of the weighted J^T with singular value s, the inverse is s / (s^2 +

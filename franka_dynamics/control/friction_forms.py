@@ -25,7 +25,7 @@ _MAX_SLOPE_S_RAD = 2.0 / _EPSILON_RAD_S  # the sigmoid that is as steep
 
 
 def franky_text(arm: ArmDescription) -> str:
-    """Return the friction as Python that makes franky's FrictionCompensationParams."""
+    """Return Python code that makes franky's FrictionCompensationParams of an arm's friction."""
     _, dq, torque = _test_motion(arm)
     from scipy.optimize import lsq_linear
 
@@ -45,7 +45,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 
 def crisp_text(arm: ArmDescription) -> str:
-    """Return the friction as a parameter file with crisp_controllers' fp1, fp2 and fp3."""
+    """Return a parameter file with an arm's friction as crisp_controllers' fp1, fp2 and fp3."""
     _, dq, torque = _test_motion(arm)
     from scipy.optimize import least_squares
 
@@ -76,7 +76,7 @@ TEXTS: dict[str, Callable[[ArmDescription], str]] = {'franky': franky_text, 'cri
 
 def _test_motion(arm: ArmDescription) -> tuple[Array, Array, Array]:
     """
-    Return a test motion, the same for every joint, and the friction torque commanded along it.
+    Return positions and velocities of a test motion, and the friction torque along it.
 
     Positions and velocities have shape (N,), torques (N, n).
 
@@ -100,6 +100,7 @@ def _test_motion(arm: ArmDescription) -> tuple[Array, Array, Array]:
 
 
 def _heading(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
+    """Return a comment that says whose friction it is, and how well the form fits."""
     errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
@@ -109,4 +110,5 @@ def _heading(arm: ArmDescription, name: str, error: Array, torque: Array) -> str
 
 
 def _row(values: Array) -> str:
+    """Return numbers as a list in text."""
     return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'

@@ -30,7 +30,7 @@ RUNAWAY_DETECTION_TIME_S = 5.0 * MAX_STEP_S
 
 class TorqueLimiter:
     """
-    Keeps commands within torque limits [N m] and torque rates [N m/s], shape (n,) each.
+    Limits torques to torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
     An infinite torque limit limits nothing. Torque rates above MAX_TORQUE_RATE_NM_S are reduced to
     MAX_TORQUE_RATE_NM_S. A torque changes by at most the rate times `longest_step` [s].

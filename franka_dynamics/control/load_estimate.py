@@ -51,15 +51,15 @@ class LoadEstimate:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the load, as when another one is declared."""
+        """Reset to no known load, as when another one is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
         self._information, self._vector = self._prior.copy(), np.zeros(len(self._prior))
         self._regressor = self._prior[: len(self._weight)]  # of the latest motion
         self._moved_s = self._rested_s = 0.0
-        self._skip()
+        self._discard_averages()
 
-    def _skip(self) -> None:
-        """Forget where the last averages began and ended."""
+    def _discard_averages(self) -> None:
+        """Discard the present average and where the last ones began and ended."""
         self._ends: list[tuple[float, Array, Array]] = []
         self._sum, self._count = np.zeros_like(self._weight), 0
 
@@ -67,16 +67,17 @@ class LoadEstimate:
         self, stamp: float, q: Array, dq: Array, torque: Array, arm: PinocchioModel
     ) -> None:
         """
-        Take a joint state and its external torque (n,) [N m]: measured minus that of `arm`.
+        Update the estimate by a joint state and its external torque, (n,) [N m].
 
-        `stamp` in s, `q` and `dq` in rad and rad/s, (n,) each.
+        The torque is the measured one less that of `arm`; `stamp` in s, `q` and `dq`, (n,) each,
+        in rad and rad/s.
         """
         self._sum, self._count = self._sum + torque, self._count + 1
         if self._ends and 0.0 < stamp - self._ends[-1][0] < BLOCK_S:
             return
         mean, ends = self._sum / self._count, [*self._ends[-2:], (stamp, q, dq)]
         if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= BLOCK_S + MAX_GAP_S:
-            self._skip()
+            self._discard_averages()
             ends = ends[-1:]
         self._ends, self._sum, self._count = ends, 0.0 * self._sum, 0
         if len(ends) < 3:
@@ -90,7 +91,7 @@ class LoadEstimate:
             self.reset()
 
     def _fit(self, mean: Array, arm: PinocchioModel) -> None:
-        """Fit a mean external torque (n,) [N m] to the motion at the last average's begin."""
+        """Fit the load to a mean external torque, (n,) [N m], at the motion where it began."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._ends
         model, data, last = arm.model, arm.data, arm.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
@@ -118,7 +119,7 @@ class LoadEstimate:
         )
 
     def text(self) -> str:
-        """Return what is known of the load; '' before enough motion or if it is next to none."""
+        """Return the load's mass in words; '' before enough motion or if it is next to none."""
         if self._moved_s < MIN_LOAD_MOTION_S:
             return ''
         mass, deviation = self.mass()

@@ -44,7 +44,7 @@ _NUMBER, _ARRIVAL, _POSITION = 0, 1, 2
 @dataclass(frozen=True, eq=False)
 class Planner:
     """
-    Plans one request.
+    Plans the motion that one request asks for.
 
     `points` are a set-point if `single`, and a `window` is the next ones of a stream. The arm is
     at `measured_q`, None if that is not known, and is `pulled` to where it is desired, or not.
@@ -79,7 +79,7 @@ class Planner:
     def _require_near(
         self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
     ) -> None:
-        """Refuse positions q, (n,), too far from where the arm is desired and is measured."""
+        """Raise StartTooFarError if q, (n,), is far from the desired and the measured position."""
         others = [desired] if measured is None else [desired, measured]
         other = min(others, key=lambda one: np.abs(q - one).max())
         distance = np.abs(q - other)
@@ -98,7 +98,7 @@ class Planner:
         self, present: Trajectory, stamp: float, lead: float, stream: Array | None
     ) -> tuple[Trajectory, Array | None, bool]:
         """
-        Return the motion, the stream that it belongs to, and whether it may begin late.
+        Return the motion, the stream that it belongs to, and whether it may begin in the past.
 
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
@@ -107,20 +107,20 @@ class Planner:
         t0 = begin if points.start is None else points.start - present.zero
         try:
             if single and points.velocities is None:
-                continued = _continued(stream, stamp, points.positions[0])
+                continued = _extended(stream, stamp, points.positions[0])
                 if points.times[0] == 0.0:
                     return self._along(continued, present, begin, lead), continued, False
-                points = replace(points, velocities=_rate(continued))
+                points = replace(points, velocities=_last_velocity(continued))
             return self._through(points, present, begin, t0), continued, single
         except LimitExceededError as error:
             raise LimitExceededError(error.what, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
     def _along(self, stream: Array, present: Trajectory, now: float, lead: float) -> Trajectory:
-        """Plan a smooth motion through the last points of a stream."""
+        """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             self._require_near(stream[0, _POSITION:], present.at_times(now)[0], self.measured_q)
-        rows = _grouped(stream)
+        rows = _averaged(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
 
@@ -128,7 +128,7 @@ class Planner:
         self, points: TrajectoryRequest, present: Trajectory, begin: float, t0: float
     ) -> Trajectory:
         """
-        Plan the motion through points; without points the present motion is braked.
+        Return the motion through points; without points, the present motion braked to rest.
 
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
@@ -176,30 +176,30 @@ def braked(
 
 
 def resting(q: ArrayLike | None, zero: float) -> Trajectory:
-    """Return the motion that rests at q, shape (n,)."""
+    """Return a motion that stays at rest at q, shape (n,)."""
     return Trajectory(np.zeros(1), at_rest(np.array([q], dtype=float)), zero)
 
 
-def _continued(stream: Array | None, stamp: float, q: Array) -> Array:
-    """Return a stream after one more point, or a new one if the last point is too old."""
+def _extended(stream: Array | None, stamp: float, q: Array) -> Array:
+    """Return a stream with one more point; a new one if the last point is too old."""
     if stream is None or stamp - stream[-1, _ARRIVAL] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
     number, last = stream[-1, :_POSITION]
-    steps = max(1.0, round((stamp - last) / _line(stream)[1]))
+    steps = max(1.0, round((stamp - last) / _timing(stream)[1]))
     return np.vstack((stream[1 - _KEPT :], [number + steps, stamp, *q]))
 
 
-def _rate(stream: Array) -> Array:
+def _last_velocity(stream: Array) -> Array:
     """Return the velocity between the last two points of a stream, (1, n) [rad/s]."""
     if len(stream) == 1:
         return np.zeros((1, stream.shape[1] - _POSITION))
     steps = stream[-1] - stream[-2]
-    period = _line(stream)[1]
+    period = _timing(stream)[1]
     return np.asarray(steps[None, _POSITION:] / (steps[_NUMBER] * period))
 
 
-def _line(stream: Array) -> tuple[Array, float]:
-    """Return when points are due, (k,) [s] after the last arrival, and the stream's period [s]."""
+def _timing(stream: Array) -> tuple[Array, float]:
+    """Return when a stream's points are due, (k,) [s] after the last came, and its period [s]."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
     numbers, arrivals = (stream[:, :_POSITION] - stream[-1, :_POSITION]).T
@@ -207,14 +207,14 @@ def _line(stream: Array) -> tuple[Array, float]:
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 
-def _grouped(stream: Array) -> Array:
+def _averaged(stream: Array) -> Array:
     """
-    Return the points to plan through: rows of the time after the last arrival [s] and position.
+    Return the points to plan through: rows of time after the last arrival [s] and position.
 
     The points before the last are averaged in groups that span up to _GROUP_S, with their times,
     because noise between two close points would be a large acceleration.
     """
-    due, period = _line(stream)
+    due, period = _timing(stream)
     rows = np.column_stack((due, stream[:, _POSITION:]))
     size = max(1, int(_GROUP_S / period))
     count = min((len(rows) - 1) // size, _PLANNED - 1)

@@ -33,7 +33,7 @@ COMMAND_TIMEOUT_S = 50.0 * MAX_STEP_S
 
 
 class ReceiverState(Enum):
-    """Whether a receiver of torques waits for them, follows them, brakes or holds the arm."""
+    """States of a receiver of torques: it waits for them, follows them, brakes or holds."""
 
     WAITING = 'waiting for a first command'  # no torque is applied
     FOLLOWING = 'following'
@@ -140,6 +140,7 @@ class TorqueReceiver:
         return None
 
     def _refuse(self, why: Refusal) -> Refusal:
+        """Count a refused torque; return why it is refused."""
         self.refused[why] += 1
         return why
 
@@ -163,7 +164,7 @@ class TorqueReceiver:
         """
         Return the torque to apply at a measured joint state of time `stamp` [s], (n,) [N m].
 
-        At a stamp that is not finite or late, or if the clock was set back, no time has passed.
+        A stamp that is not finite or out of order, or a clock set back, lets no time pass.
         """
         elapsed = self._elapsed(stamp)
         self._silence += elapsed
@@ -189,7 +190,7 @@ class TorqueReceiver:
         return self.applied
 
     def _elapsed(self, stamp: float) -> float:
-        """Return the time since the latest stamp [s], and record the stamp unless it is late."""
+        """Return the time since the latest stamp [s]; record the stamp if it is in order."""
         elapsed = stamp - self._stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
             return 0.0

@@ -100,7 +100,7 @@ class Reference:
         return bool(self._followed)
 
     def distance(self, q: Array | None) -> Array:
-        """Return the distance of q from the desired position, (n,) [rad or m]; 0 without one."""
+        """Return how far q is from the desired position, (n,) [rad or m]; zero without one."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
@@ -115,7 +115,7 @@ class Reference:
 
     def hold(self, q: ArrayLike | None) -> None:
         """
-        Rest at q, shape (n,), until a motion is followed; None: desire no position.
+        Make q, shape (n,), the desired position until a motion is followed; None: desire none.
 
         Does nothing while a motion is followed or waits to begin.
         """
@@ -196,11 +196,11 @@ class Reference:
                     before, followed = self.motion, self._followed
                     stamp, present = planner.start(before, self._stamp)
                 self._warn_of_milliseconds(points.times)
-                planned, stream, late = planner.plan(present, stamp, lead, self._stream)
+                planned, stream, in_past = planner.plan(present, stamp, lead, self._stream)
                 with self._lock:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
-                    if late or (self._stamp or stamp) <= planned.begin:
+                    if in_past or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
                         self._begin(planned, present, goal_id, single or window)
                         return planned
@@ -211,7 +211,7 @@ class Reference:
 
     def settle(self, measured_q: Array, reason: str) -> None:
         """
-        End all motions for a reason: brake to rest where the arm then is.
+        End all motions for a reason, braked to rest where the arm then is.
 
         Where it is desired may be elsewhere, and would go on pulling.
         """
@@ -234,6 +234,7 @@ class Reference:
             self._add_event(one, ReferenceState.REFUSED, reason)
 
     def _warn_of_milliseconds(self, times: Array) -> None:
+        """Log once that times of points, (k,) [s], are probably milliseconds."""
         slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
         if slow and not self._doubted:
             self._doubted = True
@@ -248,7 +249,7 @@ class Reference:
     def _begin(
         self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
     ) -> None:
-        """Follow a planned motion from its begin on, and the present one until then."""
+        """Make the planned motion follow the present one from its begin on."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
         end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
@@ -290,6 +291,7 @@ class Reference:
         state: ReferenceState,
         reason: Ending | ReferenceRefusedError | str = '',
     ) -> ReferenceEvent:
+        """Count and record that a reference is in a new state; return the event."""
         self.counts[state] += 1
         self.events.append(one._replace(state=state, stamp=self._stamp or 0.0, reason=reason))
         return self.events[-1]

@@ -25,7 +25,7 @@ MAX_LEAD_S = 600.0
 # trajectory with a start and velocities that is no longer continues a stream.
 STREAM_TIMEOUT_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
-# are late: by 3 ms for 2000 points (benchmarks/services.py).
+# are delayed: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINTS = 2000
 # Joints that are not the arm's, such as fingers, may be in a request if neither their motion nor
 # their speed exceeds this [rad or m, rad/s or m/s].
@@ -120,12 +120,12 @@ class TrajectoryRequest:
 
 def require_on_time(start: float | None, stamp: float, is_setpoint: bool) -> None:
     """Raise ReferenceRefusedError unless a start [s] is near enough to a joint state's stamp."""
-    late = 0.0 if start is None else stamp - start
-    if not -(MAX_LATENESS_S if is_setpoint else MAX_LEAD_S) <= late <= MAX_LATENESS_S:
-        kind = LateReferenceError if late > 0.0 else ReferenceRefusedError
+    lateness = 0.0 if start is None else stamp - start
+    if not -(MAX_LATENESS_S if is_setpoint else MAX_LEAD_S) <= lateness <= MAX_LATENESS_S:
+        kind = LateReferenceError if lateness > 0.0 else ReferenceRefusedError
         raise kind(
-            f'The reference starts {abs(late):.3g} s '
-            f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out to '
+            f'The reference starts {abs(lateness):.3g} s '
+            f'{"ago" if lateness > 0.0 else "ahead of the joint states"}; leave its start out to '
             'begin on arrival, or give it by the clock of the joint states.'
         )
 
@@ -134,7 +134,7 @@ def checked_request(
     arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any, ahead: float
 ) -> TrajectoryRequest:
     """
-    Return the arguments of `Reference.follow`; a set-point is a single point.
+    Return the arguments of `Reference.follow` as a request, a set-point as a single point.
 
     Raises ReferenceRefusedError if they are unusable.
     """

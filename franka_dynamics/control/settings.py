@@ -198,6 +198,7 @@ class Settings:
             )
 
     def _require_gravity(self, description: ArmDescription) -> None:
+        """Raise SettingsError unless gravity and mount suit each other and the target."""
         self.gravity_in_space(description)
         profile, name = self.profile, description.file or description.name
         gravity = np.asarray(self.gravity_vector)
@@ -224,6 +225,7 @@ class Settings:
             )
 
     def _require_gains(self, description: ArmDescription) -> None:
+        """Raise SettingsError if a gain is negative, or too large for a joint's torque limit."""
         effort, names = description.limit('effort'), description.joint_names
         shares = MAX_KP_RATIO, MAX_KD_RATIO
         for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):

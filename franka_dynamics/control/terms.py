@@ -72,7 +72,7 @@ class FrictionFeedforward(FrictionState):
     def _least(
         self, dq: Array, bounds: Array, held: ArrayLike, ahead: Array | float = 0.0
     ) -> Array:
-        """Return the least friction torque along dq, (..., n), from the slip states' bounds."""
+        """Return the least friction torque along dq, (..., n) [N m], by bounds of slip states."""
         model = self.model
         if model is None:
             return 0.0 * dq
@@ -148,7 +148,7 @@ class TermModel:
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 
     def gravity(self, q: Array) -> Array:
-        """Return the whole g(q), also what the target adds itself, with payload, (n,) [N m]."""
+        """Return the whole gravity torque g(q), with payload, (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.true.model, self.true.data, q)
 
     def gravity_to_command(self, q: Array, gravity: Array) -> Array:

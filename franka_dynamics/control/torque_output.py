@@ -69,10 +69,10 @@ class TorqueOutput:
         self._ended: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
 
     def keep_last(self, now: float) -> None:
-        """Forget all torques but the last, which acts if there is one, as if sent at `now` [s]."""
+        """Discard all torques but the last, which counts as sent at `now` [s]."""
         self.sent, self.sent_at = deque(list(self.sent)[-1:], self.sent.maxlen), now
 
-    def keep(self) -> Array:
+    def repeat_last(self) -> Array:
         """
         Send nothing new; return a copy of the last torque, (n,) [N m].
 
@@ -87,7 +87,7 @@ class TorqueOutput:
         self, seen: tuple[Array, Array] | None, seen_at: float, adds_gravity: bool
     ) -> None:
         """
-        Record that torques end, and whether their receiver adds gravity.
+        Record that torques have ended, and whether their receiver adds gravity.
 
         `seen` are position and velocity that were seen last, (n,) each, at `seen_at` [s].
         """
@@ -112,11 +112,11 @@ class TorqueOutput:
         return self.sent[-1] if self.sent else self._zero
 
     def forget(self) -> None:
-        """Discard the torques that were sent; none is taken to act on the arm any more."""
+        """Discard the torques that were sent: none acts on the arm any more."""
         self.sent.clear()
 
     def begin_at(self, torque: Array) -> None:
-        """Let the next torque begin at this one, (n,) [N m], within its limits."""
+        """Take a torque, (n,) [N m], within its limits, as the last one: the next begins there."""
         self.sent.append(self.clipped(torque))
 
     def clipped(self, torque: Array) -> Array:
@@ -137,6 +137,6 @@ class TorqueOutput:
         return torque
 
     def reset_counts(self) -> None:
-        """Count from zero again."""
+        """Reset all counts and the largest shares to zero."""
         self.counts.clear()
         self.largest_share[:] = 0.0

@@ -109,7 +109,7 @@ def predict_tracking(
 
 
 def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
-    """Return kp and kd, (n,) each."""
+    """Return the gains kp and kd, (n,) each; raise SettingsError if they cannot be used."""
     if isinstance(kp, str) and kp == FRANKA_ROS2:
         kp, kd = FRANKA_ROS2_GAINS[0], FRANKA_ROS2_GAINS[1] if kd is None else kd
     elif isinstance(kp, str):
@@ -131,7 +131,7 @@ def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, A
 def _torques_left(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
-    """Yield what is fed forward, and the torque that is left to the gains, (N, n) [N m]."""
+    """Yield what is fed forward, in words, and the torque left to the gains, (N, n) [N m]."""
     q, dq, ddq, effort = motion.q, motion.dq, motion.ddq, motion.effort
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
@@ -155,12 +155,12 @@ def _torques_left(
 
 
 def _along(motion: Motion, torque: Any) -> Array:
-    """Return a torque that depends on the path, (N, n), of each piece of a motion."""
+    """Return a torque that depends on the path, (N, n) [N m], along each piece of a motion."""
     return np.concatenate([torque(one.q, one.dq) for one in motion.pieces()])
 
 
 def _published(arm: ArmDescription) -> ArmDescription | None:
-    """Return the published set of an arm's name, with its hand; None of one that is published."""
+    """Return the published arm of the same name and hand, or None if `arm` is published itself."""
     if arm.name not in available_arms():
         return None
     published = load(arm.name, hand=arm.hand)

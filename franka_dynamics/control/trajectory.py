@@ -111,8 +111,8 @@ class Trajectory:
 
     def followed_by(self, other: Trajectory, stamp: float) -> Trajectory:
         """Return this motion from a stamp [s] on, followed by `other` when `other` begins."""
-        later = np.append(self.times[1:], np.inf) > stamp - self.zero
-        kept = later & (self.times < other.times[0] - _MIN_SEGMENT_S)
+        not_over = np.append(self.times[1:], np.inf) > stamp - self.zero
+        kept = not_over & (self.times < other.times[0] - _MIN_SEGMENT_S)
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
@@ -124,7 +124,7 @@ class Trajectory:
         start: Array | None = None,
     ) -> Trajectory:
         """
-        Return the motion if it is within the arm's limits.
+        Return the motion; raise LimitExceededError if it leaves the arm's limits.
 
         Where the arm stands beyond a limit of position, at `start`, (n,), the motion may lead back
         from there, but not further out.
@@ -273,7 +273,7 @@ def through_points(
 
 def _spline(times: Array, q: Array, stops: bool) -> Array:
     """
-    Return the states (k, 3, n) of a cubic spline through positions q, (k, n).
+    Return the states of a cubic spline through positions q, (k, n), in shape (k, 3, n).
 
     The first and the last velocity are those of parabolas through three points; the last one is
     zero if the motion stops there, and with it the acceleration.
@@ -294,7 +294,7 @@ def _spline(times: Array, q: Array, stops: bool) -> Array:
 
 
 def _first_allowed(make: Callable[[Any], Trajectory], options: Iterable[Any]) -> Trajectory:
-    """Return make(option) for the first option that is not refused; else raise its refusal."""
+    """Return make(option) of the first option that is not refused; else raise a refusal."""
     refused = None
     for option in options:
         try:
