@@ -81,8 +81,8 @@ class Code(str, Enum):
     )
     KD_TOO_LARGE = (
         'kd makes velocities decay at {rate:.0f} 1/s, and torques are {delay:.1f} ms late: the '
-        'arm would swing; use at most {share:.2g} of this kd, or take joint states at a higher rate; '
-        "a simulated arm bears more if its description has the drives' inertia"
+        'arm would swing; use at most {share:.2g} of this kd, or take joint states at a higher '
+        "rate; a simulated arm bears more if its description has the drives' inertia"
     )
     # The arm
     DISTURBED = (
