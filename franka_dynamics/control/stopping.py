@@ -111,17 +111,38 @@ class BrakingController:
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
         """
-        late = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
         self._watch(np.abs(dq), elapsed)
-        inertia, decay = mass.diagonal(), max(BRAKING_TIME_CONSTANT_S, late)
-        kp, kd = self._gains / np.maximum(1.0, late * self._gains[1] / inertia)
+        least = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
+        time_constant = max(BRAKING_TIME_CONSTANT_S, least)
+        kp, kd = self._gains / np.maximum(1.0, least * self._gains[1] / mass.diagonal())
+        bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
+        away = self._distance_to_stop_pose(q, bound * squared)
+        compensated = self._compensated(disturbance, dq, elapsed)
+        slowing = self._pulls / squared * away + np.clip(dq / time_constant, -bound, bound)
+        undamped = _undamped_share(mass, kd, time_constant, age)
+        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
+        return feedforward - kp * away - kd * dq - mass @ (undamped * slowing)
+
+    def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
+        """
+        Return how far q is from the pose to hold, (n,) [rad or m]; move this pose where needed.
+
+        It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
+        where it was pushed to.
+        """
         if self._stop_pose is None:
             self._stop_pose = q
         elif not self.at_rest:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
             self._stop_pose = np.where(self._held_back != 0.0, q, self._stop_pose)
+        away = np.clip(q - self._stop_pose, -most, most)
+        self._stop_pose = q - away
+        return away
+
+    def _compensated(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
+        """Update `disturbance` by the present one; return its compensated part, (n,) [N m]."""
         # At first the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
         if self._time < OBSERVER_SETTLING_TIME_S:
@@ -136,22 +157,7 @@ class BrakingController:
         self.disturbance = np.clip(disturbance, np.minimum(-small, most), np.maximum(small, most))
         # Compensated along the motion of a joint that surely moves, it would keep that up.
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MIN_MOTION_SPEED_RAD_S)
-        compensated = self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
-        # It yields where M(q) a would reach its bound, and the arm stays where it was pushed to.
-        bound, time_squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * decay) ** 2
-        yields = bound * time_squared
-        away = np.clip(q - self._stop_pose, -yields, yields)
-        self._stop_pose = q - away
-        # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints
-        # 1 and 3: it goes where kd alone takes at most twice as long, the other joints being free.
-        aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
-        damped = (
-            np.minimum(1.0, 2.0 * kd * decay * np.linalg.inv(mass).diagonal()) if aged else 0.0
-        )
-        missing = (1.0 - aged * damped) * (1.0 - np.minimum(1.0, kd * decay / inertia))
-        slowing = self._pulls / time_squared * away + np.clip(dq / decay, -bound, bound)
-        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
-        return feedforward - kp * away - kd * dq - mass @ (missing * slowing)
+        return self.disturbance * np.where(self.disturbance * dq > 0.0, along, 1.0)
 
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
@@ -184,6 +190,18 @@ class BrakingController:
         if self._gaining >= RUNAWAY_DETECTION_TIME_S:
             name, more = self._names[joint], float(faster[joint])
             self.driven = Code.BRAKING_DRIVES(joint=name, faster=more)
+
+
+def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
+    """Return by which share of M(q) a each joint is to be slowed beside its kd, 0 to 1, (n,)."""
+    # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
+    # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
+    aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
+    damped = (
+        np.minimum(1.0, 2.0 * kd * time_constant * np.linalg.inv(mass).diagonal()) if aged else 0.0
+    )
+    undamped = 1.0 - np.minimum(1.0, kd * time_constant / mass.diagonal())
+    return np.asarray((1.0 - aged * damped) * undamped)
 
 
 class UnseenArm:
