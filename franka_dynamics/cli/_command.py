@@ -27,11 +27,20 @@ STDOUT_PATH = Path('-')  # path that stands for standard output
 
 class Command(click.Command):
     """
-    A click command that says how to install ROS 2 if it needs ROS 2 and it is missing.
+    A command that calls a function of another module, which is imported when the command runs.
+
+    `work` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
+    words, as cli/arm_show.py of arm show. The function that declares the command has its options
+    and help alone. The other function gets the values of the options that `options_as` has added
+    as dataclasses, and those of all others as one argument `options`.
 
     Of a command that `takes_xacro_arguments` has marked, words NAME:=VALUE anywhere are arguments
     of a xacro file, as xacro itself takes them.
     """
+
+    def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.work = work
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line's arguments; NAME:=VALUE become the parameter `xacro`."""
@@ -47,8 +56,15 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
+        values, grouped = dict(ctx.params), dict[str, Any]()
+        for name, kind in getattr(self.callback, 'dataclasses', {}).items():
+            own = [one.name for one in fields(kind) if one.name in values]
+            grouped[name] = kind(**{one: values.pop(one) for one in own})
+        words = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
+        module, _, function = (self.work or f'{words}.run').partition('.')
         try:
-            return self.run(ctx)
+            work = getattr(import_module(f'.{module}', __package__), function)
+            return ctx.invoke(work, options=Options(**values), **grouped)
         except ImportError as error:
             missing = (error.name or '').partition('.')[0]
             ends = ('_msgs', '_srvs', '_interfaces')
@@ -58,47 +74,11 @@ class Command(click.Command):
                 f'{ctx.command_path} needs ROS 2 ({error}): {ROS_INSTALL_HINT}.'
             ) from error
 
-    def run(self, ctx: click.Context) -> Any:
-        """Call the command's function with its options."""
-        return super().invoke(ctx)
-
-
-class ModuleCommand(Command):
-    """
-    A command that calls a function of another module, which is imported when the command runs.
-
-    `work` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
-    words, as cli/arm_show.py of arm show. The function that declares the command has its options
-    and help alone. The other function gets the values of the options that `options_as` has added
-    as dataclasses, and those of all others as one argument `options`.
-    """
-
-    def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        self.work = work
-
-    def run(self, ctx: click.Context) -> Any:
-        """Import the module, and call its function with the options as arguments."""
-        values, grouped = dict(ctx.params), dict[str, Any]()
-        for name, kind in getattr(self.callback, 'dataclasses', {}).items():
-            own = [one.name for one in fields(kind) if one.name in values]
-            grouped[name] = kind(**{one: values.pop(one) for one in own})
-        words = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
-        module, _, function = (self.work or f'{words}.run').partition('.')
-        work = getattr(import_module(f'.{module}', __package__), function)
-        return ctx.invoke(work, options=Options(**values), **grouped)
-
-
-def takes_xacro_arguments(command: Any) -> Any:
-    """Mark the function of a command that gets the words NAME:=VALUE as `xacro`, a dict."""
-    command.takes_xacro_arguments = True
-    return command
-
 
 class Group(click.Group):
     """A group of commands that prints its help if it is called without a command."""
 
-    command_class: type[click.Command] = Command
+    command_class = Command
     group_class = type
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -106,10 +86,10 @@ class Group(click.Group):
         return super().parse_args(ctx, args or ['--help'])
 
 
-class ModuleGroup(Group):
-    """A group whose commands are of modules beside the one that declares it."""
-
-    command_class = ModuleCommand
+def takes_xacro_arguments(command: Any) -> Any:
+    """Mark the function of a command that gets the words NAME:=VALUE as `xacro`, a dict."""
+    command.takes_xacro_arguments = True
+    return command
 
 
 class Number(click.FloatRange):

@@ -5,13 +5,13 @@
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, CommaList, flag, ModuleGroup, option, takes_xacro_arguments
+from ._command import choice_or_flag, CommaList, flag, Group, option, takes_xacro_arguments
 from ..names import AS_LISTED, Convention, FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
 
 
-@click.group(cls=ModuleGroup)
+@click.group(cls=Group)
 def arm() -> None:
     """Show, check, import and export arms."""
 

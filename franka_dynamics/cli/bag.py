@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from . import _options as shared
-from ._command import CommaList, flag, ModuleGroup, Number, option, OutputPath
+from ._command import CommaList, flag, Group, Number, option, OutputPath
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
@@ -20,7 +20,7 @@ from ..recordings.options import (
 )
 
 
-@click.group(cls=ModuleGroup)
+@click.group(cls=Group)
 def bag() -> None:
     """Record, import and replay bags."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from . import _options as shared
-from ._command import CommaList, flag, ModuleGroup, Number, option
+from ._command import CommaList, flag, Group, Number, option
 from ..identification import options as of
 from ..identification.options import ExcitationLimits, FRICTION_MODELS, IdentificationOptions
 
@@ -26,7 +26,7 @@ def _workers(_context: Any, _parameter: Any, text: str) -> str:
     return text
 
 
-@click.group(cls=ModuleGroup)
+@click.group(cls=Group)
 def identify() -> None:
     """Identify an arm or a payload from bags, or plan a motion to record."""
 

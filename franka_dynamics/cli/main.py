@@ -19,7 +19,7 @@ import click
 from click.shell_completion import shell_complete
 
 from . import _options as shared
-from ._command import CommaList, flag, ModuleGroup, Number, option
+from ._command import CommaList, flag, Group, Number, option
 from .arm import arm
 from .bag import bag
 from .identify import identify
@@ -38,7 +38,7 @@ _QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, Paramet
 
 
 @click.group(
-    cls=ModuleGroup, context_settings={'help_option_names': ['-h', '--help'], 'show_default': True}
+    cls=Group, context_settings={'help_option_names': ['-h', '--help'], 'show_default': True}
 )
 @click.version_option(__version__, message='%(prog)s %(version)s')
 def command() -> None:

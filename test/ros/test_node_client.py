@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
 from franka_dynamics.cli.main import main
-from franka_dynamics.cli.node import send_motion
+from franka_dynamics.cli.node_requests import send_motion
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import node_client
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError

@@ -1,0 +1,12 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics node defaults`: a node's default parameters as a file; needs no ROS 2."""
+
+from ._command import Options
+from ._console import print_or_write
+from ..ros.parameter_tables import parameter_file
+
+
+def run(options: Options) -> None:
+    """Print the parameter file of a node, or write it to a file."""
+    print_or_write(parameter_file(options.node), options.output)

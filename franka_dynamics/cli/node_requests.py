@@ -1,0 +1,161 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`franka-dynamics node state, set, play, clear`: requests to a node, without `ros2`."""
+
+from collections.abc import Callable
+from pathlib import Path
+import sys
+import time
+from typing import Any
+
+from ._command import forbid_with, Options, require_with
+from ._console import say_each, show, write_json
+from ._signals import catch_end_signals
+from ._state_view import state_view
+from .bag_record import arm_of, record_and_check
+from ..arm.payload import payload_array, read_payload
+from ..errors import StartTooFarError
+from ..ros.node_client import NodeClient, NodeClientError
+from ..ros.status import fault_sentences, NodeSnapshot, TORQUE_TERMS
+from ..ros.topic_listener import TopicListener
+from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation
+
+# Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
+# per second, some figures only in the second message. Torque terms that need measured effort or
+# commands may never arrive.
+_TORQUE_TIMEOUT_S = 3.0
+# Wait after all figures have arrived: the observer of the external torque starts with the topic's
+# first subscriber.
+_SETTLING_TIME_S = 0.3
+
+
+def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
+    """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
+
+    def check_interrupt() -> None:
+        if not keep_running():
+            raise KeyboardInterrupt
+
+    with (
+        catch_end_signals() as keep_running,
+        NodeClient(options.node, options.timeout, check_interrupt) as client,
+    ):
+        return request(client)
+
+
+def state(options: Options) -> int:
+    """Change a node's lifecycle state, or print it with status, rates and torques; 1: a fault."""
+    if options.transition is not None:
+        forbid_with('a TRANSITION', 'json')
+        print(_call_node(options, lambda client: client.change_state(options.transition)))
+        return 0
+    node = options.node
+    namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
+
+    def look(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
+        """Return state and report of the node, what is heard in its namespace, and the time."""
+        state = client.state()
+        report = client.status_sentence() if state in ('active', 'inactive') else ''
+        wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
+        nodes = _wait_for_nodes(client, namespaces, options.timeout, wait) if report else []
+        return state, report, nodes, time.monotonic()
+
+    named, report, nodes, now = _call_node(options, look)
+    write_json(options.json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
+    say_each(filter(None, (named, report)))
+    if nodes:
+        show(state_view(nodes, now))
+    faults = fault_sentences(nodes, now)
+    for sentence in faults:
+        print(sentence, file=sys.stderr)
+    return 1 if faults else 0
+
+
+def _wait_for_nodes(
+    feed: TopicListener, namespaces: list[str], timeout: float, wait: float
+) -> list[NodeSnapshot]:
+    """
+    Return the nodes heard in namespaces, or in any, with the torques that come within `wait` [s].
+
+    A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
+    """
+
+    def arms() -> list[NodeSnapshot]:
+        return [one for one in feed.nodes(namespaces) if one.is_feedforward_node]
+
+    def all_heard() -> bool:
+        now = time.monotonic()
+        return not any(one.is_silent(now) for one in feed.nodes(namespaces))
+
+    if feed.until(lambda: bool(arms()), timeout):
+        terms = len(TORQUE_TERMS)
+        feed.until(lambda: all(len(one.torques) == terms for one in arms()), wait)
+        feed.wait(_SETTLING_TIME_S)
+    feed.until(all_heard, timeout)
+    return feed.nodes(namespaces)
+
+
+def set_(options: Options) -> None:
+    """Set a parameter of a node, and print its value."""
+    parameter, value = options.parameter, options.value
+    if parameter == 'payload' and not value.startswith('['):
+        value = f'{parse_payload(value)}'
+    print(_call_node(options, lambda client: client.set(parameter, value)))
+
+
+def parse_payload(text: str) -> list[float]:
+    """Return payload text as ten numbers for a node's parameter; ten zeros for `none`."""
+    if text.lower() == 'none':
+        return [0.0] * 10
+    # Rounded, because reading and converting a payload turns 0.1 into 0.10000000000000002.
+    return [float(f'{one:.12g}') for one in payload_array(read_payload(text)).tolist()]
+
+
+def play(options: Options) -> int:
+    """Send a motion to a node and wait until it ends; record and check a bag with --record."""
+    file, lead = options.file, options.lead
+    read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
+    if options.record is None:
+        require_with('--record BAG', 'topic', 'command')
+        print(_call_node(options, lambda client: send_motion(file, lead, client)))
+        return 0
+    with NodeClient(options.node, options.timeout) as client:
+        arm, node, namespace = arm_of(client), client.name, client.name.rpartition('/')[0]
+
+    def send(meanwhile: Callable[[], None]) -> object:
+        with NodeClient(node, options.timeout, meanwhile) as client:
+            return send_motion(file, lead, client)
+
+    # The topics beside the node, because discovery may need long on a busy machine.
+    topic, command = (
+        one if one.startswith('/') else f'{namespace}/{one}'
+        for one in (options.topic, options.command)
+    )
+    return record_and_check(arm, options.record, None, node, topic, command, file, send)
+
+
+def send_motion(file: str, lead: float, client: NodeClient) -> object:
+    """Send a trajectory to the node, wait until it ends, and return what the node answers."""
+    motion = read_trajectory_file(Path(file), lead)
+    last = motion.points[-1].time_from_start
+    print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
+    try:
+        return client.play(motion)
+    except KeyboardInterrupt:
+        print('The arm is brought to rest where it is.', file=sys.stderr)
+        raise
+    except NodeClientError as error:
+        if error.refused_by == StartTooFarError.__name__:
+            raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
+        arm = client.get_parameter('robot_type')
+        if arm == file or None in map(shipped_excitation, (file, arm)):
+            raise
+        raise NodeClientError(
+            f'The node controls {arm}, and {file} is the motion of another arm: '
+            f'`franka-dynamics node play {arm}`.'
+        ) from error
+
+
+def clear(options: Options) -> None:
+    """Clear a node's fault, and print the node's answer."""
+    print(_call_node(options, lambda client: client.clear_fault()))
