@@ -3,11 +3,15 @@
 """Asks ros2_control's controller managers which controllers they have, without waiting."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 import time
 from typing import Any
 
 from ..errors import listed
+
+try:
+    from controller_manager_msgs.srv import ListControllers
+except ImportError:
+    ListControllers = None
 
 _SERVICE, _SERVICE_TYPE = 'list_controllers', 'controller_manager_msgs/srv/ListControllers'
 _ASK_PERIOD_S = 1.0
@@ -27,16 +31,6 @@ _FORWARDING_TYPES = (
 )
 
 
-@cache
-def _service_type() -> Any:
-    """Return ListControllers, or None if controller_manager_msgs is not installed."""
-    try:
-        from controller_manager_msgs.srv import ListControllers
-    except ImportError:
-        return None
-    return ListControllers
-
-
 class ControllerManager:
     """
     A controller manager with its latest answer.
@@ -47,7 +41,7 @@ class ControllerManager:
     """
 
     def __init__(self, node: Any, name: str) -> None:
-        kind = _service_type()
+        kind = ListControllers
         self._client = kind and node.create_client(kind, f'{name}/{_SERVICE}')
         self.name, self.can_answer = name, kind is not None
         self.problem = f'{name}/{_SERVICE} has not answered yet'
@@ -76,7 +70,7 @@ class ControllerManager:
         waits = _ANSWER_TIMEOUT_S if self._request is not None else period
         if self.can_answer and now >= self._asked_at + waits:
             self._cancel_request()
-            self._request = self._client.call_async(_service_type().Request())
+            self._request = self._client.call_async(ListControllers.Request())
             self._asked_at = now
 
     def _cancel_request(self) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm with the topics of a real arm or an arm in Gazebo."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 import gc
 from pathlib import Path
@@ -57,13 +57,8 @@ class SimulatorNode(CheckedParameters, Node):
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare(self, parameter_specs('simulator'))
         description = _simulated_arm(parameters)
-        for sentence in description.repairs:
+        for sentence in (*description.repairs, *_warnings_of_ideal(parameters, description)):
             self.get_logger().warning(sentence)
-        if parameters['ideal'] and description.simulated_armature is not None:
-            self.get_logger().warning(
-                "ideal: joints without their drives' inertia, for which the default gains of a "
-                'node (kp: [-1.0]) are too high: set kp and kd of the node'
-            )
         settings = Settings(
             target='fci' if parameters['gravity_compensation'] else 'mujoco',
             gravity_vector=tuple(parameters['gravity_vector']),
@@ -219,6 +214,15 @@ def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
         return arm
     path = Path(file).expanduser()
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
+
+
+def _warnings_of_ideal(values: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
+    """Yield a warning if joints are simulated without the inertia of their drives."""
+    if values['ideal'] and arm.simulated_armature is not None:
+        yield (
+            "ideal: joints without their drives' inertia, for which a node's default gains "
+            '(kp: [-1.0]) are too high: set kp and kd of the node'
+        )
 
 
 def _simulation_settings(

@@ -186,7 +186,7 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     until_found(probe, looking, {name: ReceiverKind.REAL})
     # The other one ends.
     looking.close()
-    monkeypatch.setattr(controller_managers, '_service_type', lambda: None)
+    monkeypatch.setattr(controller_managers, 'ListControllers', None)
     found, unsure = until_found(probe, looking, {name: ReceiverKind.UNKNOWN})
     assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
 
