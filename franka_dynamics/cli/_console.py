@@ -1,12 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Prints sentences, tables and progress bars for all commands, and writes JSON and text."""
+"""The terminal of all commands: sentences, tables, progress bars, JSON, text, and Ctrl-C."""
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 import os
 from pathlib import Path
+import signal
 import sys
+import threading
 import time
 from typing import Any
 
@@ -25,6 +27,7 @@ _STYLES = {
     'not physical': 'red',
 }
 _PROGRESS_PERIOD_S = 10.0
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Terminal(Console):
@@ -128,3 +131,21 @@ def print_or_write(text: str, path: Path | None) -> None:
     else:
         write_text(path, text)
         say(f'written: {path}')
+
+
+@contextmanager
+def catch_end_signals() -> Iterator[Callable[[], bool]]:
+    """
+    Yield a function that returns False once SIGINT, SIGTERM or SIGHUP has arrived, else True.
+
+    rclpy turns KeyboardInterrupt into other errors, so that loops call this function instead.
+    Outside the main thread, where Python handles no signals, it always returns True.
+    """
+    ended = threading.Event()
+    here = threading.current_thread() is threading.main_thread()
+    before = {one: signal.signal(one, lambda *_: ended.set()) for one in _END_SIGNALS if here}
+    try:
+        yield lambda: not ended.is_set()
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)

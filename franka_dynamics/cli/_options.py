@@ -229,8 +229,4 @@ signal_options = options_as(
     option('--cutoff', 'cut-off of the low-pass [Hz]', Number(), default=SignalOptions.cutoff),
     option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
 )
-
-
-def stamped_bag_options(command: Any) -> Any:
-    """Add the options for reading a recording, passed as `reader`."""
-    return bag_options(stamps_option(command))
+stamped_bag_options = with_options(bag_options, stamps_option)

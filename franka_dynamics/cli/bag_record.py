@@ -13,8 +13,7 @@ from rich.text import Text
 
 from ._choices import ArmChoice
 from ._command import is_given, Options
-from ._console import make_console, say, say_each
-from ._signals import catch_end_signals
+from ._console import catch_end_signals, make_console, say, say_each
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED
 from ..recordings.plausibility import plausibility_warnings

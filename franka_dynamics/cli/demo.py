@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice
 from ._command import is_given, Options, require_installed
-from ._console import ProgressBar, say, say_each, show
-from ._signals import catch_end_signals
+from ._console import catch_end_signals, ProgressBar, say, say_each, show
 from ..arm.arm_file import is_franka
 from ..demo.controller_comparison import compare_controllers
 from ..demo.metrics import demo_metrics

@@ -9,8 +9,7 @@ import time
 from typing import Any
 
 from ._command import forbid_with, Options, require_with
-from ._console import say_each, show, write_json
-from ._signals import catch_end_signals
+from ._console import catch_end_signals, say_each, show, write_json
 from ._state_view import state_view
 from .bag_record import arm_of, record_and_check
 from ..arm.payload import payload_array, read_payload

@@ -13,8 +13,7 @@ from typing import Any
 
 from ._choices import ArmChoice
 from ._command import forbid_with, Options
-from ._console import say
-from ._signals import catch_end_signals
+from ._console import catch_end_signals, say
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save

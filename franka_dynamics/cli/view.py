@@ -6,8 +6,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice, BagReader
 from ._command import forbid_with, Options, require_with
-from ._console import ProgressBar, say
-from ._signals import catch_end_signals
+from ._console import catch_end_signals, ProgressBar, say
 from ..arm.arm_file import is_robot_model
 from ..recordings.preprocessing import prepare
 from ..urdf.reading import parse_urdf, read_urdf

@@ -50,10 +50,8 @@ def demo_metrics(
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.
     """
-    during, stamps = (
-        _rows_between(steps.time, *hold),
-        np.asarray(1e-9 * steps.stamp_ns, dtype=float),
-    )
+    during = _rows_between(steps.time, *hold)
+    stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
     positions, errors = steps.q[during], {}
     for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
         followed = _rows_between(stamps, motion.begin, motion.end)

@@ -65,12 +65,10 @@ class CommandReceiver:
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
-        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_declaration_request)
+        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_request)
         self.publish_changes()
 
-    def _on_declaration_request(
-        self, _: Trigger.Request, answer: Trigger.Response
-    ) -> Trigger.Response:
+    def _on_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer what the receiver does; the service's name tells nodes what it takes."""
         answer.success = self.receiver.state is not ReceiverState.FAULT
         answer.message = self.receiver.state_text

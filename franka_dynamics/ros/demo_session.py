@@ -156,9 +156,7 @@ class _Session:
         client.set_all({'scale': 0.0})
         self._follow('following with g and PD alone')
         node = client.heard_nodes()[_NODE].statuses
-        p50, p99 = (
-            1e-6 * self._simulator_value(Key.ROUND_TRIP.format(one)) for one in PERCENTILES
-        )
+        p50, p99 = (1e-6 * self._arm_value(Key.ROUND_TRIP.format(one)) for one in PERCENTILES)
         rates = DemoRates(
             (self._time - time) / (arm.updated - began) / TIMESTEP_S,
             *self._step_counts(),
@@ -191,10 +189,8 @@ class _Session:
         """Wait for a duration; return start and end, in simulated time [s]."""
         start = self._time
         self._stage = start, duration
-        end = start + duration
-        self._wait_until(
-            text, lambda: self._time >= end, _MAX_SLOWDOWN * duration + _START_TIMEOUT_S
-        )
+        end, timeout = start + duration, _MAX_SLOWDOWN * duration + _START_TIMEOUT_S
+        self._wait_until(text, lambda: self._time >= end, timeout)
         return start, self._time
 
     def _follow(self, text: str) -> None:
@@ -240,7 +236,7 @@ class _Session:
         self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
         self._nodes.require_running()
 
-    def _simulator_value(self, key: str) -> float:
+    def _arm_value(self, key: str) -> float:
         """Return a figure that the simulated arm has published; NaN before the first."""
         arm = self._client.heard_nodes().get(_SIMULATOR, NodeSnapshot(_SIMULATOR))
         return arm.number(DiagnosticSubject.SIMULATED_ARM, key)
@@ -248,8 +244,8 @@ class _Session:
     @property
     def _time(self) -> float:
         """Simulated time [s]; NaN before the arm has published it."""
-        return self._simulator_value(Key.SIMULATED_TIME)
+        return self._arm_value(Key.SIMULATED_TIME)
 
     def _step_counts(self) -> tuple[int, int]:
         """Return the number of steps without a new torque, and of all steps since the first."""
-        return int(self._simulator_value(Key.MISSED)), int(self._simulator_value(Key.COMMANDED))
+        return int(self._arm_value(Key.MISSED)), int(self._arm_value(Key.COMMANDED))

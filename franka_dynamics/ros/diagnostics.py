@@ -118,24 +118,20 @@ class FeedforwardDiagnostics(StatusPublisher):
         status = self.status.present()
         waits = status.state is State.SILENT and controller.enabled
         self._log.report(status, waits=waits)
-        said = (status.state, status.faulty, waits), status.why
-        if said[0] != self._published_state[0]:
+        state = (status.state, status.faulty, waits), status.why
+        if state[0] != self._published_state[0]:
             self._published_at = -math.inf
-        if said != self._published_state and now >= self._published_at + MIN_REASON_S:
-            self._published_state, self._published_at, self.due = said, now, now
+        if state != self._published_state and now >= self._published_at + MIN_REASON_S:
+            self._published_state, self._published_at, self.due = state, now, now
         if now >= self.due:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
             controller.disturbances.reset_largest()
-            level, message, told = self._common_status(status, shares)
-            own = NodeStatus('', self._name, level, message, told)
+            level, message, values = self._summary(status, shares)
+            own = NodeStatus('', self._name, level, message, values)
             self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
-            command = (
-                DiagnosticSubject.COMMAND,
-                level,
-                message,
-                told | self._command_figures(shares),
-            )
+            figures = values | self._command_figures(shares)
+            command = DiagnosticSubject.COMMAND, level, message, figures
             rows = self._joint_state_row(), command, *self._reference, self._wrench_row()
             self.publish(*rows, *self._model_rows())
 
@@ -193,9 +189,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _common_status(
-        self, status: Status, shares: list[float]
-    ) -> tuple[str, str, dict[str, Any]]:
+    def _summary(self, status: Status, shares: list[float]) -> tuple[str, str, dict[str, Any]]:
         """
         Return level, message and values that ~/status and the row Command have in common.
 

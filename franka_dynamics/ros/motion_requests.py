@@ -31,7 +31,7 @@ class MotionRequests:
 
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
         self._node, self._diagnostics = node, diagnostics
-        self._said = set[str]()
+        self._logged = set[str]()
         self._filled = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
@@ -82,8 +82,8 @@ class MotionRequests:
 
     def _say_once(self, sentence: str) -> None:
         """Log a sentence unless it was logged before."""
-        if sentence not in self._said:
-            self._said.add(sentence)
+        if sentence not in self._logged:
+            self._logged.add(sentence)
             self._node.get_logger().info(sentence)
 
     def _on_reference(self, data: bytes) -> None:

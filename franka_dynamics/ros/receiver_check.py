@@ -158,20 +158,13 @@ class ReceiverCheck:
         if self.state is TorquePermission.REFUSED or (waits and self._is_listening(now)):
             return
         count, due = self._publisher.get_subscription_count(), now >= self._next_look
-        if not (
-            waits
-            or due
-            or self._wrong_since
-            or count != self._count
-            or self._managers.have_answered
-        ):
+        changed = count != self._count or self._managers.have_answered
+        if not (waits or due or self._wrong_since or changed):
             return
         found, unsure = self.receivers()
         if due and not waits:
-            self._next_look, self.delivery_problem = (
-                now + _LOOK_PERIOD_S,
-                self._find_delivery_problem(found),
-            )
+            self._next_look = now + _LOOK_PERIOD_S
+            self.delivery_problem = self._find_delivery_problem(found)
         if waits and unsure:
             self.reason = unsure
             return

@@ -69,9 +69,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
         gravity = settings.gravity_in_space(description)
-        self._simulation = ArmSimulation(
-            description, _simulation_settings(parameters, description, gravity)
-        )
+        self._simulation = ArmSimulation(description, _plant(parameters, description, gravity))
         self._names = list(description.joint_names)
         self._writer = joint_state_template(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
@@ -203,8 +201,8 @@ class SimulatorNode(CheckedParameters, Node):
             **self._latency.percentiles_us(Key.ROUND_TRIP),
         }
         level = 'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK'
-        said = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
-        self._diagnostics.publish((DiagnosticSubject.SIMULATED_ARM, level, said, values))
+        message = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
+        self._diagnostics.publish((DiagnosticSubject.SIMULATED_ARM, level, message, values))
 
 
 def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
@@ -225,9 +223,7 @@ def _warnings_of_ideal(values: dict[str, Any], arm: ArmDescription) -> Iterator[
         )
 
 
-def _simulation_settings(
-    values: dict[str, Any], arm: ArmDescription, gravity: Array
-) -> SimulationSettings:
+def _plant(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:
     """Return the simulation settings from parameter values."""
     noise = list(values['noise'])
     if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):

@@ -107,9 +107,8 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
             yield Check(SIMULATED_ARM_CHECK, GOOD, text)
-        yield from _joint_state_checks(
-            node, topic, states, simulator, publisher_names(node, '/clock')
-        )
+        clock = publisher_names(node, '/clock')
+        yield from _joint_state_checks(node, topic, states, simulator, clock)
         yield from _clock_checks(node, states, simulator)
         yield from _command_checks(node, command)
         offered = [name for name, _ in node.get_service_names_and_types()]

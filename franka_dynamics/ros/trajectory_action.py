@@ -253,8 +253,8 @@ class TrajectoryAction:
         elif not wrong:
             return goal.handle.succeed, result.SUCCESSFUL, ''
         elif goal.time > 0.0 and state.stamp >= goal.motion.end + goal.time:
-            said = f'{wrong} {goal.time:g} s after its end.'
-            return goal.handle.abort, result.GOAL_TOLERANCE_VIOLATED, said
+            late = f'{wrong} {goal.time:g} s after its end.'
+            return goal.handle.abort, result.GOAL_TOLERANCE_VIOLATED, late
         return None, result.SUCCESSFUL, ''
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:

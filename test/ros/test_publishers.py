@@ -66,9 +66,7 @@ class Publishers:
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, status = self.controller.disturbances, self.diagnostics.status.present()
-        level, message, values = self.diagnostics._common_status(
-            status, disturbances.largest.tolist()
-        )
+        level, message, values = self.diagnostics._summary(status, disturbances.largest.tolist())
         disturbances.reset_largest()
         return level, message, values['state']
 
