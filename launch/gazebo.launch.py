@@ -121,7 +121,7 @@ def direct_way(arguments, arm):
             *shapes.get(arm.n, ()),
             *(shape.expressed_in(flange) for shape in load_hand_shapes()),
         )
-    start = gazebo.gazebo_start(arm).position
+    start = arm.home_position
     folder = write_temporary_files(
         {
             'bridge.yaml': yaml.safe_dump(gazebo.bridges(arm.joint_names)),

@@ -31,7 +31,7 @@ from .rclpy_private import Executor
 from ..control.settings import Settings
 from ..errors import JointStateError
 from ..parameter_schema import specs
-from ..simulation.gazebo import gazebo_start
+from ..simulation.gazebo import holding_torque
 
 # The arm counts as held after the holding torque was sent _MIN_HOLDING_COUNT times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
@@ -46,18 +46,17 @@ class GazeboDirectNode(CheckedParameters, Node):
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         description = load_arm(declare(self, specs('arm')))
-        start = gazebo_start(description)
-        self._start, names = start.position, description.joint_names
+        self._start, names = description.home_position, description.joint_names
         self._commands = CommandReceiver(
             self,
             description,
             Settings(target='gz_ros2_control'),
             self._apply,
-            holding=start.torque,
+            holding=holding_torque(description),
         )
         self._receiver = self._commands.receiver
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
-        self._latest = 0.0, start.position, np.zeros(description.n)
+        self._latest = 0.0, self._start, np.zeros(description.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         self._forces = [
             self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)

@@ -33,7 +33,7 @@ from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
 from ..resources import share_directory
-from ..simulation.gazebo import gazebo_start, xacro_numbers
+from ..simulation.gazebo import holding_torque, xacro_numbers
 
 PACKAGE = 'franka_dynamics'
 # Names of controllers: of the one that brakes the arm, and of the forward controller.
@@ -319,10 +319,9 @@ def ros2_control_actions(
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
-    start = gazebo_start(arm)
     initial = {
-        'initial_positions': xacro_numbers(start.position),
-        'initial_efforts': xacro_numbers(start.torque),
+        'initial_positions': xacro_numbers(arm.home_position),
+        'initial_efforts': xacro_numbers(holding_torque(arm)),
     }
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.

@@ -8,7 +8,7 @@ import gc
 from pathlib import Path
 import sys
 import time
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import rclpy
@@ -34,7 +34,7 @@ from ..control.settings import Settings
 from ..errors import SettingsError
 from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
 from ..simulation.mujoco_model import TIMESTEP_S
-from ..simulation.step_log import StepLog
+from ..simulation.step_log import write_step
 from ..typing import Array
 from ..validation.urdf_check import checked_arm_from_urdf
 
@@ -53,7 +53,7 @@ class SimulatorNode(CheckedParameters, Node):
     """
 
     def __init__(self, **node_options: Any) -> None:
-        self._log: StepLog | None = None  # first: rclpy destroys a node whose __init__ raises
+        self._log: BinaryIO | None = None  # first: rclpy destroys a node whose __init__ raises
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare(self, parameter_specs('simulator'))
         description = _simulated_arm(parameters)
@@ -117,7 +117,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._publish_state(reading, stamp)
         deadline = self._wait(executor, deadline, stop)
         if self._log is not None:
-            self._log.write(stamp, reading)
+            write_step(self._log, stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
         if self._simulation.braked is not self._braked:
@@ -241,10 +241,10 @@ def _plant(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> Simul
     return settings if values['ideal'] else settings.like_real(arm)
 
 
-def _open_log(path: str) -> StepLog | None:
+def _open_log(path: str) -> BinaryIO | None:
     """Return a step log, None without a path; raise SettingsError if it cannot be written."""
     try:
-        return StepLog(Path(path)) if path else None
+        return Path(path).open('wb') if path else None
     except OSError as error:
         raise SettingsError(
             f'step_log is {path}, which cannot be written: {error.strerror}.'

@@ -9,15 +9,16 @@ for an arm without gz_ros2_control, adds the start pose to Gazebo's positions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..typing import Array
 from ..urdf.writer import urdf_text, xml_text
 
 WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
@@ -25,18 +26,9 @@ _STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::Joint
 _FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 
 
-@dataclass(frozen=True, eq=False)
-class GazeboStart:
-    """Start pose [rad, m] and the torques [N m, N] that hold the arm in this pose, shape (n,)."""
-
-    position: NDArray[np.float64]
-    torque: NDArray[np.float64]
-
-
-def gazebo_start(description: ArmDescription) -> GazeboStart:
-    """Return the home pose, or the allowed pose nearest to zero, and its gravity torques."""
-    position = description.home_position
-    return GazeboStart(position, NewtonEulerModel(description).gravity(position))
+def holding_torque(description: ArmDescription) -> Array:
+    """Return the torques (n,) [N m, N] that hold an arm in its start pose, `home_position`."""
+    return NewtonEulerModel(description).gravity(description.home_position)
 
 
 def shift_joint_zeros(description: ArmDescription, position: ArrayLike) -> ArmDescription:

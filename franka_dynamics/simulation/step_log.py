@@ -7,6 +7,7 @@ Recording the steps over DDS would take as much processor time as the simulation
 """
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -15,25 +16,19 @@ from ..errors import RecordingError
 from ..recordings.recording import Recording
 
 
-class StepLog:
-    """Writes a row of 8-byte floats per step: stamp, positions, velocities, efforts."""
+def write_step(file: BinaryIO, stamp: float, reading: SensorReading) -> None:
+    """
+    Write a step to a binary file: its time stamp [s] and the sensor reading at its start.
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open('wb')
-
-    def write(self, stamp: float, reading: SensorReading) -> None:
-        """Write a step: its time stamp [s] and the sensor reading at its start."""
-        row = ((stamp,), reading.position, reading.velocity, reading.effort)
-        self._file.write(np.concatenate(row).tobytes())
-
-    def close(self) -> None:
-        """Write the remaining rows and close the file."""
-        self._file.close()
+    A step is a row of 8-byte floats: stamp, positions, velocities, efforts.
+    """
+    row = ((stamp,), reading.position, reading.velocity, reading.effort)
+    file.write(np.concatenate(row).tobytes())
 
 
 def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     """
-    Return the steps in a StepLog's file as a Recording of joint states.
+    Return the steps in a file of `write_step` as a Recording of joint states.
 
     Raises RecordingError if the file holds no whole step.
     """

@@ -17,7 +17,7 @@ from franka_dynamics.simulation.arm_simulation import (
     SimulationSettings,
     VIBRATION_BANDS_HZ,
 )
-from franka_dynamics.simulation.step_log import read_steps, StepLog
+from franka_dynamics.simulation.step_log import read_steps, write_step
 
 from ..agreement import refuses
 
@@ -70,10 +70,10 @@ EPOCH = 1.7e9
 
 def test_steps_come_back_as_they_were_read(tmp_path):
     arm = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, position_noise=1e-4))
-    log, readings = StepLog(tmp_path / 'steps'), []
+    log, readings = (tmp_path / 'steps').open('wb'), []
     for step in range(50):
         reading = arm.read()
-        log.write(EPOCH + reading.time, reading)
+        write_step(log, EPOCH + reading.time, reading)
         arm.step(np.full(7, 0.1 * step))
         readings.append(reading)
     log.close()

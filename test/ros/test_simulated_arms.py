@@ -17,7 +17,7 @@ from franka_dynamics.ros import topic_listener
 from franka_dynamics.ros.messages import stamp_from_seconds
 from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.ros.status import NodeStatus
-from franka_dynamics.simulation.gazebo import gazebo_start
+from franka_dynamics.simulation.gazebo import holding_torque
 
 from .conftest import COMMAND, FER, ROOT_NAMES, stamp
 from ..processes import background
@@ -132,7 +132,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
         lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True', 'the arm held'
     )
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
-    held = gazebo_start(description).torque
+    held = holding_torque(description)
 
     def at(torque):
         return all(abs(force[-1].data - one) < 1e-9 for force, one in zip(gazebo.forces, torque))

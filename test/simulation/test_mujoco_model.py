@@ -116,7 +116,7 @@ CONFIG = share_directory() / 'config'
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'rpr'])
 def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     description = load(arm)
-    start = gazebo.gazebo_start(description).position + 0.05
+    start = description.home_position + 0.05
     model = pin.buildModelFromXML(gazebo.gazebo_urdf(description, start))
     q, dq, ddq = sample_states(description, 50, 0)
     expected = NewtonEulerModel(description).inverse_dynamics(q, dq, ddq)
@@ -130,10 +130,9 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
 
 def test_a_start_is_home_with_pinocchios_gravity_torque():
     description = load('fr3', hand='franka_hand')
-    start = gazebo.gazebo_start(description)
-    np.testing.assert_array_equal(start.position, description.home)
+    np.testing.assert_array_equal(description.home_position, description.home)
     expected = PinocchioModel(description).gravity(description.home)
-    np.testing.assert_allclose(start.torque, expected, rtol=0.0, atol=TORQUE)
+    np.testing.assert_allclose(gazebo.holding_torque(description), expected, rtol=0.0, atol=TORQUE)
 
 
 def test_the_worlds_gravity_and_name_are_ours():
@@ -153,21 +152,20 @@ MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the o
 def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     # The states are 20 cycles old. The slowest motion decays by 0.47 1/s.
     arm, seconds, age = load('fr3'), 2.0, 20
-    start = gazebo.gazebo_start(arm)
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
     kp, kd = map(tuple, default_gains(arm))
     controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
-    states = [(start.position, np.zeros(arm.n))] * HELD
+    states = [(arm.home_position, np.zeros(arm.n))] * HELD
     for k in range(HELD + round(seconds / STEP)):
         late = max(k - age, 0)
         torque = controller.step(*states[late], STEP * k)
         if k >= HELD:
             lost, heard = k == HELD, k >= HELD + UNTIL_THE_NODE_IS_HEARD
-            held = 0.0 * start.torque if lost else start.torque
+            held = 0.0 * gazebo.holding_torque(arm) if lost else gazebo.holding_torque(arm)
             simulation.step(torque if heard else held)
             reading = simulation.read()
             states.append((reading.position, reading.velocity))
     assert not simulation.braked
-    away = np.abs([q - start.position for q, _ in states])
+    away = np.abs([q - arm.home_position for q, _ in states])
     assert away.max() < MOST_RAD
     assert away[-1].max() < 0.7 * away.max()
