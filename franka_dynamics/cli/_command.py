@@ -8,7 +8,6 @@ from importlib import import_module
 import math
 from pathlib import Path
 import re
-from string import ascii_uppercase
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,21 +108,17 @@ class Number(click.FloatRange):
         return number
 
 
-class Assignment(click.ParamType):
-    """Option type of a pair of name and value written as `form`, such as JOINT=POSITION."""
+class JointPosition(click.ParamType):
+    """Option type of a pair of a joint's name and its position, written JOINT=POSITION."""
 
     name = 'assignment'
 
-    def __init__(self, form: str, kind: click.ParamType = click.STRING) -> None:
-        self.form, self.kind = form, kind
-        self.sign = form.lstrip(ascii_uppercase).rstrip(ascii_uppercase)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the pair (name, value) in a text; otherwise raise click.BadParameter."""
-        name, sign, rest = f'{value}'.partition(self.sign)
-        if not (name and sign):
-            self.fail(f'{value!r} is no {self.form}', param, ctx)
-        return name, self.kind.convert(rest, param, ctx)
+        """Return the pair (name, position) in a text; otherwise raise click.BadParameter."""
+        joint, sign, position = f'{value}'.partition('=')
+        if not (joint and sign):
+            self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
+        return joint, Number().convert(position, param, ctx)
 
 
 class CommaList(click.ParamType):

@@ -13,9 +13,9 @@ import click
 
 from ._choices import ArmChoice, BagReader
 from ._command import (
-    Assignment,
     CommaList,
     flag,
+    JointPosition,
     Number,
     option,
     OutputPath,
@@ -193,8 +193,7 @@ _PAYLOAD = option(
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
     click.Path(),
 )
-_POSITION = Assignment('JOINT=POSITION', Number())
-_JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', _POSITION)
+_JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPosition())
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
 )
