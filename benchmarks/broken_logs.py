@@ -36,7 +36,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalLinks
 from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.gravity import gravity_axes
+from franka_dynamics.identification.faults.loads import gravity_axes
 from franka_dynamics.identification.gram_sums import FOLDS, GramSums
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import (

@@ -43,7 +43,7 @@ from franka_dynamics.identification import (
     torque_model,
     verdict,
 )
-from franka_dynamics.identification.faults import contact, unexplained
+from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
@@ -278,11 +278,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ("a Student's **t** above {} (95 %)", (cross_validation.SIGNIFICANT_T,)),
             ('rises by more than {}: masses', (cross_validation.STRONG_EVIDENCE,)),
-            ('within {} % and the inverse', (100.0 * cross_validation._AGREES,)),
-            ('likelier: above {} they are faults', (verdict._CLEARER,)),
-            ('whose efforts more than {} % is left', (100.0 * unexplained._MOST,)),
+            ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
+            ('likelier: above {} they are faults', (verdict._VERY_STRONG_EVIDENCE,)),
+            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_UNEXPLAINED,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_WIDTH,)),
-            ('above {} times the usual are left out', (contact._LARGE,)),
+            ('above {} times the usual are left out', (fault_checks._LARGE_RESIDUAL,)),
             ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],

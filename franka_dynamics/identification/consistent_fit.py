@@ -18,7 +18,7 @@ from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
-from .faults.heavy import MAX_MASS_RATIO
+from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND

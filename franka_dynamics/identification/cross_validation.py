@@ -18,12 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .faults import Diagnosis, Fault
-from .faults.fault import CLEAR_EFFECT
-from .faults.gain import Gain
-from .faults.load import Load
-from .faults.offset import Offset
-from .gram_sums import GramSums
+from .faults import CLEAR_EFFECT, Diagnosis, Fault, Gain, Load, Offset
+from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import COARSE_PRECISIONS, log_evidence, Prior
 from .solve import common_noise, estimate, joint_noise, least_noise, residual_weights, square_root
@@ -37,11 +33,11 @@ SIGNIFICANT_T = 2.13
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
 # that matter the smallest 25 (benchmarks/broken_logs.py).
 STRONG_EVIDENCE = 20.0
-# Precision of the prior that holds inertias, and the ratio to its size (or the inverse) that a
-# named fault must show beside them. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint
-# 3, and a gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
-_HELD, _AGREES = 1e8, 0.7
-_FAINT = 1e-9  # weight of a prior about zero on a fault's columns
+# Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
+# size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
+# gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
+_FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT = 1e8, 0.7
+_WEAK_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
 class CrossValidation:
@@ -77,35 +73,37 @@ class CrossValidation:
         self.products, self.samples = sums.products[parts], sums.samples[parts]
         weights = residual_weights(noise)
         whole, each = sums.weighted(weights), np.einsum('j,kjab->kab', weights, self.products)
-        prior_terms = _FAINT * np.eye(len(whole))
-        prior_terms[: self.p, : self.p], prior_terms[: self.p, -1] = prior.information(precision)
+        prior_terms = _WEAK_PRECISION * np.eye(len(whole))
+        information, pull = prior.information(precision)
+        prior_terms[: self.p, : self.p], prior_terms[: self.p, TORQUE_COLUMN] = information, pull
         identified = sums.weighted(residual_weights(common))
         self.equations = prior_terms + np.stack([*(whole - each), whole, identified])
         self._whole = whole
-        self.given = (Gain(), Load(), *Offset.every(prior.model.n)) if given is None else given
+        offsets = Offset.for_joint_count(prior.model.n)
+        self.given = (Gain(), Load(), *offsets) if given is None else given
         self.questions: list[Diagnosis] = []
         self.plain = FoldFits(self)
 
     @cached_property
     def at_starting_inertias(self) -> CrossValidation:
         """
-        The same with inertias held at those of the starting set, and no fault given but offsets.
+        The same with inertias fixed at those of the starting set, and no fault given but offsets.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
-        held ones they could, and would take a part of the fault that is compared (`agrees`).
-        Harmless faults are left out as well: with them the verdicts on two FER's logs are the
-        same, sound or with 14 faults each.
+        fixed ones they could, and would take a part of the fault that is compared
+        (`agrees_with_start`). Harmless faults are left out as well: with them the verdicts on two
+        FER's logs are the same, sound or with 14 faults each.
         """
-        offsets = tuple(Offset.every(self.prior.model.n))
-        return CrossValidation(self.sums, self.prior, _HELD, offsets)
+        offsets = tuple(Offset.for_joint_count(self.prior.model.n))
+        return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
-    def give(self, fit: FoldFits) -> None:
+    def include_harmless(self, fit: FoldFits) -> None:
         """Add the columns of a fault that is only a question to all fits."""
         self.given += (fit.fault,)
         self.questions.append(fit.question())
         self.plain = FoldFits(self)
 
-    def share(self, error: float) -> float:
+    def share_of_efforts(self, error: float) -> float:
         """Return a torque error E divided by the rms of efforts."""
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
         return error / float(np.sqrt(efforts @ self.per_joint**2))
@@ -117,18 +115,18 @@ class CrossValidation:
         The precision of the starting set is in each case the likeliest one, of masses from `least`
         on: a fault counts that makes the recordings agree with published masses.
         """
-        free = [k for k in self.free_places(fault) if k >= self.p]
+        free = [k for k in self.free_columns(fault) if k >= self.p]
         columns, units = [*range(self.p), *free], np.append(self.prior.std, np.ones(len(free)))
         triangle, right = square_root(self._whole, columns, units)
         known, unknown = np.split(triangle, [self.p], axis=1)
-        given = np.isin(free, self.free_places())
+        given = np.isin(free, self.free_columns())
         more, less = (
             log_evidence((known, right), self.prior, one)[COARSE_PRECISIONS >= least].max()
             for one in (unknown, unknown[:, given])
         )
         return float(more - less)
 
-    def free_places(self, fault: Fault | None = None) -> list[int]:
+    def free_columns(self, fault: Fault | None = None) -> list[int]:
         """Return the numbers of the columns that fits with one more fault, or none, have free."""
         names = [name for one in self.given for name in one.names]
         names += fault.names if fault else ()
@@ -153,16 +151,18 @@ class FoldFits:
         self.fits, self._fault = fits, fault
         own = [*range(fits.p)]
         rows = fits.equations.copy()
-        for k in fits.free_places(fault):
+        for k in fits.free_columns(fault):
             if k < fits.p:  # a column of the model, such as an offset's, loses its prior
-                rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAINT
+                rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _WEAK_PRECISION
             else:
                 own.append(k)
         theta = np.zeros(rows.shape[:2])
-        theta[:, own] = np.linalg.solve(rows[:, own][:, :, own], rows[:, own, -1:])[..., 0]
-        self.folds, self.whole, self.arm = theta[:-2], theta[-2], theta[-1]
+        matrices, right = rows[:, own][:, :, own], rows[:, own, TORQUE_COLUMN]
+        theta[:, own] = np.linalg.solve(matrices, right[..., None])[..., 0]
+        *folds, self.whole, self.arm = theta
+        self.folds = np.array(folds)
         residual = self.folds.copy()
-        residual[:, -1] = -1.0
+        residual[:, TORQUE_COLUMN] = -1.0
         squares = (residual[:, None, None] @ fits.products @ residual[:, None, :, None])[..., 0, 0]
         self.squares = np.maximum(squares / fits.samples[:, None], fits.least**2)
 
@@ -177,12 +177,12 @@ class FoldFits:
         """The fault in the user's terms, by the fit to all folds."""
         found = dict(zip(self.fits.sums.names, self.whole.tolist()))
         if self.fault.is_in_torques:
-            found |= self._rigid_torque_by((Gain.kind, *self.fault.names))
+            found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.names))
         return tuple(self.fault.values(found, self.fits.prior.model.base.gravity[0]))
 
-    def _rigid_torque_by(self, names: tuple[str, ...]) -> dict[str, float]:
+    def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
-        Return the coefficients of columns that come nearest to all fitted torques but friction.
+        Return the coefficients of columns, by name, that fit best all fitted torques but friction.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
@@ -193,9 +193,9 @@ class FoldFits:
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
 
-    def possible(self) -> bool:
+    def is_possible(self) -> bool:
         """Return whether the fault can have these values."""
-        return self.fault.possible(self.values, self.fits.prior.model.base.gravity[0])
+        return self.fault.is_possible(self.values, self.fits.prior.model.base.gravity[0])
 
     def question(self) -> Diagnosis:
         """Return the fault as a question to the user, without errors E."""
@@ -221,7 +221,7 @@ class FoldFits:
         before = (self.fits.plain if than is None else than).squares
         return np.asarray(0.5 * np.log(before / self.squares).sum(axis=1))
 
-    def better(self, than: FoldFits | None = None) -> bool:
+    def is_better(self, than: FoldFits | None = None) -> bool:
         """Return whether the mean log-likelihood ratio is significantly above zero."""
         ratios = self.log_likelihood_ratios(than)
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf
@@ -249,9 +249,10 @@ class FoldFits:
             own = fits.sums.places(self.fault.names)
             change[own] = self.arm[own]
         else:
-            moved = [*range(fits.p), *(k for k in fits.free_places() if k >= fits.p)]
-            change[moved] = fits.plain.arm[moved] - self._undone()[moved]
-        rest = np.append(self.arm[:-1], -1.0)
+            moved = [*range(fits.p), *(k for k in fits.free_columns() if k >= fits.p)]
+            change[moved] = fits.plain.arm[moved] - self._without_fault()[moved]
+        rest = self.arm.copy()
+        rest[TORQUE_COLUMN] = -1.0
         taken, left = (
             fits.sums.squared_combination(one) / fits.sums.count @ fits.per_joint**2
             for one in (change, rest)
@@ -260,7 +261,7 @@ class FoldFits:
             left = float(np.min(self.squares @ fits.per_joint**2))
         return float(np.sqrt(1.0 + taken / max(left, fits.least**2 @ fits.per_joint**2)))
 
-    def _undone(self) -> Array:
+    def _without_fault(self) -> Array:
         """
         Return the coefficients of the fit with the arm's weights, with friction undone, too, (c,).
 
@@ -270,20 +271,20 @@ class FoldFits:
         theta, model = self.arm.copy(), self.fits.prior.model
         own = slice(len(model.base), self.fits.p)
         fitted = theta[own].reshape(model.n, -1)
-        theta[own] = self.fault.undone_friction(fitted, self.values).ravel()
+        theta[own] = self.fault.corrected_friction(fitted, self.values).ravel()
         return theta
 
-    def significant(self) -> bool:
+    def is_significant(self) -> bool:
         """
         Return whether the fault is possible and predicts left-out folds and masses better.
 
         A fault in a part that begins elsewhere than in the middle fits one fold badly, by which
         its mean is not significant; the median over folds decides as well.
         """
+        if not self.is_possible():
+            return False
         most_folds = self.fault.is_in_part and float(np.median(self.log_likelihood_ratios())) > 0.0
-        return (
-            self.possible() and (self.better() or most_folds) and self.evidence > STRONG_EVIDENCE
-        )
+        return (self.is_better() or most_folds) and self.evidence > STRONG_EVIDENCE
 
     def matters(self) -> bool:
         """
@@ -292,17 +293,18 @@ class FoldFits:
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.
         """
-        if self.is_harmless() or not self.significant():
+        if self.is_harmless() or not self.is_significant():
             return False
-        return self.agrees() or self.evidence > 2.0 * STRONG_EVIDENCE
+        return self.agrees_with_start() or self.evidence > 2.0 * STRONG_EVIDENCE
 
     def is_harmless(self) -> bool:
         """Return whether the identified arm hardly changes by the fault."""
         return self.effect < CLEAR_EFFECT
 
-    def agrees(self) -> bool:
-        """Return whether the coefficients keep their size beside fixed inertias."""
+    def agrees_with_start(self) -> bool:
+        """Return whether the fault keeps its size beside the inertias of the starting set."""
         columns = self.fits.sums.places(self.fault.names)
-        fits = self, FoldFits(self.fits.at_starting_inertias, self.fault)
-        own, held = (one.whole[columns] for one in fits)
-        return _AGREES < float(held @ own / (own @ own)) < 1.0 / _AGREES
+        fixed = FoldFits(self.fits.at_starting_inertias, self.fault)
+        own, beside_fixed = self.whole[columns], fixed.whole[columns]
+        ratio = float(beside_fixed @ own / (own @ own))
+        return _MIN_AGREEMENT < ratio < 1.0 / _MIN_AGREEMENT

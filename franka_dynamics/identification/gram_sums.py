@@ -28,6 +28,7 @@ from ..arm import ArmDescription
 from ..recordings.preprocessing import is_moving, Motion
 from ..typing import Array
 
+TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
 # A motion repeats if positions a period apart differ by less than _REPEAT_RATIO of the
@@ -167,7 +168,7 @@ class GramSums:
         other columns count for nothing.
         """
         residual = np.zeros(self.products.shape[-1])
-        residual[: len(theta)], residual[-1] = -np.asarray(theta), 1.0
+        residual[: len(theta)], residual[TORQUE_COLUMN] = -np.asarray(theta), 1.0
         return self.squared_combination(residual)
 
     def squared_combination(self, coefficients: Array) -> Array:

@@ -17,9 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import Fault, faults_of
-from .faults.gain import Gain
-from .faults.load import Load
+from .faults import EncoderZero, Fault, Gain, Load
 from .gram_sums import GramSums
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
@@ -87,25 +85,30 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.
     """
-    fit = _BesidePublishedMasses(sums, prior)
-    (scale, spread), (loads, spreads) = fit.with_faults(Gain()), fit.with_faults(Load())
+    fit = _FitsNearPublishedMasses(sums, prior)
+    (scale, scale_spread), (load, load_spread) = fit.with_faults(Gain()), fit.with_faults(Load())
     both, _ = fit.with_faults(Gain(), Load())
     sides = 2.0 * np.array([-1.0, 1.0])
+    no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
+    no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
     return MassAmbiguity(
-        tuple((1.0 + scale[0] + sides * np.sqrt(spread[0, 0])).tolist()),
-        tuple((loads[0] + sides * np.sqrt(spreads[0, 0])).tolist()),
-        (1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
-        bool(
-            scale @ np.linalg.solve(spread, scale) > _CHI_SQUARE_1
-            or loads @ np.linalg.solve(spreads, loads) > _CHI_SQUARE_4
-        ),
-        f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
-        tuple(fit.hidden()),
+        scale=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
+        load=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
+        together=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
+        excludes=not (no_scale and no_load),
+        where=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
+        hidden=tuple(fit.joint_fault_ranges()),
     )
 
 
-class _BesidePublishedMasses:
-    """Fits of faults together with an arm whose masses are near a published set's."""
+class _FitsNearPublishedMasses:
+    """
+    Fits of faults together with an arm whose masses are near a published set's.
+
+    The columns are those of the sums, and five more, which are sums of base parameters' columns: a
+    common factor of the published set's torques, and the mass and first moments of a load.
+    `places` are their numbers, by fault.
+    """
 
     def __init__(self, sums: GramSums, prior: Prior) -> None:
         self.sums, self.n = sums, prior.model.n
@@ -125,24 +128,24 @@ class _BesidePublishedMasses:
         self.information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.center
-        self.likeness = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
+        self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
 
     def with_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of faults fitted together with the arm, and their covariance."""
-        places = (self.likeness.get(one) or self.sums.places(one.names) for one in faults)
+        places = (self.places.get(one) or self.sums.places(one.names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _WEAK))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
         values = covariance @ self.information[own, self.last - 1]
         return values[self.p :], covariance[self.p :, self.p :]
 
-    def hidden(self) -> Iterator[JointFaultRange]:
+    def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
         """Yield the ranges of single joints' gains and zeros that are wide."""
-        for fault in faults_of(self.n):
-            kind, joints = fault.kind, fault.joints
-            if kind in ('gain', 'zero') and joints:
-                value, variance = (float(one.item()) for one in self.with_faults(fault))
-                reach, nominal = _DEVIATIONS * variance**0.5, float(kind == 'gain')
-                if reach > 0.5 * _MIN_WIDTH:
-                    low, high = min(value - reach, 0.0), max(value + reach, 0.0)
-                    yield JointFaultRange(kind, joints[0], low + nominal, high + nominal)
+        for fault in (*Gain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
+            if not fault.joints:
+                continue
+            value, variance = (float(one.item()) for one in self.with_faults(fault))
+            reach, right = _DEVIATIONS * variance**0.5, float(fault.kind == Gain.kind)
+            if reach > 0.5 * _MIN_WIDTH:
+                low, high = min(value - reach, 0.0), max(value + reach, 0.0)
+                yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)

@@ -26,6 +26,9 @@ MAX_REPETITIONS = 200
 # 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
 # masses where this gives 0.79 to 1.23 times.
 DEFAULT_PRIOR_PRECISION = 10.0
+# Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass. Real arms
+# stay within it; without it the solver fails on torques that no arm has.
+MAX_MASS_RATIO = 3.0
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .faults import Diagnosis
-from .faults.contact import Contact, touched_seconds
-from .faults.fault import CLEAR_EFFECT
+from .faults import CLEAR_EFFECT, Contact, Diagnosis
+from .faults.checks import touched_seconds
 from .gram_sums import GramSums, period_of
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .restated_fits import restated_sums
 from .solve import estimate, joint_noise, least_noise
 from .sources import Bag, read, Source
+from .state_fault_fits import corrected_state_sums
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
@@ -80,15 +79,15 @@ class Summary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
-    `restated` are `restated_sums` and their number of samples. `touched` is a contact that would
-    make the identified arm wrong. `moving` is for how long the arm moves [s]. `failure` is the
-    error of an unusable bag, which has no sums.
+    `corrected` are `corrected_state_sums` and their number of samples. `touched` is a contact that
+    would make the identified arm wrong. `moving` is for how long the arm moves [s]. `failure` is
+    the error of an unusable bag, which has no sums.
     """
 
     note: SourceNote
     signal: SignalOptions
     sums: GramSums | None = None
-    restated: tuple[Array, int] = (np.zeros(0), 0)
+    corrected: tuple[Array, int] = (np.zeros(0), 0)
     touched: Diagnosis | None = None
     moving: float = 0.0
     failure: FrankaDynamicsError | None = None
@@ -168,11 +167,11 @@ def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: Source
     prior = Prior.centered_at(arm, model, sums.max_torque)
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     per_joint = np.array(TorqueErrorUnit.of(arm).per_joint)
-    restated = restated_sums(model, moving, joint_noise(sums, theta), per_joint)
+    corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
     contact = _contact(moving, model, arm, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
     lasts = note.duration - seconds_at_rest(motion)
-    return Summary(note, motion.options, sums, restated, touched, lasts)
+    return Summary(note, motion.options, sums, corrected, touched, lasts)
 
 
 def _contact(

@@ -16,7 +16,7 @@ inertias. If none is named, but one matters, the joints where it shows are suspe
 fault of all joints with a smaller effect is only asked about.
 
 Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
-tried by fits at the states undone (`restated_fits`), and compared with others by log evidence.
+tried by fits at corrected states (`state_fault_fits`), and compared with others by log evidence.
 Contacts are judged alike: by the arm that is identified without the seconds that they last.
 
 A common factor of all efforts, or a load, looks like other masses: `mass_ambiguity` gives the
@@ -31,21 +31,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
-from .faults import Diagnosis, faults_of
-from .faults.driven import driven
-from .faults.fault import CLEAR_EFFECT
-from .faults.force import Force
-from .faults.gain import Gain
-from .faults.gravity import Gravity, is_left_out
-from .faults.heavy import heavy
-from .faults.offset import Offset
-from .faults.scale import another_unit, not_measured
-from .faults.unexplained import Unexplained, unexplained
+from .faults import checks as fault_checks
+from .faults import CLEAR_EFFECT, Diagnosis, faults_of, Force, Gain, Gravity, Offset, Unexplained
+from .faults.loads import is_left_out
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
-from .restated_fits import restated_fits, RestatedFit
+from .state_fault_fits import state_fault_fits, StateFaultFit
 from .summary import SourceNote, sum_up, Summary
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
@@ -54,8 +47,8 @@ from ..typing import Array
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).
-_CLEARER = 5.0
-_MAX_TURNS = 3  # of gravity, each refitted at the direction that was found
+_VERY_STRONG_EVIDENCE = 5.0
+_MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +77,22 @@ class RecordingVerdict:
         return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
 
-def diagnose(
-    fits: CrossValidation, restated: Sequence[RestatedFit]
-) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
+def diagnose(fits: CrossValidation, corrected: Sequence[StateFaultFit]) -> RecordingVerdict:
     """
     Return the one fault that explains the residuals, or else the joints of several such faults.
 
     A fault that does no harm, and explains more than any that would, is given to all fits, and the
-    others are tried again. `restated` are fits at the states undone, the largest evidence first.
+    others are tried again. `corrected` are fits at corrected states, the largest evidence first.
     """
     every = faults_of(fits.prior.model.n)
     while True:
         tried = fits.fits_with(every)
         doubtful = [fit for fit in tried if fit.matters()]
-        harmless = next((fit for fit in tried if fit.is_harmless() and fit.significant()), None)
-        if not doubtful or harmless is None or not harmless.better(doubtful[0]):
+        harmless = next((fit for fit in tried if fit.is_harmless() and fit.is_significant()), None)
+        if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
             break
-        fits.give(harmless)
-    first = restated[0] if restated else None
+        fits.include_harmless(harmless)
+    first = corrected[0] if corrected else None
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
     # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
@@ -109,19 +100,19 @@ def diagnose(
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    if first and first.effect > CLEAR_EFFECT and first.gain > max(evidence, _CLEARER):
+    if first and first.effect > CLEAR_EFFECT and first.gain > max(evidence, _VERY_STRONG_EVIDENCE):
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
         gains = (one for one in doubtful if one.fault == Gain(first.fault.joints))
         ambiguous = hangs or any(one.values[0] < 0.0 for one in gains)
-        return _named_restated(restated, evidence, ambiguous)
-    return _named(fits, tried, doubtful) if doubtful else ((), ())
+        return _state_fault_or_joints(corrected, evidence, ambiguous)
+    return _fault_or_joints(fits, tried, doubtful) if doubtful else RecordingVerdict()
 
 
-def _named_restated(
-    fits: Sequence[RestatedFit], evidence: float, ambiguous: bool
-) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
+def _state_fault_or_joints(
+    fits: Sequence[StateFaultFit], evidence: float, ambiguous: bool
+) -> RecordingVerdict:
     """
     Return the first fault if it is clear, or else the joints of the first two.
 
@@ -129,30 +120,30 @@ def _named_restated(
     """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
     rival = max(evidence, second.gain if second else -np.inf)
-    if not ambiguous and best.gain > rival + _CLEARER:
-        return (best.diagnosis(second),), ()
+    if not ambiguous and best.gain > rival + _VERY_STRONG_EVIDENCE:
+        return RecordingVerdict((best.diagnosis(second),))
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
-    return (), tuple(sorted(joints))
+    return RecordingVerdict(suspected=tuple(sorted(joints)))
 
 
-def _named(
+def _fault_or_joints(
     fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
-) -> tuple[tuple[Diagnosis, ...], tuple[int, ...]]:
+) -> RecordingVerdict:
     """Return the likeliest fault, a force beside a tilt if both may be, or else joints."""
-    best = doubtful[0]
-    rivals = (one for one in tried if one.possible() and one.fault.simpler != best.fault.simpler)
+    best, kind = doubtful[0], doubtful[0].fault.simpler
+    rivals = (fit for fit in tried if fit.fault.simpler != kind and fit.is_possible())
     second = next(rivals, None)
-    simpler = (fit for fit in doubtful if fit.fault == best.fault.simpler and not best.better(fit))
+    simpler = (fit for fit in doubtful if fit.fault == kind and not best.is_better(fit))
     named = next(simpler, best)
-    if named.agrees():
-        if second is None or best.better(second):
-            return (named.diagnosis(second),), ()
+    if named.agrees_with_start():
+        if second is None or best.is_better(second):
+            return RecordingVerdict((named.diagnosis(second),))
         if {best.fault.kind, second.fault.kind} == {Force.kind, Gravity.kind}:
-            return (best.diagnosis(second), second.diagnosis(best)), ()
+            return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
     each = np.log(fits.plain.squares / best.squares).mean(axis=0)
-    return (), tuple(int(j) for j in np.flatnonzero(each >= 0.5 * each.max()))
+    return RecordingVerdict(suspected=tuple(np.flatnonzero(each >= 0.5 * each.max()).tolist()))
 
 
 def judge_motion(
@@ -165,31 +156,42 @@ def judge_motion(
     """Return the verdict on one prepared motion, called `name`."""
 
     def judged_by(own: TorqueModel) -> RecordingVerdict:
+        """Return the verdict by a torque model."""
         one = sum_up(motion, own, start, SourceNote(name, '', 0, 0.0, 0))
         assert one.sums is not None
         most = one.sums.max_torque
         prior, *others = (Prior.centered_at(each, own, most) for each in (start, *published))
         return judge_recordings(one.sums, prior, others, [one])
 
-    return with_gravity_refitted(
-        judged_by(model), lambda down: judged_by(model.with_gravity(down, start))
-    )
+    def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
+        """Return the verdict under another gravity [m/s^2]."""
+        return judged_by(model.with_gravity(gravity, start))
+
+    return with_gravity_refitted(judged_by(model), judged_under)
 
 
 def with_gravity_refitted(
-    found: RecordingVerdict, judge: Callable[[Sequence[float]], RecordingVerdict]
+    found: RecordingVerdict, judged_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
-    """Return a verdict whose cause, if gravity points elsewhere, is judged again by what it is."""
-    for _ in range(_MAX_TURNS):
-        turned = [one for one in found.causes if one.kind == Gravity.kind]
-        if len(turned) != len(found.causes) or not turned or is_left_out(turned[0].values):
+    """
+    Return a verdict; if its only cause is gravity elsewhere, with the direction refitted there.
+
+    `judged_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
+    explains too little, its verdict is returned.
+    """
+    for _ in range(_MAX_GRAVITY_REFITS):
+        if [one.kind for one in found.causes] != [Gravity.kind]:
             break
-        again = judge(turned[0].values)
-        if again.causes and again.causes[0].kind == Unexplained.kind:
+        (turned,) = found.causes
+        if is_left_out(turned.values):
+            break
+        again = judged_under(turned.values)
+        kinds = [one.kind for one in again.causes[:1]]
+        if kinds == [Unexplained.kind]:
             return again
-        if not again.causes or again.causes[0].kind != Gravity.kind:
+        if kinds != [Gravity.kind]:
             break
-        found = replace(found, causes=(replace(turned[0], values=again.causes[0].values),))
+        found = replace(found, causes=(replace(turned, values=again.causes[0].values),))
     return found
 
 
@@ -210,8 +212,10 @@ def judge_recordings(
     masses to those of the starting set.
     """
     fits = CrossValidation(sums, prior)
-    grams, counts = zip(*(one.restated for one in each))
-    named, suspected = diagnose(fits, restated_fits(np.sum(grams, axis=0), sum(counts), prior))
+    grams, counts = zip(*(one.corrected for one in each))
+    corrected = state_fault_fits(np.sum(grams, axis=0), sum(counts), prior)
+    diagnosed = diagnose(fits, corrected)
+    named, suspected = diagnosed.causes, diagnosed.suspected
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
@@ -220,24 +224,25 @@ def judge_recordings(
         """Yield what each check finds, those first that would make later ones find something."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != Gravity.kind for one in named):
-            yield unexplained(fits.share(named[0].after))
+            yield fault_checks.unexplained(fits.share_of_efforts(named[0].after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.touched for one in each if one.touched is not None]
         # Ranges by masses hold only where the model fits.
-        yield unexplained(fits.share(fits.plain.error()))
+        yield fault_checks.unexplained(fits.share_of_efforts(fits.plain.error()))
         if narrowest is not None:
-            yield another_unit(narrowest.scale)
-            yield not_measured(narrowest.scale, bool(suspected))
+            yield fault_checks.another_unit(narrowest.scale)
+            yield fault_checks.not_measured(narrowest.scale, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
-            yield driven(prior.model, fits.plain.folds, fits.plain.squares)
-            yield heavy(masses)
+            yield fault_checks.driven(prior.model, fits.plain.folds, fits.plain.squares)
+            yield fault_checks.masses_at_bound(masses)
 
-    found = next((tuple(one) for one in checks() if one), ())
-    if found or suspected:
-        return RecordingVerdict(found, (), () if found else suspected, narrowest)
-    return RecordingVerdict((), tuple(_questions(fits)), (), narrowest)
+    causes = next((tuple(one) for one in checks() if one), ())
+    if causes:
+        return RecordingVerdict(causes, mass_ambiguity=narrowest)
+    questions = () if suspected else tuple(_questions(fits))
+    return RecordingVerdict((), questions, suspected, narrowest)
 
 
 def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
@@ -245,8 +250,8 @@ def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
     yield from (one for one in fits.questions if not one.joints)
     plain, every = fits.plain, faults_of(fits.prior.model.n)
     of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
-    harmless = (fit for fit in of_all if fit.is_harmless() and fit.significant())
-    yield from [fit.question() for fit in harmless if fit.agrees()][:1]
+    harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
+    yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.places(fault.names)

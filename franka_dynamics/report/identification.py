@@ -16,7 +16,7 @@ from .table import Cell, Header, Table
 from .verdict import headline, undetermined_lines, verdict_lines
 from ..arm.arm_file import is_franka
 from ..control.tracking_prediction import FRANKA_ROS2_GAINS
-from ..identification.faults.heavy import MAX_MASS_RATIO
+from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
 

@@ -11,9 +11,8 @@ from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification import verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.gain import Gain
-from franka_dynamics.identification.faults.gravity import Gravity, is_left_out, turn
+from franka_dynamics.identification.faults import Diagnosis, Gain, Gravity
+from franka_dynamics.identification.faults.loads import angle_between, is_left_out
 from franka_dynamics.identification.gram_sums import GramSums
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import IdentificationOptions
@@ -176,12 +175,11 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
         sums, Prior.centered_at(FER, OPTIONS.torque_model(FER), sums.max_torque)
     )
     monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
-    (cause,), suspected = verdict.diagnose(fits, [])
-    assert (cause.kind, cause.joints, suspected) == ('gain', (1,), ())
+    found = verdict.diagnose(fits, [])
+    (cause,) = found.causes
+    assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
     assert cause.after < cause.before == cause.second
-    assert 'nan' not in ' '.join(
-        verdict_lines(RecordingVerdict((cause,)), FER.joint_names, np.ones(7))
-    )
+    assert 'nan' not in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 
 def test_a_small_fault_is_doubtful_and_a_smaller_one_does_no_harm(sound):
@@ -518,5 +516,5 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
         return fault.values({**dict(zip(fault.names, columns)), Gain().kind: 0.0}, moon)
 
     turned = found(0.2, 0.0, 0.0)
-    assert not is_left_out(turned) and turn(turned, moon) == pytest.approx(np.arctan(0.2))
+    assert not is_left_out(turned) and angle_between(turned, moon) == pytest.approx(np.arctan(0.2))
     assert is_left_out(found(0.0, 0.0, -0.95))

@@ -23,7 +23,7 @@ from ...typing import Array
 # identified with the fault undone.
 CLEAR_EFFECT = 1.5
 # [rad] A larger angle found by a first derivative is only about right.
-FIRST_DERIVATIVE = 0.2
+_FIRST_DERIVATIVE_RANGE = 0.2
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,8 @@ class Samples:
         motion = self.motion
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
-    def torque(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return rigid-body torques of the starting set at other states, (N, n)."""
-        return self.dynamics.inverse_dynamics(q, dq, ddq)
-
-    def of(self, torque: Array, joints: tuple[int, ...]) -> Array:
-        """Return torques (N, n) with those of all but some joints zero; all without a joint."""
+    def only_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
+        """Return torques (N, n), zero but at some joints; without a joint all of them."""
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
 
@@ -121,11 +117,6 @@ def _friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -
         terms, *_ = np.linalg.lstsq(both, effort[:, joint], rcond=None)
         found[:, joint] = own @ (terms[:-1] * sliding)
     return found
-
-
-def is_whole(share: float) -> bool:
-    """Return whether a fault that is there as a whole, or not at all, may have this share."""
-    return 0.5 < share < 2.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +145,7 @@ class Fault:
     text: ClassVar[str]
 
     @classmethod
-    def every(cls, n: int) -> list[Fault]:
+    def for_joint_count(cls, n: int) -> list[Fault]:
         """Return the faults of this kind that an arm of n joints may have."""
         joints: list[tuple[int, ...]] = [()] if cls.of_all else []
         joints += combinations(range(n), 1) if cls.of_each else ()
@@ -188,11 +179,11 @@ class Fault:
         """
         return [found[name] for name in self.names]
 
-    def undone_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
         """Return friction parameters (n, k) without the fault, of `fitted` with it."""
         return fitted
 
-    def possible(self, values: Sequence[float], gravity: Array) -> bool:
+    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether a fault can have these values; `gravity` is as declared."""
         return True
 
@@ -209,7 +200,7 @@ class Fault:
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',
             joints=' and '.join(joints),
             size=abs(first),
-            about='about ' if abs(first) > FIRST_DERIVATIVE else '',
+            about='about ' if abs(first) > _FIRST_DERIVATIVE_RANGE else '',
             ms=1e3 * abs(first),
             late='late' if first > 0.0 else 'early',
             where=found.where,

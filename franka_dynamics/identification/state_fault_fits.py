@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import Diagnosis, Restated, restated_of
-from .faults.fault import CLEAR_EFFECT
+from .faults import CLEAR_EFFECT, Diagnosis, state_faults_of, StateFault
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import COARSE_PRECISIONS, log_evidence, Prior
 from .solve import residual_weights, square_root
@@ -26,7 +25,7 @@ from ..typing import Array
 _SAMPLES = 600  # of a recording, spread over it, that stand for all
 
 
-def restated_sums(
+def corrected_state_sums(
     model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
 ) -> tuple[Array, int]:
     """
@@ -34,61 +33,64 @@ def restated_sums(
 
     The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
     by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
-    states, the others with each of `restated_of` undone.
+    states, the others with each of `state_faults_of` corrected.
     """
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _SAMPLES)).astype(int)] = True
     part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
     weights = np.stack([residual_weights(noise), per_joint**2]) * (len(motion) / len(part))
     found = []
-    for fault in (None, *restated_of(model.n)):
+    for fault in (None, *state_faults_of(model.n)):
         states = part.q, part.dq, part.ddq
-        base = model.base.regressor(*(fault.states(*states) if fault else states))
-        rows = model.regressor(fault.recorded(base) if fault else base, friction)
+        base = model.base.regressor(*(fault.corrected_states(*states) if fault else states))
+        rows = model.regressor(fault.as_recorded(base) if fault else base, friction)
         rows = np.concatenate([rows, part.effort[..., None]], axis=-1)
         each = rows.swapaxes(0, 1)
         found.append(np.tensordot(weights, each.swapaxes(1, 2) @ each, 1))
     return np.stack(found, axis=1), len(motion)
 
 
-class RestatedFit(NamedTuple):
+class StateFaultFit(NamedTuple):
     """
-    A fit with a fault undone: its effect as of `FoldFits`, and E.
+    A fit with a fault of the states corrected: its effect as of `FoldFits`, and E.
 
-    `gain` is the log evidence with the fault undone less that at the recorded states.
+    `gain` is the log evidence with the fault corrected less that at the recorded states.
     """
 
-    fault: Restated
+    fault: StateFault
     effect: float
     gain: float
     before: float
     after: float
 
-    def diagnosis(self, other: RestatedFit | None = None) -> Diagnosis:
+    def diagnosis(self, other: StateFaultFit | None = None) -> Diagnosis:
         """Return the fault with E without it, with it, and with the next best, or with none."""
-        second = self.before if other is None else other.after
+        second = other.after if other else self.before
         fault = self.fault
-        return Diagnosis(fault.kind, fault.joints, fault.found, self.before, self.after, second)
+        return Diagnosis(
+            fault.kind, fault.joints, fault.known_values, self.before, self.after, second
+        )
 
 
-def restated_fits(sums: Array, count: int, prior: Prior) -> list[RestatedFit]:
+def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFit]:
     """
     Return the fits that matter, the largest evidence first; if one is likely, harmless ones, too.
 
-    `sums` are those of `restated_sums`, of `count` samples.
+    `sums` are those of `corrected_state_sums`, of `count` samples.
     """
     (own, *others), (plain, *rest) = sums
     theta = _fitted(own, prior)
     before, known = _error(plain, theta, count), _evidence(own, prior)
 
-    def fits(matter: bool) -> Iterator[RestatedFit]:
-        for fault, weighted, common in zip(restated_of(prior.model.n), others, rest):
+    def fits(matter: bool) -> Iterator[StateFaultFit]:
+        """Yield the fits whose effect is clear, or those whose is not."""
+        for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             after = _error(common, _fitted(weighted, prior), count)
             effect = _error(common, theta, count) / after
             # One that fits worse than the recorded states by more than their E is none.
             if (effect > CLEAR_EFFECT) is matter and after < 2.0 * before:
                 gain = _evidence(weighted, prior) - known
-                yield RestatedFit(fault, effect, gain, before, after)
+                yield StateFaultFit(fault, effect, gain, before, after)
 
     found = [*fits(True)]
     if any(fit.gain > 0.0 for fit in found):

@@ -1,0 +1,166 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults without columns, which checks of a recording's residuals and of fits find."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .efforts import Gain
+from .fault import Diagnosis, Fault
+from ..options import MAX_MASS_RATIO
+from ..torque_model import COULOMB_SYMBOL, SLIP_SYMBOL, TorqueModel
+from ...recordings.preprocessing import Motion
+from ...typing import Array
+
+# [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
+# two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
+_MIN_SPEED = 0.02
+# Seconds with more than _LARGE_RESIDUAL times the usual residual may be touched, at most
+# _MAX_TOUCHED of all.
+_LARGE_RESIDUAL, _MAX_TOUCHED = 3.0, 0.25
+# A mass is at its bound within this ratio: the solver stops before it.
+_AT_BOUND = 0.98
+_MIN_LINKS_AT_BOUND = 2  # of sound logs none has so many
+# All efforts more than so many times the torques, or as much smaller, are in another unit: the
+# masses of no arm are so far off.
+_MAX_FACTOR = 2.0
+# Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
+# 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
+# load.
+_MAX_UNEXPLAINED = 0.2
+
+
+class Contact(Fault):
+    """A contact in a recording; its value is the start of the worst second [s]."""
+
+    kind, of_all = 'contact', False
+    text = (
+        'Something touched the arm about {0:.0f} s after the beginning of {where}, or its efforts '
+        'were wrong there. Cut this out, or record again with nobody near.'
+    )
+
+
+class Driven(Fault):
+    """Joints whose fitted friction would drive them; its values are their friction [N m]."""
+
+    kind, of_all = 'driven', False
+    text = (
+        'Friction would drive {joints} instead of braking. Its effort has the wrong sign, is not '
+        'of this joint, or was compensated for friction: record measured torques.'
+    )
+
+
+class Heavy(Fault):
+    """Links with masses at a bound of the fit; its values are ratios to the starting set's."""
+
+    kind, of_all = 'heavy', False
+    text = (
+        'The fit makes links as heavy, or as light, as it may ({0:.2g} times ...): efforts are no '
+        'measured torques (external ones, commands, other units), or this is another arm. Record '
+        'measured torques, or take another --set.'
+    )
+
+
+class NotMeasured(Fault):
+    """Efforts that may as well not contain the published masses; values: range of their factor."""
+
+    kind, of_all = 'not_measured', False
+    text = (
+        'Efforts contain {0:.2f} to {1:.2f} times the torques of the published masses, perhaps '
+        'none: they are external torques or commands, lack gravity, or are currents '
+        '(--torque-constant). Record measured torques.'
+    )
+
+
+class Unexplained(Fault):
+    """Efforts that no model explains; its value is E on left-out parts / rms effort."""
+
+    kind, of_all = 'unexplained', False
+    text = (
+        'The model explains too little: E on left-out parts is {0:.0%} of the efforts. Are the '
+        "columns in the order of the arm's joints, is this the arm, are these measured torques, "
+        'no external ones or commands, are signs and units right (currents: --torque-constant)?'
+    )
+
+
+def touched_seconds(
+    motion: Motion, residual: Array, least: Array
+) -> tuple[NDArray[np.bool_], float]:
+    """
+    Return which samples are in seconds with residuals far above the usual, (N,), and the worst.
+
+    Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
+    `least` (n,). The worst second is given by its begin [s].
+    """
+    usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
+    # The residual of a joint at rest does not count, whose static friction is unknown.
+    moving = np.abs(motion.dq) > _MIN_SPEED
+    off = np.mean(np.where(moving, residual / np.maximum(usual, least), 0.0) ** 2, axis=1)
+    _, first, second = np.unique(
+        np.floor(motion.time - motion.time[0]) + 1e6 * motion.piece,
+        return_index=True,
+        return_inverse=True,
+    )
+    rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
+    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED))
+    bound = max(_LARGE_RESIDUAL * usual_rms, many)
+    return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
+
+
+def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
+    """
+    Return the joints whose Coulomb friction, as fitted, drives them by more than the residual.
+
+    `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
+    squared residuals there [N^2 m^2].
+    """
+    b, count = len(model.base), model.friction.term_count
+    terms = theta[:, b : b + model.n * count].reshape(-1, model.n, count)
+    signed = (COULOMB_SYMBOL, SLIP_SYMBOL)
+    coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
+    most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
+    joints = np.flatnonzero(most < -np.sqrt(squares.mean(axis=0)))
+    return _diagnosis_of_joints(Driven, joints, most)
+
+
+def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
+    """Return the fault if mass `ratios` (n,) of two or more links are at a bound of the fit."""
+    if ratios is None:
+        return ()
+    at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND * np.log(MAX_MASS_RATIO))
+    return _diagnosis_of_joints(Heavy, at, ratios) if len(at) >= _MIN_LINKS_AT_BOUND else ()
+
+
+def _diagnosis_of_joints(
+    kind: type[Fault], joints: NDArray[np.intp], values: Array
+) -> Sequence[Diagnosis]:
+    """Return the fault with the values (n,) of some joints, or nothing if there are none."""
+    if not len(joints):
+        return ()
+    return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
+
+
+def another_unit(factor: tuple[float, float]) -> Sequence[Diagnosis]:
+    """Return the fault if the range of a common factor of all efforts is another unit or sign."""
+    low, high = factor
+    if high < 0.0 or low > _MAX_FACTOR or (high < 1.0 / _MAX_FACTOR and low > 0.0):
+        return [Diagnosis(Gain.kind, (), (float(np.mean(factor)),))]
+    return ()
+
+
+def not_measured(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
+    """
+    Return the fault if the range of a common factor holds 0, or little, and not 1.
+
+    A fault of some joint, `doubted`, makes the range wider, but never little.
+    """
+    low, high = factor
+    little = high < 1.0 / _MAX_FACTOR or (low <= 0.0 and not doubted)
+    return [Diagnosis(NotMeasured.kind, (), factor)] if little and 0.0 <= high < 1.0 else ()
+
+
+def unexplained(share: float) -> Sequence[Diagnosis]:
+    """Return the fault if this share of the efforts is too much."""
+    return [Diagnosis(Unexplained.kind, (), (share,))] if share > _MAX_UNEXPLAINED else ()

@@ -1,0 +1,192 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the measured efforts: wrong gains, offsets, saturation, exchanged columns."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from .fault import Diagnosis, Fault, Samples
+from ..torque_model import OFFSET_SYMBOL
+from ...typing import Array
+
+_NEAR_MINUS_ONE = 0.25  # a gain that is as near to -1 is a wrong sign
+_SIGN = (
+    ' has the wrong sign: the torque that moves the joint is positive where it turns the joint '
+    'positively'
+)
+
+
+def _divided(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
+    """Return friction parameters (n, k) with those of some joints divided by a ratio."""
+    there = np.isin(np.arange(len(friction)), joints)[:, None]
+    return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
+
+
+class Gain(Fault):
+    """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
+
+    kind, of_each = 'gain', True
+    text = '{effort}'
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the rigid-body torque."""
+        return [at.only_joints(at.rigid, self.joints)]
+
+    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+        """Return the ratio of the recorded effort to the real one."""
+        return [1.0 + found[self.names[0]]]
+
+    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction divided by the ratio, which it has as well."""
+        return _divided(fitted, self.joints, values[0])
+
+    @classmethod
+    def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
+        """Return the ratio, or that the sign is wrong, and the scale that corrects it."""
+        ratio = found.values[0]
+        unit = 'unit (currents: --torque-constant)'
+        what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
+        if abs(ratio + 1.0) < _NEAR_MINUS_ONE:
+            what, ratio = _SIGN, -1.0
+        there = np.isin(np.arange(len(names)), found.joints) if found.joints else True
+        scales = np.where(there, scale / ratio, scale)
+        shown = ','.join(f'{one:.3g}' for one in (scales if np.ptp(scales) else scales[:1]))
+        effort = super().sentence(found, names, scale)
+        return f'{effort}{what}; --effort-scale {shown} corrects it.'
+
+
+class VaryingGain(Fault, ABC):
+    """A gain with a second column; its values are the ratios at two `ends` of `varies_with`."""
+
+    of_all, of_each = False, True
+    ends: ClassVar[tuple[float, float]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of a constant gain and of its change."""
+        return (*self.simpler.names, *super().names)
+
+    @property
+    def simpler(self) -> Fault:
+        """A constant gain."""
+        return Gain(self.joints)
+
+    @abstractmethod
+    def varies_with(self, at: Samples) -> Array:
+        """Return what the gain changes with, between the `ends`, (N, n) or (N, 1)."""
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the torque, and that torque times what the gain changes with."""
+        both = at.rigid, at.rigid * self.varies_with(at)
+        return [at.only_joints(one, self.joints) for one in both]
+
+    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+        """Return the ratios of recorded to real effort at both ends."""
+        constant, change = (found[name] for name in self.names)
+        return [1.0 + constant + end * change for end in self.ends]
+
+    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction divided by the mean ratio, which it has as well."""
+        return _divided(fitted, self.joints, 0.5 * (values[0] + values[1]))
+
+
+class Drift(VaryingGain):
+    """A drift of the effort gain; its values are recorded / real effort at begin and end."""
+
+    kind, ends = 'drift', (-0.5, 0.5)
+    text = (
+        '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
+        'arm warm up, or record in shorter pieces.'
+    )
+
+    def varies_with(self, at: Samples) -> Array:
+        """Return the normalised time over the recording, -0.5 to 0.5, (N, 1)."""
+        return np.asarray((at.elapsed - 0.5)[:, None])
+
+
+class OneWay(VaryingGain):
+    """A gain that depends on direction; values: recorded / real effort if dq > 0 and if dq < 0."""
+
+    kind, ends = 'one_way', (1.0, -1.0)
+    text = (
+        '{effort} is {0:.2f} times its torque where the joint moves positively, {1:.2f} times '
+        'where negatively. Check its drive or sensor, and what is done to its efforts.'
+    )
+
+    def varies_with(self, at: Samples) -> Array:
+        """Return the sign of the velocity."""
+        return np.asarray(np.sign(at.motion.dq))
+
+
+class Saturation(Fault):
+    """A gain that changes with the torque; its value is the change of the gain at the largest."""
+
+    kind, of_all, of_each = 'saturation', False, True
+    text = (
+        '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
+        'sensor or drive saturates. Record slower motions or with less load.'
+    )
+
+    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the gain falls; of sound UR10es it rises by 0.07, as friction does."""
+        return values[0] < 0.0
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the torque times its square relative to the largest."""
+        most = np.abs(at.total).max(axis=0)
+        return [at.only_joints(at.total * (at.total / np.maximum(most, 1e-9)) ** 2, self.joints)]
+
+
+class Offset(Fault):
+    """An offset of the effort; its value is the error [N m]. It is only a question."""
+
+    kind, of_all, of_each = 'offset', False, True
+    text = (
+        '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its column.'
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of the torque model's offset column, which such a fit frees from its prior."""
+        return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
+
+    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return False: all fits have offsets, and a large one is only asked about."""
+        return False
+
+
+class OffsetDrift(Fault):
+    """A drift of the effort offset; its value is the change from begin to end [N m]."""
+
+    kind, of_all, of_each = 'offset_drift', False, True
+    text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the time as a fraction of the recording, -0.5 to 0.5."""
+        time = np.broadcast_to(at.elapsed[:, None] - 0.5, at.rigid.shape)
+        return [at.only_joints(time, self.joints)]
+
+
+class Exchanged(Fault):
+    """Exchanged efforts of two joints; its value is the share that is exchanged (1: all)."""
+
+    kind, of_all, of_pairs = 'exchanged', False, True
+    text = 'The efforts of {joints} are exchanged. Exchange their columns.'
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the difference of the two joints' torques, with opposite signs at the two."""
+        (i, j), each = self.joints, np.eye(at.model.n)
+        return [(at.rigid[:, [j]] - at.rigid[:, [i]]) * (each[i] - each[j])]
+
+    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+        """Return friction with that of the two joints exchanged back."""
+        found = fitted.copy()
+        found[[*self.joints]] = fitted[[*self.joints[::-1]]]
+        return found
+
+    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the efforts are exchanged as a whole, not in part."""
+        return 0.5 < values[0] < 2.0

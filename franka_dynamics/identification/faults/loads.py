@@ -1,0 +1,171 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Other loads on the arm than declared: gravity, a mass or a force at the flange, rotors."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .efforts import Gain
+from .fault import Diagnosis, Fault, Samples
+from ...dynamics.newton_euler import NewtonEulerModel
+from ...typing import Array
+
+# Gravity whose size changes by more than so many times its turn is not turned: other times change
+# it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
+_MAX_SIZE_CHANGE = 10.0
+# Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
+# that are twice real ones.
+_LEFT_OUT = 0.16
+_MIN_FORCE = 1.0  # [N] The largest of a sound log, a FER's, that its efforts show is 0.7 N.
+
+
+class Gravity(Fault):
+    """Another gravity than declared; its values are the vector in the space frame [m/s^2]."""
+
+    kind, is_in_torques, is_asked = 'gravity', True, True
+    parts = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
+    text = (
+        'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
+        '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
+    )
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the gravity torques of three vectors, those of `gravity_axes`."""
+        axes = gravity_axes(at.model.base.gravity[0])
+        return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
+
+    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+        """
+        Return gravity as the recording has it: its direction, or zeros if it is left out.
+
+        A common factor of all efforts, which is fitted beside it, is part of the direction. Where
+        nearly its size alone changes, it is `gravity`.
+        """
+        each, factor = [found[name] for name in self.names], 1.0 + found[Gain().kind]
+        turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
+        size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
+        if size < _LEFT_OUT * real:
+            return [0.0, 0.0, 0.0]
+        direction = turned * real / size
+        most = _MAX_SIZE_CHANGE * angle_between(direction.tolist(), gravity)
+        return (gravity if abs(size / real - 1.0) > most else direction).tolist()
+
+    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether values, as of `values`, turn gravity, or leave it out."""
+        return list(values) != gravity.tolist()
+
+    @classmethod
+    def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
+        """Return a sentence: the direction of gravity found, or that efforts lack gravity."""
+        if is_left_out(found.values):
+            return 'Efforts leave gravity out. Record a topic with measured torques.'
+        return super().sentence(found, names, scale)
+
+
+def is_left_out(values: Sequence[float]) -> bool:
+    """Return whether efforts leave gravity out, by a diagnosed vector [m/s^2]."""
+    return not any(values)
+
+
+def gravity_axes(gravity: Array) -> Array:
+    """Return two horizontal vectors of gravity's magnitude, and gravity itself, (3, 3) [m/s^2]."""
+    level = np.linalg.svd(gravity[None, :])[2][1:] * np.linalg.norm(gravity)
+    return np.concatenate([level, gravity[None, :]])
+
+
+def angle_between(values: Sequence[float], gravity: Array) -> float:
+    """Return the angle [rad] between a diagnosed and the declared gravity, pi if left out."""
+    if is_left_out(values):
+        return np.pi
+    sizes = np.linalg.norm(values) * np.linalg.norm(gravity)
+    return float(np.arccos(np.clip(gravity @ values / sizes, -1.0, 1.0)))
+
+
+class Load(Fault):
+    """An undeclared load; values: mass [kg], first moment in the flange frame [kg m]."""
+
+    kind = 'load'
+    parts = ('m', 'x', 'y', 'z')
+    text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the torques of mass and first moments."""
+        return [*np.moveaxis(at.regressor @ at.load, -1, 0)]
+
+
+class Force(Fault):
+    """A constant force that the surroundings exert on the flange, in the space frame [N]."""
+
+    kind = 'force'
+    parts = ('x', 'y', 'z')
+    text = (
+        'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
+        'a cable, a spring, or a contact. Remove it, and record again.'
+    )
+
+    def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
+        """Return whether the force is larger than what a sound log may show."""
+        return float(np.linalg.norm(values)) > _MIN_FORCE
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return minus the Jacobian's rows: the efforts that hold against a unit force."""
+        return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
+
+
+class SecondHalf(Fault):
+    """A fault that only the second half of a recording has, with the columns of another kind."""
+
+    is_in_part = True
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return the other kind's columns in the second half."""
+        return [one * (at.elapsed >= 0.5)[:, None] for one in super().columns(at)]
+
+
+class LoadChange(SecondHalf, Load):
+    """A load that only the second half has; values: mass [kg] and first moment [kg m]."""
+
+    kind = 'load_change'
+    text = (
+        'About {size:.1f} kg come to the flange, or leave it, in the recording. Cut it there, and '
+        'identify with one of its parts; say what hangs on the flange with --payload or --hand.'
+    )
+
+
+class ForceChange(SecondHalf, Force):
+    """A constant force that acts in the second half only, in the space frame [N]."""
+
+    kind = 'force_change'
+    text = (
+        'A force of about {0:.1f}, {1:.1f}, {2:.1f} N (space frame) begins to act on the flange, '
+        'or ceases, in the recording. Cut it there, and identify with the part without it.'
+    )
+
+
+@dataclass(frozen=True)
+class Rotors(Fault):
+    """Rotor inertias that the model lacks; its values are those of `count` joints [kg m^2]."""
+
+    count: int = 0
+    kind = 'rotors'
+    text = (
+        'Rotors behind the gears take part of the torques of accelerations, and the model has '
+        'none. Add --rotor-inertia.'
+    )
+
+    @classmethod
+    def for_joint_count(cls, n: int) -> list[Fault]:
+        """Return the fault of all joints."""
+        return [cls((), n)]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.count))
+
+    def columns(self, at: Samples) -> list[Array]:
+        """Return each joint's acceleration, or zeros if the model has rotors."""
+        missing = at.motion.ddq * (not at.model.base.rotor_inertia)
+        return [missing * own for own in np.eye(at.model.n)]
