@@ -19,8 +19,7 @@ from ..arm.inertia import TENSOR_ORDER
 from ..errors import DescriptionError
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..names import GRAVITY, GRAVITY_DIRECTIONS, parse_float
-from ..report import base_parameters as report
-from ..report.arm import arm_tables, dh_rows, inertia_rows, origins
+from ..report import arm as report
 from ..spatial import JointKind
 from ..typing import Array
 
@@ -44,14 +43,14 @@ def run(arm: ArmChoice, options: Options) -> int:
         return _print_base_parameters(arm, direction, options.json)
     description = arm.load()
     pose = _pose(description, options.q) if options.q else None
-    rows = inertia_rows(description, pose)
+    rows = report.inertia_rows(description, pose)
     data = {
         'arm': description,
         'convention': description.convention,
         'base': description.base,
-        'denavit_hartenberg': dh_rows(description),
+        'denavit_hartenberg': report.dh_rows(description),
         'q': pose,
-        'origins': None if pose is None else origins(description, pose),
+        'origins': None if pose is None else report.origins(description, pose),
         'inertia_order': TENSOR_ORDER,
         'links': rows,
     }
@@ -62,7 +61,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     notes = [note for note in description.notes if note not in warned]
     say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
-    show(*arm_tables(description, rows, pose))
+    show(*report.arm_tables(description, rows, pose))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     return 0
 

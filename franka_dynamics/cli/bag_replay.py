@@ -12,8 +12,6 @@ from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
-from ..report.external import write_external_torque
-from ..report.tracking import plot_tracking, PREDICTION_SENTENCE, tracking_table
 from ..report.verdict import headline, undetermined_lines, verdict_lines
 
 _MAX_SHOWN_FITS = 3
@@ -42,12 +40,12 @@ def run(
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print(result, fit, options.everything)
     if tracking is not None:
-        show(tracking_table(tracking))
-        say(f'{PREDICTION_SENTENCE}.')
+        show(report.tracking_table(tracking))
+        say(f'{report.PREDICTION_SENTENCE}.')
     if options.json:
         write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
     if options.external:
-        say(write_external_torque(options.external, result, list(fit.gravity)))
+        say(report.write_external_torque(options.external, result, list(fit.gravity)))
     if not options.no_plots:
         _plot(options.output, result, tracking)
     if options.require is not None and best.filtered.E > options.require:
@@ -65,7 +63,7 @@ def _plot(folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction |
     say(f'plot: {path}')
     if tracking is not None:
         path = folder / 'tracking.png'
-        plot_tracking(tracking, title, path)
+        report.plot_tracking(tracking, title, path)
         say(f'plot: {path}')
 
 

@@ -27,7 +27,7 @@ from .solve import (
 )
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
-from ..recordings.replay import TorqueErrorUnit
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
@@ -104,8 +104,8 @@ def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: G
     consistent = fit_consistent(equations(sums, prior, noise), prior, links, precision)
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
-    held = [fit_friction(sums, one, noise) for one in others]
-    return Fit(consistent, noise, (base, theta, *held))
+    published = [fit_friction(sums, one, noise) for one in others]
+    return Fit(consistent, noise, (base, theta, *published))
 
 
 def test_on_left_out(
@@ -117,14 +117,22 @@ def test_on_left_out(
     `whole` are fitted to all data, `each` to `parts.fitted`.
     """
     fits = each if len(each) > 1 else [*each] * len(parts.left_out)
+    unseen = list(zip(parts.left_out, fits))
+
+    def errors(k: int, tested: list[tuple[GramSums, Fit]], last: int | None = None) -> ResidualRms:
+        """Return the errors of the k-th parameters, or of the first `last` of these alone."""
+        squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
+        count = sum(sums.count for sums, _ in tested)
+        return ResidualRms.of_squares(np.sum(squares, axis=0), count, problem.unit)
+
     sets = [f'{one.inertial_set}, {one.hand}' for one in problem.published]
     return tuple(
-        TorqueErrors.from_sums(
+        TorqueErrors(
             name,
-            (parts.every, whole.thetas[k]),
-            [(part, one.thetas[k]) for part, one in zip(parts.left_out, fits)],
-            len(problem.model.base),
-            problem.unit,
+            train=errors(k, [(parts.every, whole)]),
+            test=errors(k, unseen),
+            rigid=errors(k, unseen, len(problem.model.base)),
+            folds=tuple(errors(k, [part]).E for part in unseen),
         )
         for k, name in enumerate(['base parameters', 'consistent', *sets])
     )
@@ -136,5 +144,5 @@ def with_covariance(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) 
     spread, precision = posterior_covariance(
         sums, prior, problem.options.regularization, whole.noise, base
     )
-    opened = std_ratios(sums, prior, rms_residuals(sums, base))
-    return Estimate(problem.model, prior, theta, base, spread, opened, precision)
+    ratios = std_ratios(sums, prior, rms_residuals(sums, base))
+    return Estimate(problem.model, prior, theta, base, spread, ratios, precision)

@@ -71,14 +71,6 @@ def folds(motion: Motion, period: float) -> NDArray[np.intp]:
     return np.minimum(FOLDS * part, FOLDS - 1).astype(np.intp)
 
 
-def _fault_columns(samples: Samples) -> dict[str, Array]:
-    """Return by name the torques (N, n) of all faults that are not columns of the model."""
-    found: dict[str, Array] = {}
-    for fault in faults_of(samples.model.n):
-        found.update(zip(fault.names, fault.columns(samples)))
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class GramSums:
     """
@@ -113,22 +105,23 @@ class GramSums:
         part = folds(motion, period_of(motion) if period is None else period)
         friction = model.friction_columns(motion)
         samples = Samples.along(model, arm, motion, friction)
-        blocks, names = [], model.names
+        faults = faults_of(model.n) if with_faults else []
+        blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
             block = samples.part(chosen)
-            columns = _fault_columns(block) if with_faults else {}
+            for fault in faults:  # those without columns, or with the model's, add none
+                columns.update(zip(fault.names, fault.columns(block)))
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
             rows = model.regressor(block.regressor, friction[chosen])
             rows = np.concatenate([rows, more], axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
-            names = (*model.names, *columns, 'torque')
         return cls(
             reduce(add, blocks),
             np.bincount(part, minlength=FOLDS),
             np.abs(motion.effort).max(axis=0),
-            names,
+            (*model.names, *columns, 'torque'),
         )
 
     def places(self, names: Sequence[str]) -> list[int]:
@@ -177,6 +170,7 @@ class GramSums:
 
     @cached_property
     def _whole(self) -> Array:
+        """The products of all folds, (n, c, c)."""
         return np.asarray(self.products.sum(axis=0))
 
     def weighted(self, weights: Array) -> Array:

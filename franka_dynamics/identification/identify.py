@@ -32,14 +32,13 @@ from .fit import fit, Parts, Problem, test_on_left_out, with_covariance
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Identification, Improvement, Recordings
+from .results import Identification, Improvement, mass_ratios, Recordings
 from .solve import estimate, rms_residuals
 from .sources import as_sources, Given, labels_of, Source
 from .summary import require_distinct_recordings, require_motion, summarise, Summary
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import as_description
-from ..dynamics.regressor import LINK_PARAMETERS
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
@@ -115,7 +114,7 @@ def identify(
     problem = _problem(learnt, start, published, options)
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*learnt, *unseen_too]
-    reading = partial(summarise, (problem.model, problem.start, problem.options))
+    reading = partial(summarise, problem.model, problem.start, problem.options)
     read = _counted(mapped(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable(read, len(learnt), skip_failures)
     parts = Parts.of([one.sums for one in used if one.sums is not None], unseen)
@@ -126,22 +125,23 @@ def identify(
     *fits, whole = _counted(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits)
     estimated = with_covariance(problem, prior, parts.every, whole)
-    each_link = whole.consistent[0][: LINK_PARAMETERS * start.n].reshape(start.n, LINK_PARAMETERS)
-    ratios = each_link[:, -1] / links.masses
+    arm = arm_from_fit(problem.start, prior, whole.consistent, estimated.covariance)
 
     def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
+        """Return the verdict on the recordings under another gravity [m/s^2]."""
         model = problem.model.with_gravity(gravity, problem.start)
-        again = partial(summarise, (model, problem.start, problem.options))
+        again = partial(summarise, model, problem.start, problem.options)
         each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
         sums = Parts.of([one.sums for one in each], 0).every
         centered = Prior.centered_at(problem.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
+    ratios = mass_ratios(arm, problem.start)
     verdict = judge_recordings(parts.every, prior, sets if published else (), used, ratios)
     return Identification(
         start=problem.start,
         options=problem.options,
-        arm=arm_from_fit(problem.start, prior, whole.consistent, estimated.covariance),
+        arm=arm,
         estimate=estimated,
         scores=errors,
         improvement=Improvement.of(errors[1], errors[2:]),

@@ -207,19 +207,6 @@ class StartingSetPrecision:
     inertias: float
 
 
-def prior_error_covariance(prior: Prior, assumed: float, supported: StartingSetPrecision) -> Array:
-    """
-    Return the covariance that errors of the starting set cause in the estimate, (b, b).
-
-    It is the term s^2 P C P of the module's docstring. The fit assumes the precision s =
-    `assumed`; a larger value in `supported` counts as s.
-    """
-    least = StartingSetPrecision(min(supported.masses, assumed), min(supported.inertias, assumed))
-    error = starting_set_covariance(prior, least)
-    penalty = assumed * (prior.sqrt_precision.T @ prior.sqrt_precision)
-    return np.asarray(penalty @ error @ penalty)
-
-
 def starting_set_covariance(prior: Prior, supported: StartingSetPrecision) -> Array:
     """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
     masses, inertias = _spreads(prior)

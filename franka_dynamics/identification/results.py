@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
 from .summary import SourceNote
@@ -54,30 +53,6 @@ class TorqueErrors:
     test: ResidualRms
     rigid: ResidualRms
     folds: tuple[float, ...]
-
-    @classmethod
-    def from_sums(
-        cls,
-        name: str,
-        whole: tuple[GramSums, Array],
-        unseen: list[tuple[GramSums, Array]],
-        base_count: int,
-        unit: TorqueErrorUnit,
-    ) -> TorqueErrors:
-        """
-        Return the torque errors of fitted parameters, on all recordings and on unseen parts.
-
-        The first `base_count` parameters are base parameters; the torque error E is in `unit`.
-        `whole` has all sums and the parameters (p,) fitted to them, `unseen` the sums of each
-        unseen part and the parameters of a fit without it.
-        """
-
-        def errors(parts: list[tuple[GramSums, Array]], last: int | None = None) -> ResidualRms:
-            squares = np.sum([one.squared_residuals(by[:last]) for one, by in parts], axis=0)
-            return ResidualRms.of_squares(squares, sum(int(one.count) for one, _ in parts), unit)
-
-        folds = tuple(errors([part]).E for part in unseen)
-        return cls(name, errors([whole]), errors(unseen), errors(unseen, base_count), folds)
 
 
 @dataclass(frozen=True)
@@ -219,18 +194,18 @@ class Identification:
     @property
     def doubted_links(self) -> dict[int, float]:
         """Ratios of mass to the starting set's, of links that the fit changes much, from 1."""
-        pairs = enumerate(zip(self.arm.links, self.start.links), 1)
-        ratios = {k: own.mass / start.mass for k, (own, start) in pairs}
-        return {k: one for k, one in ratios.items() if max(one, 1.0 / one) > _DOUBTED}
+        ratios = mass_ratios(self.arm, self.start).tolist()
+        return {k: one for k, one in enumerate(ratios, 1) if max(one, 1.0 / one) > _DOUBTED}
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
         """Errors of a set with another hand, and of the best with the own, if those are worse."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
-        best, doubted = self.best_published, self.doubted_links
+        best = self.best_published
         if not own or best in own or not Improvement.of(best, own).better:
             return None
-        if doubted and max(doubted, key=lambda k: abs(np.log(doubted[k]))) < self.start.n:
+        changes = np.abs(np.log(mass_ratios(self.arm, self.start)))
+        if self.doubted_links and changes.argmax() < self.start.n - 1:
             return None  # a hand is part of the last link
         return best, min(own, key=lambda one: one.test.E)
 
@@ -259,6 +234,11 @@ class Identification:
                 'Use the published set, or write the file with anyway=True.'
             )
         write_text(path, identified_arm_text(self, payload))
+
+
+def mass_ratios(arm: ArmDescription, start: ArmDescription) -> Array:
+    """Return the masses of an arm's links divided by those of a starting set, (n,)."""
+    return np.array([own.mass / begin.mass for own, begin in zip(arm.links, start.links)])
 
 
 def identified_arm_text(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from .gram_sums import GramSums
-from .prior import Prior, prior_error_covariance, starting_set_precision, StartingSetPrecision
+from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
 from ..errors import require_extra
 from ..typing import Array
 
@@ -121,7 +121,8 @@ def posterior_covariance(
     Return the covariance of `theta`, (p, p), and the estimated precision of the starting set.
 
     The samples' noise is each joint's own residual. The covariance includes errors of the starting
-    set as large as the samples show (`prior`). `noise` is the one with which `theta` was fitted.
+    set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a
+    precision above `precision` counts as that. `noise` is the one with which `theta` was fitted.
     """
     own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
     supported = starting_set_precision(equations(sums, prior, own), prior)
@@ -131,7 +132,11 @@ def posterior_covariance(
     inverse = np.linalg.inv(sums.weighted(weights)[:p, :p] + information)
     spread = sums.weighted(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
-    spread[:b, :b] += prior_error_covariance(prior, precision, supported)
+    least = StartingSetPrecision(
+        min(supported.masses, precision), min(supported.inertias, precision)
+    )
+    of_prior = information[:b, :b]
+    spread[:b, :b] += of_prior @ starting_set_covariance(prior, least) @ of_prior
     return np.asarray(inverse @ spread @ inverse), supported
 
 

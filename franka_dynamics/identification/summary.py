@@ -22,7 +22,7 @@ from .state_fault_fits import corrected_state_sums
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
-from ..recordings.plausibility import faults, plausibility_warnings, require_units
+from ..recordings.plausibility import faults, require_units, smaller_faults
 from ..recordings.preprocessing import (
     Motion,
     prepare,
@@ -65,10 +65,10 @@ class SourceNote:
     """
 
     name: str
-    topic: str
-    messages: int
-    duration: float
-    samples: int
+    topic: str = ''
+    messages: int = 0
+    duration: float = 0.0
+    samples: int = 0
     remarks: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     digest: str = ''
@@ -93,42 +93,55 @@ class Summary:
     failure: FrankaDynamicsError | None = None
 
 
-# The model, the arm with the starting set's inertias, and the options of an identification.
-SummaryInputs = tuple[TorqueModel, ArmDescription, IdentificationOptions]
-
-
-def summarise(inputs: SummaryInputs, source: Source, name: str) -> Summary:
+def summarise(
+    model: TorqueModel,
+    arm: ArmDescription,
+    options: IdentificationOptions,
+    source: Source,
+    name: str,
+) -> Summary:
     """
     Read, prepare and sum up a source called `name`; the error of an unusable bag is stored.
 
-    A faulty recording is recognised by the limits and gravity torques of the arm in `inputs`.
+    `arm` is the starting set; by its limits and gravity torques a faulty recording is recognised.
     """
-    model, arm, options = inputs
     try:
         recording = read(source, name, arm).scaled(options.effort_scales(arm.n))
-        motion = _prepared(source, recording)
-        require_plausible(recording, motion, name, arm, options)
-        return sum_up(motion, model, arm, _note(source, recording, motion, name, arm))
+        if isinstance(source, Motion):
+            motion = replace(source, effort=recording.effort)
+        else:
+            motion = prepare(recording, source.signal if isinstance(source, Bag) else None)
+        trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
+        note = SourceNote(
+            name,
+            topic=recording.topic,
+            messages=len(recording),
+            duration=recording.duration + trimmed,
+            samples=len(without_rest(motion)),
+            remarks=motion.remarks,
+            warnings=_plausible(recording, motion, name, arm, options)[:_MAX_WARNING_COUNT],
+            digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
+        )
+        return sum_up(motion, model, arm, note)
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
-        return Summary(SourceNote(name, '', 0, 0.0, 0), source.signal, failure=error)
+        return Summary(SourceNote(name), source.signal, failure=error)
 
 
-def _prepared(source: Source, recording: Recording) -> Motion:
-    if isinstance(source, Motion):
-        return replace(source, effort=recording.effort)
-    return prepare(recording, source.signal if isinstance(source, Bag) else None)
-
-
-def require_plausible(
+def _plausible(
     recording: Recording,
     motion: Motion,
     name: str,
     arm: ArmDescription,
     options: IdentificationOptions,
-) -> None:
-    """Raise RecordingError if a recording that stands still or has faults is to be fitted."""
+) -> tuple[str, ...]:
+    """
+    Return a sentence for each sign that a recording is implausible.
+
+    Raises RecordingError if the arm stands still, or if the recording has a fault that makes all
+    results meaningless, unless `options.anyway`.
+    """
     if not len(without_rest(motion)):
         raise RecordingError(
             f'{name}: the arm stands still, and its torques show neither inertias nor friction. '
@@ -142,22 +155,7 @@ def require_plausible(
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )
-
-
-def _note(
-    source: Source, recording: Recording, motion: Motion, name: str, arm: ArmDescription
-) -> SourceNote:
-    trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
-    return SourceNote(
-        name,
-        recording.topic,
-        len(recording),
-        recording.duration + trimmed,
-        len(without_rest(motion)),
-        motion.remarks,
-        plausibility_warnings(without_idle_effort(recording), arm)[:_MAX_WARNING_COUNT],
-        sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
-    )
+    return (*wrong, *smaller_faults(measured, arm))
 
 
 def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote) -> Summary:
@@ -168,17 +166,21 @@ def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: Source
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     per_joint = np.array(TorqueErrorUnit.of(arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
-    contact = _contact(moving, model, arm, sums, theta)
+    contact = _contact(moving, arm, prior, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
-    lasts = note.duration - seconds_at_rest(motion)
-    return Summary(note, motion.options, sums, corrected, touched, lasts)
+    moves = note.duration - seconds_at_rest(motion)
+    return Summary(note, motion.options, sums, corrected, touched, moves)
 
 
 def _contact(
-    motion: Motion, model: TorqueModel, arm: ArmDescription, sums: GramSums, whole: Array
+    motion: Motion, arm: ArmDescription, prior: Prior, sums: GramSums, whole: Array
 ) -> Diagnosis | None:
-    """Return the contact without which another arm than `whole` is identified, or None."""
-    prior, theta = Prior.centered_at(arm, model, sums.max_torque), whole
+    """
+    Return the contact without whose seconds another arm is identified, or None.
+
+    `whole` (p,) are parameters fitted to all of the motion.
+    """
+    model, theta = prior.model, whole
     for _ in range(_ROUNDS):
         residual = motion.effort - model.torque(motion, theta)
         out, worst = touched_seconds(motion, residual, least_noise(sums))

@@ -157,7 +157,7 @@ def judge_motion(
 
     def judged_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict by a torque model."""
-        one = sum_up(motion, own, start, SourceNote(name, '', 0, 0.0, 0))
+        one = sum_up(motion, own, start, SourceNote(name))
         assert one.sums is not None
         most = one.sums.max_torque
         prior, *others = (Prior.centered_at(each, own, most) for each in (start, *published))

@@ -92,8 +92,8 @@ def recording_from_arrays(
     if period > _MAX_PLAUSIBLE_PERIOD_S:
         remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
-    later = 'drop repeated rows, or give the rate instead of the stamp column'
-    require_valid_rows(found, source, (), later)
+    advice = 'drop repeated rows, or give the rate instead of the stamp column'
+    require_valid_rows(found, source, (), advice)
     if dq is None:
         found = replace(found, dq=np.asarray(np.gradient(position, found.time, axis=0)))
     return found

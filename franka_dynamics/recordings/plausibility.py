@@ -58,14 +58,17 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
     """
     Return one warning, a sentence, for each sign that a recording is implausible.
 
-    Signs are the results of `faults`, torques far beyond the joints' limits, and jumps in
-    positions. Raises RecordingError if the effort is zero in every message.
+    Signs are the results of `faults` and of `smaller_faults`. Raises RecordingError if the effort
+    is zero in every message.
     """
-    return (
-        *faults(recording, arm),
-        *(() if any(_effort_unit(recording, arm)) else _spikes(recording, arm)),
-        *_jumps(recording, arm),
-    )
+    return (*faults(recording, arm), *smaller_faults(recording, arm))
+
+
+def smaller_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
+    """Return sentences on torques far beyond the joints' limits, and on jumps in positions."""
+    in_newton_meters = not any(_effort_unit(recording, arm))
+    spikes = _spikes(recording, arm) if in_newton_meters else ()
+    return (*spikes, *_jumps(recording, arm))
 
 
 def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
@@ -116,7 +119,7 @@ def _clipped(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
 
 def _frozen(recording: Recording, what: str, values: Array) -> Iterator[str]:
     """Yield a sentence for each joint whose effort or position keeps a value, and then jumps."""
-    time, late = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
+    time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]
         end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
@@ -127,7 +130,7 @@ def _frozen(recording: Recording, what: str, values: Array) -> Iterator[str]:
         jump = np.abs(column[end] - column[end - 1]) > _STANDS_OUT * finest.min(initial=np.inf)
         path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(time)))
         # Friction jumps where the joint turns back; an extreme value is clipped.
-        onward = np.minimum(dq[end] * dq[np.maximum(end - late, 0)], dq[end] ** 2) > _MIN_SPEED**2
+        onward = np.minimum(dq[end] * dq[np.maximum(end - lag, 0)], dq[end] ** 2) > _MIN_SPEED**2
         inside = (column[first] > levels[0]) & (column[first] < levels[-1])
         usual = float(np.quantile(np.append(0.0, lasts), 0.9))
         stuck = lasts > max(_MIN_FROZEN_S, _STANDS_OUT * usual)
@@ -194,7 +197,9 @@ def _moved(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
     edges = np.append(np.unique(edges), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
     jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_RATIO).any(axis=1))))
-    whole = _most(whole, whole & (np.diff(jumps[edges]) == 0))
+    without_jumps = whole & (np.diff(jumps[edges]) == 0)
+    if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
+        whole = without_jumps
     moved, integrated = (
         np.diff(values[edges], axis=0)[whole] for values in (recording.q, displacement)
     )
@@ -270,11 +275,6 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
             f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_RATIO)} '
             'such values): a collision, or values that were not measured; cut them out'
         )
-
-
-def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return mask `sound` if it has over half of the true values of mask `every`, else `every`."""
-    return sound if 2 * np.count_nonzero(sound) > np.count_nonzero(every) else every
 
 
 def _speed(recording: Recording, arm: ArmDescription) -> Array:

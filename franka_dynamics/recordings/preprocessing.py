@@ -119,7 +119,7 @@ _ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'ro
 
 
 def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
-    """Return a motion with each of its arrays replaced by another."""
+    """Return a motion with each of its arrays replaced by `array_of` its name."""
     names = [name for name in _ARRAYS if getattr(motion, name) is not None]
     return replace(motion, **{name: array_of(name) for name in names})
 
@@ -153,8 +153,8 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
     """
     chosen = SignalOptions() if options is None else options
     first_ns = recording.stamp_ns[0]
-    recording = without_held_effort(without_idle_effort(recording))
-    late = float(recording.stamp_ns[0] - first_ns) * 1e-9
+    recording = with_interpolated_effort(without_idle_effort(recording))
+    begin = float(recording.stamp_ns[0] - first_ns) * 1e-9
     period = float(np.median(np.diff(recording.time)))
     if period * 2.0 * chosen.cutoff > 1.0:
         raise RecordingError(
@@ -163,7 +163,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
             'full-rate topic.'
         )
     remarks, motions, filters = list(recording.remarks), [], []
-    pieces = list(_without_gaps(recording, late, period, chosen, remarks))
+    pieces = list(_without_gaps(recording, begin, period, chosen, remarks))
     shortest, short = 2.0 * chosen.trim + _MIN_PIECE_S, []
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= shortest:
@@ -219,7 +219,7 @@ def without_idle_effort(recording: Recording) -> Recording:
     return replace(recording.part(kept), remarks=(*recording.remarks, remark))
 
 
-def without_held_effort(recording: Recording) -> Recording:
+def with_interpolated_effort(recording: Recording) -> Recording:
     """
     Return a recording with efforts that are interpolated where all are held at a steady rate.
 
@@ -267,14 +267,14 @@ def without_rest(motion: Motion) -> Motion:
 
 
 def _without_gaps(
-    recording: Recording, late: float, period: float, options: SignalOptions, remarks: list[str]
+    recording: Recording, begin: float, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
     """
     Yield the pieces between long gaps, each with its start time; append a remark on the gaps.
 
-    Times [s] count from the first recorded message; `late` is the time of the first message used.
+    Times [s] count from the first recorded message; `begin` is that of the first message used.
     """
-    time = recording.time + late
+    time = recording.time + begin
     longest = max(_MAX_STEP_PERIODS * period, 0.5 / options.cutoff)
     gaps = np.flatnonzero(np.diff(time) > longest)
     if len(gaps):
@@ -307,13 +307,13 @@ class PieceFilter:
 
     def motion(self, start: float, number: int) -> Motion:
         """Return the motion of piece `number`, which starts at `start` [s]."""
-        of, time, rate = self.piece, self.time, self.options.rate
-        q, dq, effort = (self._low_passed(one) for one in (of.q, of.dq, of.effort))
-        unfiltered = _sample(of.time, of.effort, time)
+        piece, time, rate = self.piece, self.time, self.options.rate
+        q, dq, effort = (self._low_passed(one) for one in (piece.q, piece.dq, piece.effort))
+        unfiltered = _sample(piece.time, piece.effort, time)
         arrays = (start + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
         time, q, dq, ddq, effort, unfiltered = (self._trimmed(one) for one in arrays)
-        piece = np.full(len(time), number)
-        return Motion(time, q, dq, ddq, effort, unfiltered, piece, self.options)
+        numbers = np.full(len(time), number)
+        return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
     def filtered(self, signals: Signals) -> Array:
         """Return further signals of the piece, (samples, n, k), as the motion's are."""

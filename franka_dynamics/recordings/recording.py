@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import rosbag
 from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
-from .rosbag import choose_topic, joint_indices, JOINT_STATE, open_bag, UNCLOSED_BAG_HINT
-from .unclosed import is_unclosed, mcap_in_folder, RECOVERED_REMARK
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..errors import RecordingError, require_extra
@@ -24,7 +23,7 @@ from ..files import naming_output_file
 from ..typing import Array
 
 FIELDS = ('position', 'velocity', 'effort')
-# Late messages may be as old as this before the first that came in time [ns].
+# Delayed messages may be as old as this before the first that came in time [ns].
 _MAX_BEFORE_FIRST_NS = 100_000_000
 
 Progress = Callable[[int, int], None]
@@ -154,20 +153,22 @@ def read_recording(
     given = as_description(joints) if isinstance(joints, (str, Path)) else joints
     names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
     bag = Path(path).expanduser()
-    with open_bag(bag) as (reader, deserialize):
-        chosen = choose_topic(reader, bag, topic)
+    with rosbag.open_bag(bag) as (reader, deserialize):
+        chosen = rosbag.choose_topic(reader, bag, topic)
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
         messages = _Messages(str(bag), chosen, names, stamps)
         for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)
-            messages.add(received_ns if stamps == RECEIVE_STAMP else _header_ns(message), message)
+            header = message.header.stamp
+            stamp_ns = int(header.sec) * 1_000_000_000 + int(header.nanosec)
+            messages.add(received_ns if stamps == RECEIVE_STAMP else stamp_ns, message)
             if progress is not None and messages.seen % 256 == 0:
                 progress(messages.seen, expected)
         recording = messages.recording(expected)
     if progress is not None:
         progress(expected, expected)
-    unclosed = (RECOVERED_REMARK,) if is_unclosed(mcap_in_folder(bag)) else ()
+    unclosed = (rosbag.RECOVERED_REMARK,) if rosbag.is_unclosed(rosbag.mcap_in_folder(bag)) else ()
     return replace(recording, remarks=(*recording.remarks, *unclosed))
 
 
@@ -177,7 +178,7 @@ class _Messages:
     def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
         self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
         self._expected = joint_names
-        self._later = (
+        self._advice = (
             "the clock was set back: use the recorder's with --stamps received or, if simulated "
             'time was recorded, record again without setting it back'
             if stamps == HEADER_STAMP
@@ -185,7 +186,7 @@ class _Messages:
         )
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
         self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
-        self._passed_over = 0  # number of messages without any of the arm's joints
+        self._skipped = 0  # number of messages without any of the arm's joints
         self.seen = 0
 
     def add(self, stamp_ns: int, message: Any) -> None:
@@ -199,10 +200,10 @@ class _Messages:
         names = tuple(message.name)
         if names not in self._columns:
             where = f'{self._where}, message {self.seen}'
-            self._columns[names] = joint_indices(names, self._expected, where)
+            self._columns[names] = rosbag.joint_indices(names, self._expected, where)
         columns = self._columns[names]
         if columns is None:
-            self._passed_over += 1
+            self._skipped += 1
             return
         for field in FIELDS:
             count = len(getattr(message, field))
@@ -228,9 +229,9 @@ class _Messages:
         if self.seen != expected:
             raise RecordingError(
                 f'{self._where}: the index promises {expected} messages, but {self.seen} are '
-                f'there, so the bag is cut short or damaged. {UNCLOSED_BAG_HINT}.'
+                f'there, so the bag is cut short or damaged. {rosbag.UNCLOSED_BAG_HINT}.'
             )
-        if self._passed_over == self.seen:
+        if self._skipped == self.seen:
             most = max(self._columns, key=len)  # a gripper's own messages may come first
             raise RecordingError(
                 f'{self._where}: none of the {self.seen} messages has the joints '
@@ -239,41 +240,41 @@ class _Messages:
                 'joints with --joint-names.'
             )
 
-        late = self._put_in_order()
+        moved = self._put_in_order()
         numbers, stamp_ns, states = zip(*self._rows)
         stamps = np.array(stamp_ns, dtype=np.int64)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
         remarks = []
-        if late:
+        if moved:
             remarks.append(
-                f'{late} of {self.seen} messages on {self._topic} came late, and were put in the '
+                f'{moved} of {self.seen} messages on {self._topic} came late, and were put in the '
                 'order of their stamps'
             )
-        if self._passed_over:
+        if self._skipped:
             remarks.append(
-                f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '
+                f'{self._skipped} of {self.seen} messages on {self._topic} name none of the '
                 "arm's joints and were passed over"
             )
         named = self._bag, self._topic, self._expected
         found = Recording(*named, stamps, q, dq, effort, tuple(remarks))
         rows = [f'message {number}' for number in numbers]
-        require_valid_rows(found, self._where, rows, self._later)
+        require_valid_rows(found, self._where, rows, self._advice)
         return found
 
     def _put_in_order(self) -> int:
-        """Put late messages where their stamps belong, if those places are empty; count them."""
+        """Put delayed messages where their stamps belong, if there are gaps; count them."""
         stamps = np.array([row[1] for row in self._rows])
-        late = stamps < np.maximum.accumulate(stamps)
-        if late.any():
-            in_time, order = stamps[~late], np.argsort(stamps, kind='stable')
-            place = np.searchsorted(in_time, stamps[late])
+        delayed = stamps < np.maximum.accumulate(stamps)
+        if delayed.any():
+            in_time, order = stamps[~delayed], np.argsort(stamps, kind='stable')
+            place = np.searchsorted(in_time, stamps[delayed])
             gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_NS)
             # After a clock that was set back, messages come where others were one period apart.
             needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
             if (gaps[place] < needed[place]).any():
                 return 0
             self._rows = [self._rows[k] for k in order]
-        return int(late.sum())
+        return int(delayed.sum())
 
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
@@ -289,13 +290,13 @@ def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -
             )
 
 
-def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
+def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], advice: str) -> None:
     """
     Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
 
     The error message names the recording by `where`, a row by its name in `rows` ('message 1',
-    ..., by default 'row 1', ...), joint and value; `later` is the advice for stamps that do not
-    increase.
+    ..., by default 'row 1', ...), joint and value; `advice` is what to do about stamps that do
+    not increase.
     """
     require_finite(recording, where, rows)
     if len(recording) < 2:
@@ -307,7 +308,7 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], la
         raise RecordingError(
             f'{where}, {_first_of(rows, stopped + 1)}: the stamp {_seconds(after)} does not come '
             f'after {_seconds(before)} of {_first_of(rows, [row])}, so the motion cannot be '
-            f'ordered in time; {later}.'
+            f'ordered in time; {advice}.'
         )
 
 
@@ -327,6 +328,7 @@ def require_effort(recording: Recording) -> None:
 
 
 def _missing_field(field: str, count: int) -> str:
+    """Return what to do about a field of `count` values, which are not one per joint."""
     if count:
         return 'the message is malformed, fix its publisher.'
     if field == 'effort':
@@ -337,11 +339,8 @@ def _missing_field(field: str, count: int) -> str:
     return f'record a topic that carries {field}.'
 
 
-def _header_ns(message: Any) -> int:
-    return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
-
-
 def _seconds(nanoseconds: np.int64) -> str:
+    """Return a time in nanoseconds as a text in seconds, such as 1.000000001 s."""
     whole, rest = divmod(int(nanoseconds), 1_000_000_000)
     return f'{whole}.{rest:09d} s'
 
@@ -370,18 +369,15 @@ def write_recording(recording: Recording, path: str | Path) -> None:
         naming_output_file(bag),
         tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch,
     ):
-        with Writer(
-            Path(scratch) / bag.name, version=9, storage_plugin=StoragePlugin.MCAP
-        ) as writer:
-            connection = writer.add_connection(recording.topic, JOINT_STATE, typestore=types)
-            names, states = (
-                list(recording.joint_names),
-                (recording.q, recording.dq, recording.effort),
-            )
+        path = Path(scratch) / bag.name
+        with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+            kind, names = rosbag.JOINT_STATE, list(recording.joint_names)
+            connection = writer.add_connection(recording.topic, kind, typestore=types)
+            states = recording.q, recording.dq, recording.effort
             for stamp, *state in zip(recording.stamp_ns.tolist(), *states):
                 time = kinds['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
                 header = kinds['Header'](stamp=time, frame_id='')
                 columns = [np.ascontiguousarray(column, dtype=np.float64) for column in state]
                 message = kinds['JointState'](header, names, *columns)
-                writer.write(connection, stamp, types.serialize_cdr(message, JOINT_STATE))
-        shutil.move(Path(scratch) / bag.name, bag)
+                writer.write(connection, stamp, types.serialize_cdr(message, kind))
+        shutil.move(path, bag)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .preprocessing import Motion
-from ..arm import ArmDescription, FrictionModel, JointKind
+from ..arm import ArmDescription, JointKind
 from ..arm.friction import friction_along
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
@@ -24,18 +24,6 @@ from ..typing import Array
 # _BLOCK_S [s] count as independent samples.
 _MAX_EQUAL_RATIO = 1.01
 _BLOCK_S = 1.0
-
-
-def predicted_torque(
-    description: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY
-) -> Array:
-    """
-    Return M ddq + C dq + g of an arm for every sample of a motion, shape (N, n) [N m].
-
-    `gravity` [m/s^2] is in the space frame; friction is left out.
-    """
-    model = PinocchioModel(description, gravity)
-    return np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
 
 
 @dataclass(frozen=True)
@@ -121,38 +109,27 @@ class ReplayFit:
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
-def friction_torque(friction: FrictionModel, motion: Motion) -> Array:
-    """
-    Return the friction torque of a motion, filtered like the effort, (N, n) [N m].
-
-    A friction model with a state needs the positions before resampling.
-    """
-
-    def torque(q: Array, dq: Array) -> Array:
-        return friction_along(friction, q, dq)[..., None]
-
-    return motion.filtered(torque)[..., 0]
-
-
 def evaluate(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
     """
     Compare the torques that an arm's model predicts for a motion with the measured ones.
 
     `gravity` is in the space frame [m/s^2].
     """
-    rigid = predicted_torque(arm, motion, gravity=gravity)
-    predicted = rigid
-    if arm.friction is not None:
-        predicted = rigid + friction_torque(arm.friction, motion)
+    model, friction = PinocchioModel(arm, gravity), arm.friction
+    predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
+    if friction is not None:
+        # Filtered like the effort: a model with a state needs the positions before resampling.
+        columns = motion.filtered(lambda q, dq: friction_along(friction, q, dq)[..., None])
+        predicted = rigid + columns[..., 0]
     residual, unit = motion.effort - predicted, TorqueErrorUnit.of(arm)
     return ReplayFit(
         arm,
         predicted,
-        ResidualRms.of(residual, unit),
-        ResidualRms.of(motion.effort_unfiltered - predicted, unit),
-        ResidualRms.of(motion.effort - rigid, unit),
-        np.square(residual) @ np.square(unit.per_joint),
-        unit,
+        filtered=ResidualRms.of(residual, unit),
+        unfiltered=ResidualRms.of(motion.effort_unfiltered - predicted, unit),
+        rigid=ResidualRms.of(motion.effort - rigid, unit),
+        squares=np.square(residual) @ np.square(unit.per_joint),
+        unit=unit,
     )
 
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Opens bags without ROS, chooses the topic, and finds an arm's joints in messages."""
+"""
+Opens bags without ROS, chooses the topic, and finds an arm's joints in messages.
+
+Also an MCAP file is read whose recorder was killed before it closed the file.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,14 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+import shutil
+import struct
+import tempfile
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .unclosed import closed_copy, is_unclosed, mcap_in_folder
 from ..errors import MissingDependencyError, RecordingError, require_extra
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -25,6 +31,20 @@ _FILES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
     'A recorder that was killed leaves such a file: try `ros2 bag reindex` or `mcap recover`, or '
     'record again'
+)
+# A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
+_MAGIC = b'\x89MCAP0\r\n'
+_RECORD = struct.Struct('<BQ')
+_DATA_END, _FOOTER = 0x0F, 0x02
+_END = (
+    _RECORD.pack(_DATA_END, 4)
+    + bytes(4)  # no checksum
+    + _RECORD.pack(_FOOTER, 20)
+    + bytes(20)  # no summary: readers then read the whole file
+    + _MAGIC
+)
+RECOVERED_REMARK = (
+    'the recorder was killed before it closed the bag: read as far as it was written'
 )
 
 
@@ -167,3 +187,51 @@ def joint_indices(
                 'is ambiguous; fix the publisher.'
             )
     return np.array([present.index(name) for name in joints])
+
+
+def mcap_in_folder(bag: Path) -> Path:
+    """Return a folder's only .mcap file if the folder lacks metadata.yaml, else the bag itself."""
+    if not bag.is_dir() or (bag / 'metadata.yaml').exists():
+        return bag
+    found = list(bag.glob('*.mcap'))
+    return found[0] if len(found) == 1 else bag
+
+
+def is_unclosed(path: Path) -> bool:
+    """Return whether a file begins as MCAP, and lacks MCAP's last bytes."""
+    if path.suffix != '.mcap' or not path.is_file():
+        return False
+    with path.open('rb') as file:
+        begins = file.read(len(_MAGIC)) == _MAGIC
+        size = file.seek(0, 2)
+        file.seek(max(0, size - len(_MAGIC)))
+        return begins and not (size > len(_MAGIC) and file.read() == _MAGIC)
+
+
+@contextmanager
+def closed_copy(path: Path) -> Iterator[Path]:
+    """Yield the path of a closed temporary copy of an MCAP file, without a partial last record."""
+    with tempfile.TemporaryDirectory(prefix='franka-dynamics-bag-') as folder:
+        copy = Path(folder) / path.name
+        with path.open('rb') as file:
+            end = _end_of_records(file)
+            file.seek(0)
+            with copy.open('wb') as written:
+                shutil.copyfileobj(file, written)
+                written.truncate(end)
+                written.seek(end)
+                written.write(_END)
+        yield copy
+
+
+def _end_of_records(file: BinaryIO) -> int:
+    """Return the position [bytes] in a file after its last complete data record."""
+    size = file.seek(0, 2)
+    end = file.seek(len(_MAGIC))
+    while len(head := file.read(_RECORD.size)) == _RECORD.size:
+        operation, length = _RECORD.unpack(head)
+        after = end + _RECORD.size + length
+        if operation in (_DATA_END, _FOOTER) or after > size:
+            break
+        end = file.seek(after)
+    return end

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a replay as JSON data, sentences, tables and a plot."""
+"""The results of a replay as JSON data, sentences, tables, plots and a CSV file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .elements import save, torque_figure
+from .elements import figure_of_size, save, torque_figure
 from .json_types import to_json_types
 from .table import Cell, Header, Table
+from ..control.external_wrench import estimate_wrenches, WrenchEstimator
+from ..control.tracking_prediction import TrackingPrediction
+from ..dynamics.pinocchio_model import PinocchioModel
+from ..files import atomic_write
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
+from ..typing import Array
 
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
@@ -171,3 +176,93 @@ def plot_torques(
         f'{title}: E = {best.filtered.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
     save(figure, path)
+
+
+PREDICTION_SENTENCE = (
+    'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
+    'without error or delay. Margin: two standard deviations of the friction are not commanded'
+)
+
+
+def tracking_table(prediction: TrackingPrediction) -> Table:
+    """Return a table of the tracking errors by what is fed forward, by joint."""
+    kp = ', '.join(f'{one:g}' for one in prediction.kp)
+    count = len(prediction.joint_names)
+    return Table(
+        f'predicted rms tracking error [mrad] of a PD with kp {kp}',
+        ['fed forward', *(Header(name, form='.2f') for name in ('all', *_numbers(count)))],
+        [
+            [name, Cell(1e3 * total, 'strong'), *(1e3 * errors).tolist()]
+            for name, total, errors in zip(prediction.rows, prediction.total, prediction.errors)
+        ],
+    )
+
+
+def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
+    """Plot the tracking errors by joint to a file, whose suffix selects the format."""
+    figure = figure_of_size((10.0, 4.5))
+    axis, count, rows = figure.subplots(), len(prediction.joint_names), prediction.rows
+    width = 0.85 / len(rows)
+    for k, (name, errors) in enumerate(zip(rows, prediction.errors)):
+        places = np.arange(count) + (k - 0.5 * (len(rows) - 1)) * width
+        axis.bar(places, 1e3 * errors, width, label=name)
+    axis.set_yscale('log')
+    axis.set_xticks(range(count), _numbers(count))
+    axis.set_xlabel('joint')
+    axis.set_ylabel('predicted rms tracking error [mrad]')
+    axis.grid(axis='y', alpha=0.25)
+    figure.legend(loc='outside lower center', ncols=3, fontsize=8)
+    axis.set_title(title, fontsize=11)
+    save(figure, path)
+
+
+def _numbers(count: int) -> list[str]:
+    return [str(i) for i in range(1, count + 1)]
+
+
+def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
+    """
+    Write external torques and wrenches of a recording to a CSV file; return a sentence.
+
+    The columns are those of `time` [s], `q`, `dq`, `external_torque` [N m] by joint, of
+    `external_wrench` (force [N] and moment [N m] of the arm on its surroundings, at the flange,
+    axes of the base), and the standard deviations of both. The torque is measured minus model
+    torque, less the friction of the arm file. Lines that begin with # say what was compared. The
+    sentence says the root mean square of the external torque.
+    """
+    recording, motion, best = result.recording, result.motion, result.fits[0]
+    arm, torque, options = best.arm, motion.effort - best.predicted, motion.options
+    estimator = WrenchEstimator(PinocchioModel(arm, gravity))
+    columns = _columns(motion, torque, estimator)
+    about = {
+        'source': recording.source,
+        'first_stamp_ns': recording.stamp_ns[0],
+        'arm': f'{arm.name}, {arm.contents}, gravity {gravity} m/s^2',
+        'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
+        'joints': ' '.join(recording.joint_names),
+        'signal': f'{options.rate:g} Hz, zero-phase low-pass at {options.cutoff:g} Hz',
+    }
+    names = [f'{name}{k}' for name, rows in columns.items() for k in range(1, 1 + rows.shape[1])]
+    lines = [*(f'# {key}: {text}' for key, text in about.items()), ','.join(['time', *names])]
+    with atomic_write(output) as scratch:
+        table = np.column_stack([motion.time, *columns.values()])
+        np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')
+    size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
+    normal = ', '.join(f'{one:.2f}' for one in estimator.torque_std)
+    return (
+        f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
+        f'square {size} N m; an arm that nobody touches shows about {normal} N m'
+    )
+
+
+def _columns(motion: Motion, torque: Array, estimator: WrenchEstimator) -> dict[str, Array]:
+    """Return the columns beside time, (N, n) or (N, 6) each, for external torques (N, n)."""
+    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
+    return {
+        'q': motion.q,
+        'dq': motion.dq,
+        'external_torque': torque,
+        'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
+        'external_wrench': wrench,
+        'external_wrench_deviation': wrench_deviation,
+    }

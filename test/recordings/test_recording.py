@@ -12,8 +12,7 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_recording, write_recording
-from franka_dynamics.recordings.rosbag import joint_names_in_bag
-from franka_dynamics.recordings.unclosed import closed_copy
+from franka_dynamics.recordings.rosbag import closed_copy, joint_names_in_bag
 
 from ..agreement import refuses
 

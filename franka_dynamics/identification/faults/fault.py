@@ -202,6 +202,6 @@ class Fault:
             size=abs(first),
             about='about ' if abs(first) > _FIRST_DERIVATIVE_RANGE else '',
             ms=1e3 * abs(first),
-            late='late' if first > 0.0 else 'early',
+            late_or_early='late' if first > 0.0 else 'early',
             where=found.where,
         )

@@ -19,8 +19,8 @@ class Delay(Fault):
 
     kind, of_each, is_asked = 'delay', True, True
     text = (
-        '{effort} is {ms:.0f} ms {late} against the positions. Record both in one message, or '
-        'move the effort columns.'
+        '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
+        'message, or move the effort columns.'
     )
 
     def columns(self, at: Samples) -> list[Array]:
@@ -33,8 +33,8 @@ class Lag(Fault):
 
     kind, is_in_states = 'lag', True
     text = (
-        'Velocities are {ms:.0f} ms {late} against positions, as behind a filter. Record raw '
-        'velocities, or import the log with --velocity derived.'
+        'Velocities are {ms:.0f} ms {late_or_early} against positions, as behind a filter. Record '
+        'raw velocities, or import the log with --velocity derived.'
     )
 
     def columns(self, at: Samples) -> list[Array]:
