@@ -63,22 +63,22 @@ class CrossValidation:
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
-        self.sums, self.prior = sums, prior
+        self.sums, self.prior, self.p = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.of(prior.reference).per_joint)
         self.least = least_noise(sums)
+        used = np.flatnonzero(sums.samples)  # folds with samples
+        self.products, self.samples = sums.products[used], sums.samples[used]
         common = noise = common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
             noise = joint_noise(sums, estimate(sums, prior, precision, noise))
-        self.p, parts = len(prior.std), np.flatnonzero(sums.samples)
-        self.products, self.samples = sums.products[parts], sums.samples[parts]
         weights = residual_weights(noise)
-        whole, each = sums.weighted(weights), np.einsum('j,kjab->kab', weights, self.products)
-        prior_terms = _WEAK_PRECISION * np.eye(len(whole))
-        information, pull = prior.information(precision)
-        prior_terms[: self.p, : self.p], prior_terms[: self.p, TORQUE_COLUMN] = information, pull
-        identified = sums.weighted(residual_weights(common))
-        self.equations = prior_terms + np.stack([*(whole - each), whole, identified])
-        self._whole = whole
+        self._whole = whole = sums.weighted(weights)
+        without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
+        arm = sums.weighted(residual_weights(common))
+        own = slice(self.p)
+        of_prior = _WEAK_PRECISION * np.eye(len(whole))
+        of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
+        self.equations = of_prior + np.stack([*without_fold, whole, arm])
         offsets = Offset.for_joint_count(prior.model.n)
         self.given = (Gain(), Load(), *offsets) if given is None else given
         self.questions: list[Diagnosis] = []
@@ -178,7 +178,7 @@ class FoldFits:
         found = dict(zip(self.fits.sums.names, self.whole.tolist()))
         if self.fault.is_in_torques:
             found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.names))
-        return tuple(self.fault.values(found, self.fits.prior.model.base.gravity[0]))
+        return tuple(self.fault.values(found, self.fits.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
@@ -187,7 +187,7 @@ class FoldFits:
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
         fits, rigid = self.fits, self.whole.copy()
-        rigid[len(fits.prior.sqrt_precision) : fits.p] = 0.0
+        rigid[fits.prior.model.friction_places] = 0.0
         columns, products = fits.sums.places(names), fits.sums.weighted(fits.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
@@ -195,7 +195,7 @@ class FoldFits:
 
     def is_possible(self) -> bool:
         """Return whether the fault can have these values."""
-        return self.fault.is_possible(self.values, self.fits.prior.model.base.gravity[0])
+        return self.fault.is_possible(self.values, self.fits.prior.model.gravity)
 
     def question(self) -> Diagnosis:
         """Return the fault as a question to the user, without errors E."""
@@ -269,9 +269,9 @@ class FoldFits:
         has the friction that is recorded, not the real one.
         """
         theta, model = self.arm.copy(), self.fits.prior.model
-        own = slice(len(model.base), self.fits.p)
-        fitted = theta[own].reshape(model.n, -1)
-        theta[own] = self.fault.corrected_friction(fitted, self.values).ravel()
+        fitted = theta[model.friction_places].reshape(model.n, -1)
+        corrected = self.fault.corrected_friction(fitted, self.values)
+        theta[model.friction_places] = corrected.ravel()
         return theta
 
     def is_significant(self) -> bool:

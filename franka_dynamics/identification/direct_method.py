@@ -298,6 +298,7 @@ def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -
 
 
 def _at(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
+    """Return a joint's row with its position q [rad or m] added to theta or r."""
     if not revolute:
         return row._replace(r=row.r + q)
     c, s = math.cos(q), math.sin(q)

@@ -75,6 +75,7 @@ class FourierTrajectory:
 
 
 def _times(samples: int, period: float) -> Array:
+    """Return evenly spaced times of one period without its end, (samples,) [s]."""
     return np.arange(samples) / samples * period
 
 
@@ -153,17 +154,19 @@ def scale_to_limits(
     """
 
     def scaled(amplitude: float) -> FourierTrajectory:
+        """Return the trajectory with its coefficients times a factor."""
         return replace(trajectory, coefficients=amplitude * trajectory.coefficients)
 
-    def keeps(amplitude: float) -> bool:
+    def keeps_limits(amplitude: float) -> bool:
+        """Return whether the scaled trajectory keeps all limits."""
         return bool(problem.margins(*scaled(amplitude).sampled(samples)).min() >= 0.0)
 
-    if keeps(1.0):
+    if keeps_limits(1.0):
         return trajectory
     # Margins to limits are not monotonic in the amplitude, but the start pose keeps all limits.
     # The amplitude is therefore halved until the limits hold, and then bisected.
     low, high = 0.5, 1.0
-    while not keeps(low):
+    while not keeps_limits(low):
         low, high = 0.5 * low, low
         if low < _MIN_AMPLITUDE_RATIO:
             raise IdentificationError(
@@ -172,7 +175,7 @@ def scale_to_limits(
             )
     while high - low > _AMPLITUDE_TOLERANCE * low:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if keeps(middle) else (low, middle)
+        low, high = (middle, high) if keeps_limits(middle) else (low, middle)
     return scaled(low)
 
 
@@ -210,6 +213,7 @@ def optimise(
     best = candidates[int(np.argmin(numbers))]
 
     def report(step: int) -> None:
+        """Report a step of the optimisation."""
         if progress is not None:
             progress(draws + step, draws + iterations)
 
@@ -222,6 +226,7 @@ def optimise(
 
 
 def _predicted(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
+    """Return a trajectory with the standard deviations that the problem predicts for it."""
     states = trajectory.sampled(_SAMPLES)
     return Excitation(trajectory, problem.std(*states), problem.std_ratios(*states))
 
@@ -238,10 +243,12 @@ def choose_repetitions(
     """
 
     def recorded(repetitions: int) -> Excitation:
+        """Return the predictions for so many repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
         return _predicted(lasting, excitation.trajectory)
 
     def enough(repetitions: int) -> bool:
+        """Return whether so many repetitions identify all essential base parameters."""
         return not problem.unidentified_essential(recorded(repetitions).std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.
@@ -273,22 +280,24 @@ def _improve(
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.
     @lru_cache(maxsize=1)
-    def at(x: bytes) -> Array:
+    def values_at(x: bytes) -> Array:
+        """Return criterion and margins at the scaled coefficients of which `x` are the bytes."""
         return values(np.frombuffer(x))
 
     @lru_cache(maxsize=1)
-    def slopes(x: bytes) -> Array:
-        return np.asarray((values(np.frombuffer(x) + steps) - at(x)).T / _STEP)
+    def slopes_at(x: bytes) -> Array:
+        """Return the derivatives of `values_at` by forward differences, (1 + m, coefficients)."""
+        return np.asarray((values(np.frombuffer(x) + steps) - values_at(x)).T / _STEP)
 
     iteration = count(1)
     found = minimize(
-        lambda x: at(x.tobytes())[0],
+        lambda x: values_at(x.tobytes())[0],
         start.coefficients.ravel() / unit,
-        jac=lambda x: slopes(x.tobytes())[0].copy(),
+        jac=lambda x: slopes_at(x.tobytes())[0].copy(),
         constraints={
             'type': 'ineq',
-            'fun': lambda x: at(x.tobytes())[1:].copy(),
-            'jac': lambda x: slopes(x.tobytes())[1:].copy(),
+            'fun': lambda x: values_at(x.tobytes())[1:].copy(),
+            'jac': lambda x: slopes_at(x.tobytes())[1:].copy(),
         },
         method='SLSQP',
         options={'maxiter': iterations, 'ftol': _CONVERGED},

@@ -11,20 +11,12 @@ from operator import add
 
 import numpy as np
 
+from . import solve
 from .consistent_fit import fit_consistent, PhysicalLinks
 from .gram_sums import FOLDS, GramSums
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Estimate, TorqueErrors
-from .solve import (
-    common_noise,
-    equations,
-    estimate,
-    fit_friction,
-    posterior_covariance,
-    rms_residuals,
-    std_ratios,
-)
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
@@ -99,12 +91,12 @@ class Fit:
 def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums) -> Fit:
     """Fit all sets of parameters to sums; it can run in another process."""
     (prior, *others), precision = priors, problem.options.regularization
-    noise = common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
-    base = estimate(sums, prior, precision, noise)
-    consistent = fit_consistent(equations(sums, prior, noise), prior, links, precision)
+    noise = solve.common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
+    base = solve.estimate(sums, prior, precision, noise)
+    consistent = fit_consistent(solve.equations(sums, prior, noise), prior, links, precision)
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
-    published = [fit_friction(sums, one, noise) for one in others]
+    published = [solve.fit_friction(sums, one, noise) for one in others]
     return Fit(consistent, noise, (base, theta, *published))
 
 
@@ -141,8 +133,8 @@ def test_on_left_out(
 def with_covariance(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
     """Return the parameters of the fit to all recordings, with the covariance."""
     base, theta, *_ = whole.thetas
-    spread, precision = posterior_covariance(
+    spread, precision = solve.posterior_covariance(
         sums, prior, problem.options.regularization, whole.noise, base
     )
-    ratios = std_ratios(sums, prior, rms_residuals(sums, base))
+    ratios = solve.std_ratios(sums, prior, solve.rms_residuals(sums, base))
     return Estimate(problem.model, prior, theta, base, spread, ratios, precision)

@@ -115,7 +115,7 @@ class _FitsNearPublishedMasses:
         theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
         noise = joint_noise(sums, theta)
         triangle, effort = equations(sums, prior, noise)
-        self.p, b = len(theta), len(prior.sqrt_precision)
+        self.p, b = len(theta), len(prior.model.base)
         load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
         free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)

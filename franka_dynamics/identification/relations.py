@@ -69,4 +69,5 @@ def _sum(terms: Sequence[tuple[float, str]]) -> str:
 
 
 def _is_one(weight: float) -> bool:
+    """Return whether a coefficient is 1 or -1."""
     return abs(abs(weight) - 1.0) <= _SAME

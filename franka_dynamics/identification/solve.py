@@ -51,7 +51,7 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
     with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
-    b = len(prior.sqrt_precision)
+    b = len(prior.model.base)
     triangle, effort = equations(sums, prior, noise)
     units = prior.friction_std
     found = lsq_linear(
@@ -126,7 +126,7 @@ def posterior_covariance(
     """
     own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
     supported = starting_set_precision(equations(sums, prior, own), prior)
-    p, b = len(theta), len(prior.sqrt_precision)
+    p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)
     weights = residual_weights(noise)
     inverse = np.linalg.inv(sums.weighted(weights)[:p, :p] + information)

@@ -119,7 +119,7 @@ def _evidence(gram: Array, prior: Prior) -> float:
     """
     triangle, effort = square_root(gram, [*range(len(prior.std))], prior.std)
     load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
-    b = len(prior.sqrt_precision)
+    b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
     known = COARSE_PRECISIONS >= DEFAULT_PRIOR_PRECISION

@@ -22,15 +22,9 @@ from .state_fault_fits import corrected_state_sums
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
+from ..recordings import preprocessing
 from ..recordings.plausibility import faults, require_units, smaller_faults
-from ..recordings.preprocessing import (
-    Motion,
-    prepare,
-    seconds_at_rest,
-    SignalOptions,
-    without_idle_effort,
-    without_rest,
-)
+from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
@@ -110,14 +104,16 @@ def summarise(
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
         else:
-            motion = prepare(recording, source.signal if isinstance(source, Bag) else None)
+            motion = preprocessing.prepare(
+                recording, source.signal if isinstance(source, Bag) else None
+            )
         trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
         note = SourceNote(
             name,
             topic=recording.topic,
             messages=len(recording),
             duration=recording.duration + trimmed,
-            samples=len(without_rest(motion)),
+            samples=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
             warnings=_plausible(recording, motion, name, arm, options)[:_MAX_WARNING_COUNT],
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
@@ -142,13 +138,13 @@ def _plausible(
     Raises RecordingError if the arm stands still, or if the recording has a fault that makes all
     results meaningless, unless `options.anyway`.
     """
-    if not len(without_rest(motion)):
+    if not len(preprocessing.without_rest(motion)):
         raise RecordingError(
             f'{name}: the arm stands still, and its torques show neither inertias nor friction. '
             'Record a motion that turns every joint to and fro, such as franka-dynamics identify '
             'plan makes.'
         )
-    measured = without_idle_effort(recording)
+    measured = preprocessing.without_idle_effort(recording)
     require_units(measured, arm)
     wrong = faults(measured, arm)
     if wrong and not options.anyway:
@@ -160,7 +156,7 @@ def _plausible(
 
 def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote) -> Summary:
     """Return the sums of a prepared motion, without the samples at which every joint rests."""
-    moving = without_rest(motion)
+    moving = preprocessing.without_rest(motion)
     sums = GramSums.of(model, arm, moving, period=period_of(motion))
     prior = Prior.centered_at(arm, model, sums.max_torque)
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
@@ -168,7 +164,7 @@ def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: Source
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
     contact = _contact(moving, arm, prior, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
-    moves = note.duration - seconds_at_rest(motion)
+    moves = note.duration - preprocessing.seconds_at_rest(motion)
     return Summary(note, motion.options, sums, corrected, touched, moves)
 
 

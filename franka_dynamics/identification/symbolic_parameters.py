@@ -23,13 +23,8 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .direct_method import (
-    direct_base_parameters,
-    modified_dh_rows,
-    ModifiedRow,
-    regroup_parameters,
-    regroupable_combinations,
-)
+from . import direct_method
+from .direct_method import ModifiedRow
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
@@ -108,12 +103,12 @@ def symbolic_base_parameters(
     Arguments and errors are those of `direct_base_parameters`.
     """
     arm = as_description(arm)
-    numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
-    steps, _ = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    rows, values = _symbols(modified_dh_rows(arm))
+    numbers = direct_method.direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
+    steps, _ = direct_method.regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    rows, values = _symbols(direct_method.modified_dh_rows(arm))
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
-    columns, matrix = regroup_parameters(arm, rows, steps)
+    columns, matrix = direct_method.regroup_parameters(arm, rows, steps)
     relations = {}
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
         # Terms with sines and cosines may cancel only numerically, so the numeric map decides
@@ -142,6 +137,7 @@ def _symbols(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Sy
     values: dict[sp.Symbol, float] = {}
 
     def length(name: str, value: float) -> sp.Expr:
+        """Return a length as 0, a symbol of the same length or its negative, or a new symbol."""
         if value == 0.0:
             return 0
         for letter, known in values.items():
@@ -152,6 +148,7 @@ def _symbols(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Sy
         return letter
 
     def turn(name: str, cosine: float, sine: float) -> tuple[sp.Expr, sp.Expr]:
+        """Return cosine and sine of an angle: integers of a quarter turn, else symbols."""
         if cosine == round(cosine) and sine == round(sine):
             return round(cosine), round(sine)
         pair = sp.symbols(f'C{name} S{name}', real=True)

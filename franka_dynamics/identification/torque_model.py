@@ -183,6 +183,16 @@ class TorqueModel:
         """Names of all parameters, base parameters first."""
         return (*self.base.names, *self.friction.names)
 
+    @property
+    def friction_places(self) -> slice:
+        """Places of the friction parameters among all parameters."""
+        return slice(len(self.base), len(self.base) + len(self.friction.names))
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity in the space frame, (3,) [m/s^2]."""
+        return np.asarray(self.base.gravity[0])
+
     def friction_columns(self, motion: Motion) -> Array:
         """Return the columns of friction, filtered like the torque, (N, n, terms)."""
         return motion.filtered(self.friction.columns)

@@ -179,6 +179,7 @@ def _dates_or_lists(column: Any) -> Array | None:
 
 
 def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the array of a .npy file, or its fields by name, or the arrays of a .npz file."""
     try:
         loaded = np.load(file, allow_pickle=False)
     except ValueError as error:
@@ -207,6 +208,7 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     h5py, found = import_library('h5py', file), []
 
     def keep(name: str, node: Any) -> None:
+        """Keep a dataset of one or two dimensions; h5py calls this for each node."""
         if isinstance(node, h5py.Dataset) and node.ndim in (1, 2):
             found.append((name, node[()]))
 
@@ -226,6 +228,7 @@ def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _flat(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of nested mappings by names such as struct.field, without __ names."""
     for name, value in variables.items():
         if isinstance(value, Mapping):
             yield from _flat(f'{prefix}{name}.', value)
@@ -234,15 +237,15 @@ def _flat(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]
 
 
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield a parquet file's columns, dates as seconds since 1970, lists as matrices."""
     import_library('pyarrow', file)
     pandas = import_library('pandas', file)
     for name, column in pandas.read_parquet(file).items():
-        if column.dtype.kind == 'M':  # dates become seconds since 1970
+        if column.dtype.kind == 'M':
             column = column - pandas.Timestamp(0, tz=column.dt.tz)
         if column.dtype.kind == 'm':
             column = column.dt.total_seconds()
         values = column.to_numpy()
-        # A column of lists that are equally long becomes a matrix.
         yield name, np.stack(list(values)) if values.dtype == object else values
 
 

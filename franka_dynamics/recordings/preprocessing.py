@@ -322,6 +322,7 @@ class PieceFilter:
         return self._trimmed(low).reshape(-1, *values.shape[1:])
 
     def _trimmed(self, values: Array) -> Array:
+        """Return samples without those in the first and the last `options.trim` seconds."""
         drop = round(self.options.trim * self.options.rate)
         return values[drop : len(values) - drop]
 
@@ -352,6 +353,7 @@ def _sample(known_at: Array, values: Array, time: Array) -> Array:
 
 
 def _scipy_signal() -> Any:
+    """Return scipy.signal; MissingDependencyError if scipy is not installed."""
     with require_extra('Filtering recordings needs scipy', 'replay'):
         from scipy import signal
     return signal

@@ -68,6 +68,7 @@ def _parameters(result: Identification) -> list[tuple[Any, ...]]:
 
 
 def _verdict(result: Identification) -> list[str]:
+    """Return the verdict's sentences on faults of the recordings."""
     scale = result.options.effort_scales(result.estimate.model.n)
     return verdict_lines(result.verdict, result.start.joint_names, scale)
 
@@ -89,7 +90,7 @@ def conclusion(result: Identification) -> str:
             why += ': the published set already explains the recordings, nothing to gain'
     sentences = [
         headline(result.verdict),
-        f'{_unseen(result)} the identified arm has E = {own.E:.3f} {unit} over all joints, '
+        f'{_on_unseen_parts(result)} the identified arm has E = {own.E:.3f} {unit} over all joints, '
         f'{own.E / result.recordings.efforts.E:.1%} of the efforts; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
@@ -108,7 +109,7 @@ def tracking_sentence(result: Identification) -> str:
         for one in (result.arm_score.rigid, result.arm_score.test)
     )
     return (
-        f"{_unseen(result)} a PD with franka_ros2's gains and a velocity reference would keep "
+        f"{_on_unseen_parts(result)} a PD with franka_ros2's gains and a velocity reference would keep "
         f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
         '(terms.friction, before its margin): a prediction, no arm was moved. Gains of your own: '
         'bag replay --gains.'
@@ -120,7 +121,7 @@ def details(result: Identification) -> list[str]:
     names = result.start.joint_names
     return [
         *_verdict(result),
-        *_start_doubted(result),
+        *_doubted_masses(result),
         *(f'left out: {failure}' for failure in result.recordings.failures),
         *(
             sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
@@ -128,13 +129,13 @@ def details(result: Identification) -> list[str]:
             for sentence in (*one.warnings, *one.remarks)
         ),
         *result.recordings.remarks,
-        *_better_hand(result),
+        *_doubted_hand(result),
         *undetermined_lines(result.verdict, names),
         *_poorly_known(result),
     ]
 
 
-def _start_doubted(result: Identification) -> list[str]:
+def _doubted_masses(result: Identification) -> list[str]:
     """Return a sentence on links that are much heavier or lighter than in the starting set."""
     doubted = result.doubted_links
     if not doubted or result.verdict.causes:
@@ -147,7 +148,7 @@ def _start_doubted(result: Identification) -> list[str]:
     ]
 
 
-def _better_hand(result: Identification) -> list[str]:
+def _doubted_hand(result: Identification) -> list[str]:
     """Return a sentence if published sets with another hand predict the recordings better."""
     if result.better_hand is None:
         return []
@@ -159,7 +160,7 @@ def _better_hand(result: Identification) -> list[str]:
     ]
 
 
-def _unseen(result: Identification) -> str:
+def _on_unseen_parts(result: Identification) -> str:
     """Return the beginning of a sentence on E: what the fits did not use."""
     unseen, count = result.recordings.unseen, len(result.recordings.names)
     if unseen:
@@ -195,6 +196,7 @@ def tables(result: Identification) -> list[Table]:
     best, own = result.best_published, result.arm_score.test
 
     def heads(*columns: str, form: str = '.3f') -> list[Header]:
+        """Return headers of columns of numbers of one format."""
         return [Header(column, form=form) for column in columns]
 
     found = [
@@ -275,6 +277,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
 
 
 def _method(result: Identification) -> str:
+    """Return how signals were filtered, and how many parameters were fitted."""
     signal, model = result.recordings.signal, result.estimate.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '

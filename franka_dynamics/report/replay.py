@@ -51,6 +51,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
 
 
 def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
+    """Return the torque errors of one arm as data for JSON."""
     return {
         'inertial_set': one.arm.inertial_set,
         'hand': one.arm.hand,
@@ -217,6 +218,7 @@ def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) 
 
 
 def _numbers(count: int) -> list[str]:
+    """Return the numbers 1 to `count` as texts."""
     return [str(i) for i in range(1, count + 1)]
 
 

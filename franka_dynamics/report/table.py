@@ -120,13 +120,16 @@ class Table:
         yield ''
 
     def _heads(self) -> list[Header]:
+        """Return the headers, of strings those without unit and format."""
         return [Header(head) if isinstance(head, str) else head for head in self.heads]
 
     def _cells(self) -> list[list[Cell]]:
+        """Return the rows' cells, of plain values those without a mark."""
         return [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
 
 
 def _text(value: Any, head: Header) -> str:
+    """Return a cell's value as text, a number in the format of its column."""
     if value is None:
         return ''
     if isinstance(value, (bool, np.bool_)):

@@ -77,7 +77,7 @@ class Samples:
 
         `friction` (N, n, terms) are the friction columns, fitted to what `arm` leaves.
         """
-        dynamics = NewtonEulerModel(arm, model.base.gravity[0])
+        dynamics = NewtonEulerModel(arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
         total = rigid + _friction(motion.effort, rigid, friction, model)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)

@@ -33,7 +33,7 @@ class Gravity(Fault):
 
     def columns(self, at: Samples) -> list[Array]:
         """Return the gravity torques of three vectors, those of `gravity_axes`."""
-        axes = gravity_axes(at.model.base.gravity[0])
+        axes = gravity_axes(at.model.gravity)
         return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
