@@ -314,8 +314,8 @@ def outcome(
         return 'accepted', figures
     if asked or changed or (ranges is not None and ranges.has_questions):
         return 'asked', figures
-    theta = identified(model, arm, GramSums.of(model, arm, broken))
-    error = error_of(GramSums.of(model, arm, motion), theta)
+    theta = identified(model, arm, GramSums.from_motion(model, arm, broken))
+    error = error_of(GramSums.from_motion(model, arm, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
     if error < limit:
         return 'accepted', figures
@@ -353,7 +353,7 @@ def published(
     model: TorqueModel, arm: ArmDescription, motion: Motion, sets: Sequence[ArmDescription]
 ) -> float:
     """Return E of the best published set on left-out folds of the sound log."""
-    sums, errors = GramSums.of(model, arm, motion), []
+    sums, errors = GramSums.from_motion(model, arm, motion), []
     for one in sets:
         prior = Prior.centered_at(one, model, sums.max_torque)
         squares = sum(

@@ -64,7 +64,7 @@ class CrossValidation:
         given: tuple[Fault, ...] | None = None,
     ) -> None:
         self.sums, self.prior, self.p = sums, prior, len(prior.std)
-        self.per_joint = np.array(TorqueErrorUnit.of(prior.reference).per_joint)
+        self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
         self.least = least_noise(sums)
         used = np.flatnonzero(sums.samples)  # folds with samples
         self.products, self.samples = sums.products[used], sums.samples[used]

@@ -79,7 +79,7 @@ class ExcitationProblem:
     @cached_property
     def model(self) -> TorqueModel:
         """The model to identify."""
-        return TorqueModel.of(self.arm, gravity=self.gravity)
+        return TorqueModel.for_arm(self.arm, gravity=self.gravity)
 
     @cached_property
     def prior(self) -> Prior:

@@ -58,7 +58,7 @@ class Parts:
     left_out: tuple[GramSums, ...]
 
     @classmethod
-    def of(cls, each: Sequence[GramSums], unseen: int) -> Parts:
+    def from_sums(cls, each: Sequence[GramSums], unseen: int) -> Parts:
         """Return the parts of recordings, the last `unseen` of which are the test."""
         learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
         if len(learnt) >= _RUNS_AS_FOLDS:
@@ -115,7 +115,7 @@ def test_on_left_out(
         """Return the errors of the k-th parameters, or of the first `last` of these alone."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.count for sums, _ in tested)
-        return ResidualRms.of_squares(np.sum(squares, axis=0), count, problem.unit)
+        return ResidualRms.from_squares(np.sum(squares, axis=0), count, problem.unit)
 
     sets = [f'{one.inertial_set}, {one.hand}' for one in problem.published]
     return tuple(

@@ -88,7 +88,7 @@ class GramSums:
     names: tuple[str, ...]
 
     @classmethod
-    def of(
+    def from_motion(
         cls,
         model: TorqueModel,
         arm: ArmDescription,

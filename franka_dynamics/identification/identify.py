@@ -117,7 +117,7 @@ def identify(
     reading = partial(summarise, problem.model, problem.start, problem.options)
     read = _counted(mapped(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable(read, len(learnt), skip_failures)
-    parts = Parts.of([one.sums for one in used if one.sums is not None], unseen)
+    parts = Parts.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.every]
     prior, *sets = priors = problem.priors(parts.every)
     links = PhysicalLinks.about(prior, problem.start)
@@ -132,7 +132,7 @@ def identify(
         model = problem.model.with_gravity(gravity, problem.start)
         again = partial(summarise, model, problem.start, problem.options)
         each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
-        sums = Parts.of([one.sums for one in each], 0).every
+        sums = Parts.from_sums([one.sums for one in each], 0).every
         centered = Prior.centered_at(problem.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
@@ -144,7 +144,7 @@ def identify(
         arm=arm,
         estimate=estimated,
         scores=errors,
-        improvement=Improvement.of(errors[1], errors[2:]),
+        improvement=Improvement.from_errors(errors[1], errors[2:]),
         verdict=with_gravity_refitted(verdict, judged_under),
         recordings=Recordings(
             notes=tuple(one.note for one in used),
@@ -171,7 +171,7 @@ def _problem(
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(arm.n)
     sets = tuple(as_description(one) for one in published) or (arm,)
-    return Problem(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.of(arm))
+    return Problem(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
 def _counted(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:
@@ -184,7 +184,7 @@ def _counted(results: Iterable[T], count: int, progress: Progress | None) -> Ite
 
 def _error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
     """Return the errors of parameters; of none they are the efforts."""
-    return ResidualRms.of_squares(sums.squared_residuals(theta), sums.count, unit)
+    return ResidualRms.from_squares(sums.squared_residuals(theta), sums.count, unit)
 
 
 def _usable(

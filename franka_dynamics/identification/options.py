@@ -74,7 +74,7 @@ class IdentificationOptions:
         """Return the torque model of an arm."""
         from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 
-        return TorqueModel.of(
+        return TorqueModel.for_arm(
             start,
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia,

@@ -121,7 +121,7 @@ def identify_payload(
     if not bare or not carrying:
         raise IdentificationError('A payload needs recordings without and with it.')
     # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
-    model = TorqueModel.of(
+    model = TorqueModel.for_arm(
         arm, gravity=gravity, rotor_inertia=True, reaches=PRESLIDING_DISTANCES_RAD
     )
     both = [*bare, *carrying]

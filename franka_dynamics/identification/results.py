@@ -72,7 +72,7 @@ class Improvement:
     json_names = 'best', 'gain', 'spread', 'min_gain', 'better'
 
     @classmethod
-    def of(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> Improvement:
+    def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> Improvement:
         """Return the comparison of an arm's errors with the best of one or more published sets."""
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
@@ -169,7 +169,7 @@ class Identification:
     @property
     def unit(self) -> str:
         """Unit of the torque error E over all joints."""
-        return TorqueErrorUnit.of(self.start).name
+        return TorqueErrorUnit.for_arm(self.start).name
 
     @property
     def accepted(self) -> bool:
@@ -202,7 +202,7 @@ class Identification:
         """Errors of a set with another hand, and of the best with the own, if those are worse."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
-        if not own or best in own or not Improvement.of(best, own).better:
+        if not own or best in own or not Improvement.from_errors(best, own).better:
             return None
         changes = np.abs(np.log(mass_ratios(self.arm, self.start)))
         if self.doubted_links and changes.argmax() < self.start.n - 1:

@@ -157,10 +157,10 @@ def _plausible(
 def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote) -> Summary:
     """Return the sums of a prepared motion, without the samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
-    sums = GramSums.of(model, arm, moving, period=period_of(motion))
+    sums = GramSums.from_motion(model, arm, moving, period=period_of(motion))
     prior = Prior.centered_at(arm, model, sums.max_torque)
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    per_joint = np.array(TorqueErrorUnit.of(arm).per_joint)
+    per_joint = np.array(TorqueErrorUnit.for_arm(arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
     contact = _contact(moving, arm, prior, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
@@ -182,11 +182,13 @@ def _contact(
         out, worst = touched_seconds(motion, residual, least_noise(sums))
         if not out.any():
             return None
-        rest = GramSums.of(model, arm, motion.part(~out), period=np.inf, with_faults=False)
+        rest = GramSums.from_motion(
+            model, arm, motion.part(~out), period=np.inf, with_faults=False
+        )
         theta = estimate(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    unit = TorqueErrorUnit.of(arm)
+    unit = TorqueErrorUnit.for_arm(arm)
     before, after = (
-        ResidualRms.of_squares(rest.squared_residuals(one), rest.count, unit).E
+        ResidualRms.from_squares(rest.squared_residuals(one), rest.count, unit).E
         for one in (whole, theta)
     )
     found = Diagnosis(Contact.kind, (), (worst,), before, after)

@@ -154,7 +154,7 @@ class TorqueModel:
     friction: FrictionTerms
 
     @classmethod
-    def of(
+    def for_arm(
         cls,
         arm: ArmDescription,
         *,

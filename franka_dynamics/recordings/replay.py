@@ -39,7 +39,7 @@ class TorqueErrorUnit:
     per_joint: tuple[float, ...]
 
     @classmethod
-    def of(cls, arm: ArmDescription) -> TorqueErrorUnit:
+    def for_arm(cls, arm: ArmDescription) -> TorqueErrorUnit:
         """
         Return the unit of E.
 
@@ -73,12 +73,12 @@ class ResidualRms:
     joints: Array
 
     @classmethod
-    def of(cls, residual: Array, unit: TorqueErrorUnit) -> ResidualRms:
+    def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> ResidualRms:
         """Return the torque errors of `residual`: measured minus predicted torques, (N, n)."""
-        return cls.of_squares(np.sum(residual * residual, axis=0), len(residual), unit)
+        return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
-    def of_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> ResidualRms:
+    def from_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> ResidualRms:
         """Return the torque errors from each joint's sum of squared differences, shape (n,)."""
         mean = squares / samples
         return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
@@ -121,13 +121,13 @@ def evaluate(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVIT
         # Filtered like the effort: a model with a state needs the positions before resampling.
         columns = motion.filtered(lambda q, dq: friction_along(friction, q, dq)[..., None])
         predicted = rigid + columns[..., 0]
-    residual, unit = motion.effort - predicted, TorqueErrorUnit.of(arm)
+    residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
     return ReplayFit(
         arm,
         predicted,
-        filtered=ResidualRms.of(residual, unit),
-        unfiltered=ResidualRms.of(motion.effort_unfiltered - predicted, unit),
-        rigid=ResidualRms.of(motion.effort - rigid, unit),
+        filtered=ResidualRms.from_residuals(residual, unit),
+        unfiltered=ResidualRms.from_residuals(motion.effort_unfiltered - predicted, unit),
+        rigid=ResidualRms.from_residuals(motion.effort - rigid, unit),
         squares=np.square(residual) @ np.square(unit.per_joint),
         unit=unit,
     )

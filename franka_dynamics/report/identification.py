@@ -88,9 +88,10 @@ def conclusion(result: Identification) -> str:
         )
         if result.verdict.sound:
             why += ': the published set already explains the recordings, nothing to gain'
+    where = _on_unseen_parts(result)
     sentences = [
         headline(result.verdict),
-        f'{_on_unseen_parts(result)} the identified arm has E = {own.E:.3f} {unit} over all joints, '
+        f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
         f'{own.E / result.recordings.efforts.E:.1%} of the efforts; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
@@ -108,8 +109,9 @@ def tracking_sentence(result: Identification) -> str:
         1e3 * float(np.sqrt(np.mean((one.joints / kp) ** 2)))
         for one in (result.arm_score.rigid, result.arm_score.test)
     )
+    where = _on_unseen_parts(result)
     return (
-        f"{_on_unseen_parts(result)} a PD with franka_ros2's gains and a velocity reference would keep "
+        f"{where} a PD with franka_ros2's gains and a velocity reference would keep "
         f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
         '(terms.friction, before its margin): a prediction, no arm was moved. Gains of your own: '
         'bag replay --gains.'

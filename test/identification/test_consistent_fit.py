@@ -24,7 +24,7 @@ from franka_dynamics.recordings.preprocessing import prepare
 from ..arms import with_link
 
 FER = load('fer')
-MODEL = TorqueModel.of(FER)
+MODEL = TorqueModel.for_arm(FER)
 PRIOR = Prior.centered_at(FER, MODEL, np.ones(7))
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
 
@@ -36,7 +36,10 @@ def equations_of(simulate, model, arm, friction=FRICTION, noise=0.01, **kwargs):
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     exact = replace(motion, effort=torque, effort_unfiltered=torque)
-    sums, prior = GramSums.of(model, FER, exact), Prior.centered_at(FER, model, np.ones(7))
+    sums, prior = (
+        GramSums.from_motion(model, FER, exact),
+        Prior.centered_at(FER, model, np.ones(7)),
+    )
     return equations(
         sums, prior, np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
     ), theta
@@ -58,7 +61,7 @@ def consistent(equations, prior, precision, start):
 def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_inertia):
     joints = tuple(replace(joint, rotor_inertia=rotor_inertia) for joint in FER.joints)
     truth = replace(load('fer', hand='franka_hand'), joints=joints)
-    model = TorqueModel.of(FER, rotor_inertia=rotor_inertia > 0.0)
+    model = TorqueModel.for_arm(FER, rotor_inertia=rotor_inertia > 0.0)
     equations, theta = equations_of(simulate, model, truth, duration=30.0)
     prior = Prior.centered_at(FER, model, np.ones(7))
     arm = consistent(equations, prior, 0.01, FER)

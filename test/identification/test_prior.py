@@ -33,7 +33,7 @@ from ..agreement import refuses
 from ..arms import drawn_around
 
 FER = load('fer')
-MODEL = TorqueModel.of(FER)
+MODEL = TorqueModel.for_arm(FER)
 PRIOR, B = Prior.centered_at(FER, MODEL, np.ones(7)), len(MODEL.base)
 NOISE = np.where(FER.limit('effort') > 50.0, 0.3, 0.1)
 FRICTION = np.tile([0.3, 0.3, 0.0], 7)
@@ -57,7 +57,7 @@ def test_the_distance_of_a_small_change_is_twice_the_divergence():
 
 
 def test_a_rotor_is_held_to_what_its_joints_limit_accelerates_at_100_rad_per_s2():
-    prior = Prior.centered_at(FER, TorqueModel.of(FER, rotor_inertia=True), np.ones(7))
+    prior = Prior.centered_at(FER, TorqueModel.for_arm(FER, rotor_inertia=True), np.ones(7))
     found = np.sqrt(np.diag(prior.covariance)[70:])
     np.testing.assert_allclose(found, FER.limit('effort') / 100.0, rtol=1e-12)
 
@@ -92,7 +92,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
-    sums = GramSums.of(MODEL, FER, prepare(simulate(FER, duration=60.0)))
+    sums = GramSums.from_motion(MODEL, FER, prepare(simulate(FER, duration=60.0)))
     values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
@@ -176,7 +176,7 @@ def motion(simulate):
 
 @pytest.fixture(scope='module')
 def sums(motion):
-    return GramSums.of(SLIPPING, FER, motion, period=np.inf)
+    return GramSums.from_motion(SLIPPING, FER, motion, period=np.inf)
 
 
 def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
@@ -218,7 +218,7 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
 def test_sums_of_two_recordings_add_up(motion, sums):
     middle = len(motion) // 2
     pieces = [
-        GramSums.of(SLIPPING, FER, motion.part(chosen), period=np.inf)
+        GramSums.from_motion(SLIPPING, FER, motion.part(chosen), period=np.inf)
         for chosen in (slice(middle), slice(middle, None))
     ]
     together = pieces[0] + pieces[1]
