@@ -327,6 +327,7 @@ BAD = (10**400, 'x', [0.0, 1.0], 1.0 + 2.0j, object())
 # cannot be used.
 CASES = [(name, bad) for name in ('time', 'now', 'age', 'tick', 'q', 'effort') for bad in BAD]
 CASES += [(name, None) for name in ('time', 'tick', 'q')]
+CASES += [('q', np.zeros(6)), ('q', np.zeros((1, 7))), ('q', 0.0)]
 CASES += [(name, bad) for name in ('time', 'now') for bad in (np.inf, np.nan)]
 
 

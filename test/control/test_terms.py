@@ -9,7 +9,7 @@ import pytest
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.arm_io import load_arm as load
 from franka_dynamics.control.control_law import ControlLaw
-from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.control.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.dynamics.model import GRAVITY
@@ -101,15 +101,6 @@ def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_
     assert ('0.7 kg, beside 0.5 kg' in law.double_payload_warning()) == (added > 0.0)
     known = ControlLaw(arm, Settings(payload=more))
     assert not known.terms.gravity_to_command(q, known.terms.gravity(q)).any()
-
-
-def test_the_arm_files_friction_is_gazs_formula():
-    terms, _ = models(target='mujoco', terms=Terms(friction=True))
-    dq = STATES.dq[0]
-    # Gaz et al. 2019, joint 1: A 0.54615, slope 5.1181, offset 0.039533.
-    moving, still = (1.0 + np.exp(-5.1181 * (one + 0.039533)) for one in (dq[0], 0.0))
-    expected = 0.54615 / moving - 0.54615 / still
-    assert terms.friction.torque(dq)[0] == pytest.approx(expected, rel=1e-13)
 
 
 ATOL = 1e-9

@@ -80,9 +80,6 @@ def test_a_signal_ends_the_demonstration_in_one_sentence(tmp_path):
     assert not set(descendants(os.getpid())) - set(before)
 
 
-pytest.importorskip('mujoco')
-pytest.importorskip('rosbags')
-
 PLAY = ['-m', 'franka_dynamics', 'node', 'play']
 
 
