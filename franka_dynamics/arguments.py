@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks arguments of the functions that `franka_dynamics` exports, by their annotations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache, wraps

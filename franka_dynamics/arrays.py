@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks arrays: fields of frozen dataclasses, joint vectors, shapes of joint states."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import EllipsisType

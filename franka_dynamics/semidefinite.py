@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quadratic costs under constraints on positive definite matrices, minimised by Clarabel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

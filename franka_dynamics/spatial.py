@@ -8,8 +8,6 @@ Kwon see docs/theory/references.md. Functions with `...` in shapes take stacks a
 leading axes.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 import numpy as np

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import typed_file
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import Angles, FieldError, Positive, prepend_keys, Sizes, TaggedUnion, Vector
+from .typed_file import Angles, FieldError, NotNegative, Positive, Six, Sizes, TaggedUnion, Vector
 from ..arrays import ComparedByValue
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -100,10 +100,10 @@ class Body:
     """
 
     name: str = ''
-    mass: typed_file.NotNegative | None = None
+    mass: NotNegative | None = None
     center_of_mass: Vector | None = None
     first_moment: Vector | None = None
-    inertia: typed_file.Six | None = None
+    inertia: Six | None = None
     primitive: (
         Annotated[Cylinder | Box, TaggedUnion('shape', {'cylinder': Cylinder, 'box': Box})] | None
     ) = None
@@ -201,7 +201,7 @@ class HandFile:
                 )
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
-            with prepend_keys('bodies', i):
+            with typed_file.prepend_keys('bodies', i):
                 total = total + body.link_inertia(body.inertia_about).expressed_in(body.matrix())
         if not total.is_physical():
             raise FieldError(

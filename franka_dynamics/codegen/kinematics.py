@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pose, Jacobian and bias acceleration of a chain's tip, and the bodies' first moment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

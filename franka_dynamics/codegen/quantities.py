@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quantities of a chain: their arrays, and their elements as expressions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import functools

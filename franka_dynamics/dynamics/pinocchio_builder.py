@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Pinocchio model of an arm, built from its description."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

@@ -10,8 +10,6 @@ dynamics of the model only. Numbers are those of `writer`; MuJoCo's own writer k
 digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 import xml.etree.ElementTree as ElementTree
