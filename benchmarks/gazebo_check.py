@@ -35,8 +35,8 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import seconds
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.qos import REFERENCE_QOS, STATE_QOS
 from franka_dynamics.ros.rclpy_private import Executor
+from franka_dynamics.ros.topics import REFERENCE_QOS, STATE_QOS
 from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_of
 
 NOT_HERE = (

@@ -28,8 +28,8 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.arm import load
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.node_group import use_isolated_network
-from franka_dynamics.ros.qos import REFERENCE_QOS
 from franka_dynamics.ros.realtime import request_realtime
+from franka_dynamics.ros.topics import REFERENCE_QOS
 from franka_dynamics.ros.trajectory_messages import trajectory_message
 
 NUMBERS = ('1', '13', '100', '1000')

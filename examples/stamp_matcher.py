@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from franka_dynamics.ros.qos import STATE_QOS
+from franka_dynamics.ros.topics import STATE_QOS
 
 _REMEMBERED = 10  # largest number of incomplete stamps that are kept
 

@@ -11,11 +11,11 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
-from .messages import float64_message_head, publisher_names, read_float64
-from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES
+from .messages import float64_message_head, read_float64
 from .rclpy_private import with_sequence_number
 from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import Key, NodeStatus
+from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver
 from ..control.settings import Settings

@@ -19,7 +19,6 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy
 from std_msgs.msg import String
 
-from .messages import node_name_of
 from .parameter_tables import (
     ARM_DESCRIPTION,
     from_parameters,
@@ -27,7 +26,7 @@ from .parameter_tables import (
     ROBOT_DESCRIPTION,
     settings_from,
 )
-from .qos import DESCRIPTION_QOS
+from .topics import DESCRIPTION_QOS, node_name_of
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains

@@ -12,12 +12,11 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
-from .messages import publisher_names
 from .present_status import MIN_REASON_S, PresentStatus, StatusLog
-from .qos import DESCRIPTION_QOS
 from .receiver_check import ReceiverCheck
 from .status import DiagnosticSubject, Key, NodeStatus, PERCENTILES
 from .term_publishers import TermPublishers
+from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.feedforward import Feedforward, State
 from ..control.planning import MAX_START_DISTANCE_RAD
 from ..control.reference import ReferenceEvent, ReferenceState

@@ -31,10 +31,10 @@ from .motion_requests import MotionRequests
 from .node_process import run_node
 from .parameter_tables import live_table, parameter_specs, ROBOT_DESCRIPTION, settings_from
 from .parameters import CheckedParameters, declare, values
-from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
+from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
 from .trajectory_action import TrajectoryAction
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S

@@ -26,8 +26,8 @@ from .joint_state_messages import joint_state_template, JointStateReader
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import CheckedParameters, declare
-from .qos import PUBLISHER_QOS, STATE_QOS
 from .rclpy_private import Executor
+from .topics import PUBLISHER_QOS, STATE_QOS
 from ..control.settings import Settings
 from ..errors import JointStateError
 from ..parameter_schema import specs

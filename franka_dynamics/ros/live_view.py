@@ -12,9 +12,9 @@ from std_msgs.msg import String
 
 from .joint_state_messages import JointStateReader
 from .messages import seconds
-from .qos import DESCRIPTION_QOS
 from .status import TORQUE_TERMS
 from .topic_listener import TopicListener
+from .topics import DESCRIPTION_QOS
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps, names of publishers, and the bytes of messages with an array of numbers."""
+"""Stamps of messages, and the bytes of messages with an array of numbers."""
 
 from array import array
 import re
@@ -26,29 +26,6 @@ def stamp_from_seconds(time: float) -> Time:
     """Return a time [s] as a stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
-
-
-def node_name_of(endpoint: Any) -> str:
-    """Return the full name of the node that owns a publisher or subscription."""
-    return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
-
-
-UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says of a node whose topics alone are discovered
-
-
-def publisher_names(node: Any, topic: str) -> list[str]:
-    """
-    Return the full names of the nodes that publish on a topic, except one publisher of `node`.
-
-    Another node of the same name stays listed; a dead node stays listed for up to 20 s. A node
-    whose name is not discovered yet, which may be later than its messages, is left out.
-    """
-    found = node.get_publishers_info_by_topic(topic)
-    names = sorted(node_name_of(one) for one in found if one.node_name != UNKNOWN_NAME)
-    own = node.get_fully_qualified_name()
-    if own in names:
-        names.remove(own)
-    return names
 
 
 def float64_array(values: Array) -> array:

@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
 from .messages import deserialize
-from .qos import PUBLISHER_QOS, REFERENCE_QOS
+from .topics import PUBLISHER_QOS, REFERENCE_QOS
 from .trajectory_messages import motion_message, parse_reference
 from ..control.ending import Code
 from ..control.feedforward import Feedforward

@@ -19,9 +19,9 @@ from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .parameter_tables import no_such_parameter
-from .qos import REFERENCE_QOS
 from .status import DiagnosticSubject, Key, NodeStatus
 from .topic_listener import TopicListener
+from .topics import REFERENCE_QOS
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _DISCOVERY_TIMEOUT_S = 5.0

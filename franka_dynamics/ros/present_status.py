@@ -7,8 +7,8 @@ import re
 import time
 from typing import Any
 
-from .messages import publisher_names
 from .receiver_check import ReceiverCheck
+from .topics import publisher_names
 from ..control.ending import ADVICE, Code, Ending, Reason
 from ..control.feedforward import Feedforward, Remedy, State
 from ..control.state_machine import Status

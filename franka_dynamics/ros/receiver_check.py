@@ -20,8 +20,6 @@ from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
 from .controller_managers import ControllerManagers, idle_reason, wrong_claim
-from .messages import node_name_of, publisher_names, UNKNOWN_NAME
-from .qos import STATE_QOS
 from .receivers import (
     DECLARATION_SERVICES,
     declared_kind,
@@ -32,6 +30,7 @@ from .receivers import (
     receivers_idle,
     refusal_reason,
 )
+from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
 
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 _TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'

@@ -24,10 +24,10 @@ from .messages import stamp_from_seconds
 from .node_process import run_node, StopRequest
 from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, parameter_specs
 from .parameters import CheckedParameters, declare
-from .qos import PUBLISHER_QOS, QOS_OVERRIDES
 from .rclpy_private import Executor
 from .realtime import OFF
 from .status import DiagnosticSubject, Key
+from .topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings

@@ -15,9 +15,10 @@ from sensor_msgs.msg import JointState
 
 from .joint_state_messages import is_measured
 from .machine_checks import Check, GOOD, judged, NOTE, SIMULATED_ARM_CHECK, TO_DO
-from .messages import publisher_names, seconds
+from .messages import seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
+from .topics import publisher_names
 from ..control.feedforward import State, StateLimits
 from ..names import GRAVITY
 

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from .messages import StampedTemplate
-from .qos import PUBLISHER_QOS
+from .topics import PUBLISHER_QOS
 from ..arm.frames import FLANGE, Frame
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward

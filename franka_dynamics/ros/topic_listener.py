@@ -23,9 +23,9 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from .node_process import start_error_sentence
-from .qos import DESCRIPTION_QOS, STATE_QOS
 from .rclpy_private import RCLError, take_waiting_messages
 from .status import NodeSnapshot, NodeStatus, TORQUE_TERMS
+from .topics import DESCRIPTION_QOS, STATE_QOS
 from ..errors import listed, SettingsError
 
 _DIAGNOSTICS_DEPTH = 50

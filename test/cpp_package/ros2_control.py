@@ -18,7 +18,7 @@ from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from . import parameter_library
 from .cpp_core import PACKAGE

@@ -30,10 +30,10 @@ from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.node_client import NodeClient  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODE_NAMES  # noqa: E402
-from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.rclpy_private import Executor  # noqa: E402
 from franka_dynamics.ros.receivers import DECLARATION_SERVICES, ReceiverKind  # noqa: E402
 from franka_dynamics.ros.status import NodeStatus  # noqa: E402
+from franka_dynamics.ros.topics import DESCRIPTION_QOS  # noqa: E402
 
 from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402

@@ -16,7 +16,7 @@ from franka_dynamics.errors import DescriptionError
 from franka_dynamics.ros import controller_factory
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.parameter_tables import parameter_specs
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import FER, FER_GRAVITY, Probe

@@ -16,7 +16,7 @@ from franka_dynamics.cli.node_requests import send_motion
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import node_client
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from ..agreement import refuses
 from ..processes import TIMEOUT_S

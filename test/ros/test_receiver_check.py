@@ -18,7 +18,6 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import receiver_check
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
 from franka_dynamics.ros.receivers import (
     DECLARATION_SERVICES,
@@ -30,6 +29,7 @@ from franka_dynamics.ros.receivers import (
     receivers_idle,
     refusal_reason,
 )
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, Probe
 

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray, String
 from franka_dynamics.arm import load
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import NODE_NAMES
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import ArmStream
 from ..processes import run_python

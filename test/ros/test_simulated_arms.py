@@ -15,8 +15,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import topic_listener
 from franka_dynamics.ros.messages import stamp_from_seconds
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.ros.status import NodeStatus
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.simulation.gazebo import holding_torque
 
 from .conftest import COMMAND, FER, ROOT_NAMES, stamp

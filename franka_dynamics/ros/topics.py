@@ -1,6 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""QoS profiles of the nodes' topics."""
+"""The nodes' topics: their QoS profiles, and the names of the nodes that publish on them."""
+
+from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
@@ -24,3 +26,24 @@ DESCRIPTION_QOS = QoSProfile(
 # A parameter file may override history, depth and reliability of joint states and commands, which
 # other nodes send or receive. rclpy declares a parameter for each of the three.
 QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
+UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says of a node whose topics alone are discovered
+
+
+def node_name_of(endpoint: Any) -> str:
+    """Return the full name of the node that owns a publisher or subscription."""
+    return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
+
+
+def publisher_names(node: Any, topic: str) -> list[str]:
+    """
+    Return the full names of the nodes that publish on a topic, except one publisher of `node`.
+
+    Another node of the same name stays listed; a dead node stays listed for up to 20 s. A node
+    whose name is not discovered yet, which may be later than its messages, is left out.
+    """
+    found = node.get_publishers_info_by_topic(topic)
+    names = sorted(node_name_of(one) for one in found if one.node_name != UNKNOWN_NAME)
+    own = node.get_fully_qualified_name()
+    if own in names:
+        names.remove(own)
+    return names
