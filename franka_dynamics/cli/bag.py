@@ -11,13 +11,7 @@ from ._command import CommaList, flag, Group, Number, option, OutputPath
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification.options import IdentificationOptions
-from ..recordings.options import (
-    DERIVED_VELOCITY,
-    LAYOUTS,
-    POSITION_UNITS,
-    STAMP_UNITS,
-    VELOCITY_UNITS,
-)
+from ..recordings import options as logs
 
 
 @click.group(cls=Group)
@@ -44,17 +38,19 @@ def record() -> None:
     'print columns with first, last, least and largest values; write nothing',
     'columns_only',
 )
-@option('--layout', "a known format: droid is DROID's trajectory.h5", [*LAYOUTS])
+@option('--layout', "a known format: droid is DROID's trajectory.h5", [*logs.LAYOUTS])
 @option('--position', 'of joint positions', metavar='COLUMNS')
 @option(
-    '--velocity', f'of joint velocities, or {DERIVED_VELOCITY!r} from position', metavar='COLUMNS'
+    '--velocity',
+    f'of joint velocities, or {logs.DERIVED_VELOCITY!r} from position',
+    metavar='COLUMNS',
 )
 @option('--effort', 'of torques, or currents with --torque-constant', metavar='COLUMNS')
 @option('--stamp', 'column with the time of each row, or SECONDS,NANOSECONDS')
 @option('--log-rate', 'rows per second, where there is no stamp column', Number(), 'rate')
-@option('--position-unit', 'unit of position', [*POSITION_UNITS], default='rad')
-@option('--velocity-unit', 'unit of velocity', [*VELOCITY_UNITS], default='rad/s')
-@option('--stamp-unit', 'unit of the stamp', [*STAMP_UNITS], default='s')
+@option('--position-unit', 'unit of position', [*logs.POSITION_UNITS], default='rad')
+@option('--velocity-unit', 'unit of velocity', [*logs.VELOCITY_UNITS], default='rad/s')
+@option('--stamp-unit', 'unit of the stamp', [*logs.STAMP_UNITS], default='s')
 @option('--episode', 'the episode to read, in a log of several', click.IntRange(0))
 @flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
 @shared.effort_scale_option

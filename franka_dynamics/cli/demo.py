@@ -11,16 +11,9 @@ from ._choices import ArmChoice
 from ._command import is_given, Options, require_installed
 from ._console import catch_end_signals, ProgressBar, say, say_each, show
 from ..arm.arm_file import is_franka
+from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
 from ..demo.metrics import demo_metrics
-from ..demo.report import (
-    demo_report,
-    DemoReport,
-    inexact_model_report,
-    plot_inexact_model,
-    plot_report,
-    write_json,
-)
 from ..errors import IdentificationError, listed
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
@@ -62,11 +55,11 @@ def run(arm: ArmChoice, options: Options) -> int:
         write_recording(session.steps, exact_bag)
         (folder / 'steps').unlink()
         metrics = demo_metrics(session.steps, session.hold, session.motions)
-        report = demo_report(metrics, session)
+        report = reports.demo_report(metrics, session)
         progress('drawing', 0.8)
-        plot_report(metrics, description.joint_names, folder / 'demo.png')
+        reports.plot_report(metrics, description.joint_names, folder / 'demo.png')
         second = _second_part(plan, folder, progress)
-        write_json(report, session.rates, second, folder / 'demo.json')
+        reports.write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     show(report.table(exact))
     say(report.caption)
@@ -81,13 +74,13 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 def _second_part(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
-) -> DemoReport:
+) -> reports.DemoReport:
     """Write bag and picture of an arm unlike its model; without room about home return no rows."""
     motion = plan.motion, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
     except IdentificationError:
-        return DemoReport(())
+        return reports.DemoReport(())
     write_recording(recording, folder / _PLANT_BAG)
-    plot_inexact_model(errors, folder / 'inexact_model.png')
-    return inexact_model_report(errors)
+    reports.plot_inexact_model(errors, folder / 'inexact_model.png')
+    return reports.inexact_model_report(errors)

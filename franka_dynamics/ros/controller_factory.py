@@ -19,13 +19,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy
 from std_msgs.msg import String
 
-from .parameter_tables import (
-    ARM_DESCRIPTION,
-    from_parameters,
-    load_arm,
-    ROBOT_DESCRIPTION,
-    settings_from,
-)
+from . import parameter_tables as tables
 from .topics import DESCRIPTION_QOS, node_name_of
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
@@ -63,21 +57,21 @@ def resolve_model(
     UrdfMismatchError if the URDF does not describe this arm; and the other errors of `load_arm`.
     """
     source = values['model_source']
-    if source != ARM_DESCRIPTION and values['inertial_set']:
+    if source != tables.ARM_DESCRIPTION and values['inertial_set']:
         raise SettingsError(
             f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
         )
-    reference = load_arm(values)
-    if source == ARM_DESCRIPTION:
+    reference = tables.load_arm(values)
+    if source == tables.ARM_DESCRIPTION:
         return reference, None
-    if source == ROBOT_DESCRIPTION:
+    if source == tables.ROBOT_DESCRIPTION:
         name, text = _wait_for_description(node, should_stop)
     else:
         name, text = source, read_urdf(Path(source).expanduser())
     hand = values['hand']
     description, verdict = checked_arm_from_urdf(
-        text if source == ROBOT_DESCRIPTION else Path(source).expanduser(),
+        text if source == tables.ROBOT_DESCRIPTION else Path(source).expanduser(),
         reference,
         source=name,
         joint_names=list(values['joint_names']) or None,
@@ -112,7 +106,7 @@ def make_controller(
     # apply torques alone (`receiver_check.py`): what holds the arm before the first torque, such
     # as a brake, its own PD or Gazebo's initial effort, is no sign of a wrong target.
     limits = replace(
-        from_parameters(StateLimits, parameters),
+        tables.from_parameters(StateLimits, parameters),
         min_input_rate=1.0 / parameters['period'],
         state_timeout=TIMEOUT_PERIODS * parameters['period'],
         held_until_commanded=True,
@@ -122,7 +116,7 @@ def make_controller(
         limits=limits,
         applied_when_silent=False,
         send=send,
-        **vars(settings_from(parameters)),
+        **vars(tables.settings_from(parameters)),
     )
     controller.stop('not activated')
     terms = controller.asked.terms
@@ -159,7 +153,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     and stops the controller for good if they disagree; otherwise returns None.
     """
     before = controller.asked
-    controller.change(**vars(settings_from(parameters)))
+    controller.change(**vars(tables.settings_from(parameters)))
     law = controller.asked
     gravity = law.terms.space_gravity
     if law.terms.loaded == before.terms.loaded and np.array_equal(
@@ -176,7 +170,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     """Set kp and kd, and log them, if kp asks for default gains."""
     if list(parameters['kp']) != _DEFAULT_KP:
         return
-    settings = settings_from({**parameters, 'kp': [0.0], 'kd': [0.0]})
+    settings = tables.settings_from({**parameters, 'kp': [0.0], 'kd': [0.0]})
     held = max(COMMAND_TIMEOUT_S, TIMEOUT_PERIODS * parameters['period'])
     if settings.target == 'mujoco':
         held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
@@ -210,7 +204,7 @@ def _wait_for_description(node: Any, should_stop: Callable[[], bool]) -> tuple[s
     The subscription belongs to a node of its own, because a transition runs in a callback, and no
     executor serves this node's subscriptions meanwhile.
     """
-    topic, came = node.resolve_topic_name(ROBOT_DESCRIPTION), list[Any]()
+    topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION), list[Any]()
     waiting = Node(
         f'{node.get_name()}_description',
         context=node.context,
