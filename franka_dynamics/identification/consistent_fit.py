@@ -47,15 +47,15 @@ class PhysicalLinks:
     The unknowns x (p,) are differences of the standard parameters from their prior mean `center`
     in units of its standard deviations: the parameters are `center` + `root` x. The pseudo-inertia
     of link i relative to the mean's is 1 + `relative[i]` x of the link, (n, 16, 10). `masses` (n,)
-    are those of the starting set [kg]. `rest` has the last link's pseudo-inertia without the
-    mounted hand, less its smallest value, at the mean (4, 4) and by x (16, 10).
+    are those of the starting set [kg]. `without_hand` has the last link's pseudo-inertia
+    without the mounted hand, less its smallest value, at the mean (4, 4) and by x (16, 10).
     """
 
     center: Array
     root: Array
     relative: Array
     masses: Array
-    rest: tuple[Array, Array] | None
+    without_hand: tuple[Array, Array] | None
 
     @classmethod
     def about(cls, prior: Prior, start: ArmDescription) -> PhysicalLinks:
@@ -69,16 +69,16 @@ class PhysicalLinks:
             whitener = np.linalg.inv(np.linalg.cholesky(inertia))
             scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
             relative.append(scaled.reshape(16, -1))
-        rest = None
+        without_hand = None
         if start.hand != NO_HAND:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
             least = (
                 _MIN_REST_RATIO * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
             )
             moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
-            rest = inertias[-1] - hand.pseudo_inertia() - least, moved
+            without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
         masses = np.array([link.mass for link in start.links])
-        return cls(center, root, np.array(relative), masses, rest)
+        return cls(center, root, np.array(relative), masses, without_hand)
 
 
 def _blocks(n: int) -> list[slice]:
@@ -107,7 +107,7 @@ def fit_consistent(
     # of each link 14 numbers of which its log-determinant is made.
     n, r = len(links.masses), len(effort)
     places = np.cumsum([0, m, f, r, 14 * n])
-    change, friction, residual, more = (slice(*pair) for pair in pairwise(places.tolist()))
+    change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
     count = int(places[-1])
     braking = np.flatnonzero(prior.model.friction.is_nonnegative)
     fitted = np.zeros((r, count))
@@ -118,14 +118,14 @@ def fit_consistent(
     quadratic[friction] = quadratic[residual] = 2.0
     quadratic[LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
-        _blocks(n), links.relative, np.reshape(range(more.start, count), (n, -1))
+        _blocks(n), links.relative, np.reshape(range(log_det.start, count), (n, -1))
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
         zero(triangle[:, :b] @ prior.center[:b] - effort, fitted),
         nonnegative(0.0, np.eye(count)[friction][braking]),
-        *_physical(links, count, more.start),
+        *_physical(links, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
@@ -134,9 +134,9 @@ def fit_consistent(
     vector = links.center + links.root @ found[change]
     rotors = slice(LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
-    rubbing = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
-    rubbing[braking] = np.maximum(rubbing[braking], 0.0)
-    return vector, rubbing * prior.friction_std
+    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
+    friction_units[braking] = np.maximum(friction_units[braking], 0.0)
+    return vector, friction_units * prior.friction_std
 
 
 def arm_from_fit(
@@ -171,19 +171,19 @@ def _minimiser(quadratic: Array, linear: Array, cones: list[Cone], unit: float) 
     )
 
 
-def _physical(links: PhysicalLinks, count: int, more: int) -> Iterator[Cone]:
+def _physical(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
     """
-    Yield the constraints on links and rotor inertias, of `count` unknowns; `more` begins the last.
+    Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
-    The log-determinant of a relative pseudo-inertia W is at most the sum of the last four of a
-    link's further numbers, which are at most the logarithms of the diagonal of a triangular matrix
+    The unknowns from number `log_det` on are 14 further numbers of each link. The log-determinant
+    of a relative pseudo-inertia W is at most the sum of the last four, which are at most the logarithms of the diagonal of a triangular matrix
     Z made of the first ten, with [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and
     Nemirovski 2001, "Lectures on modern convex optimization", section 4.2).
     """
     n = len(links.masses)
     corner = list(combinations_with_replacement(range(4), 2))
     for k, (block, by) in enumerate(zip(_blocks(n), links.relative)):
-        first = more + 14 * k
+        first = log_det + 14 * k
         slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
         one[:4, :4] = np.eye(4)
         slope[:4, :4, block] = by.reshape(4, 4, -1)
@@ -197,8 +197,8 @@ def _physical(links: PhysicalLinks, count: int, more: int) -> Iterator[Cone]:
         mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS])
         center, own = links.center[block][_MASS], links.masses[k]
         yield nonnegative([center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass)
-    if links.rest is not None:
-        before, by = links.rest
+    if links.without_hand is not None:
+        before, by = links.without_hand
         slope = np.zeros((4, 4, count))
         slope[:, :, _blocks(n)[-1]] = by.reshape(4, 4, -1)
         yield definite(before, slope)

@@ -85,8 +85,8 @@ class ExcitationProblem:
     def prior(self) -> Prior:
         """The prior for which each mass has a relative standard deviation of 100 %."""
         q = sample_states(self.arm, _STATE_COUNT).q
-        held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
-        return Prior.centered_at(self.arm, self.model, np.maximum(held, _MIN_TORQUE_NM))
+        static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
+        return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_TORQUE_NM))
 
     @cached_property
     def noise(self) -> Array:

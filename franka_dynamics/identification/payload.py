@@ -159,8 +159,8 @@ def identify_payload(
 def _columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
     """Return columns of the arm, and of a load times `loaded`, along a motion, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
-    held = loaded * (base @ model.load_matrix)
-    return np.concatenate([model.regressor(base, friction), held], axis=-1)
+    load = loaded * (base @ model.load_matrix)
+    return np.concatenate([model.regressor(base, friction), load], axis=-1)
 
 
 def _blocks(motions: Sequence[Motion]) -> NDArray[np.intp]:

@@ -20,10 +20,11 @@ from .states import EncoderZero, ExchangedColumns, QuarterTurn, ReversedAxis, St
 from .time import Delay, Lag, TimeScale
 
 _CLASSES: tuple[type[Fault], ...] = (
-    *(ReversedAxis, ExchangedColumns, QuarterTurn),
-    *(Contact, Delay, Driven, Exchanged, Force, ForceChange, Gain, Gravity, Heavy, Lag, Load),
-    *(LoadChange, Offset, OffsetDrift, Rotors, Saturation, NotMeasured, TimeScale, Unexplained),
-    *(Drift, OneWay, EncoderZero),
+    *(Gain, Drift, OneWay, Saturation, Offset, OffsetDrift, Exchanged),
+    *(EncoderZero, ReversedAxis, ExchangedColumns, QuarterTurn),
+    *(Delay, Lag, TimeScale),
+    *(Gravity, Load, LoadChange, Force, ForceChange, Rotors),
+    *(Contact, Driven, Heavy, NotMeasured, Unexplained),
 )
 KINDS: dict[str, type[Fault]] = {one.kind: one for one in _CLASSES}
 
