@@ -176,9 +176,10 @@ def _physical(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
     The unknowns from number `log_det` on are 14 further numbers of each link. The log-determinant
-    of a relative pseudo-inertia W is at most the sum of the last four, which are at most the logarithms of the diagonal of a triangular matrix
-    Z made of the first ten, with [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and
-    Nemirovski 2001, "Lectures on modern convex optimization", section 4.2).
+    of a relative pseudo-inertia W is at most the sum of the last four, which are at most the
+    logarithms of the diagonal of a triangular matrix Z made of the first ten, with
+    [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and Nemirovski 2001, "Lectures on modern
+    convex optimization", section 4.2).
     """
     n = len(links.masses)
     corner = list(combinations_with_replacement(range(4), 2))

@@ -22,7 +22,6 @@ from ..identification.torque_model import expected_residual
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
-from ..typing import Array
 
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
@@ -235,7 +234,15 @@ def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[
     recording, motion, best = result.recording, result.motion, result.fits[0]
     arm, torque, options = best.arm, motion.effort - best.predicted, motion.options
     estimator = WrenchEstimator(PinocchioModel(arm, gravity))
-    columns = _columns(motion, torque, estimator)
+    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
+    columns = {
+        'q': motion.q,
+        'dq': motion.dq,
+        'external_torque': torque,
+        'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
+        'external_wrench': wrench,
+        'external_wrench_deviation': wrench_deviation,
+    }
     about = {
         'source': recording.source,
         'first_stamp_ns': recording.stamp_ns[0],
@@ -255,16 +262,3 @@ def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[
         f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
         f'square {size} N m; an arm that nobody touches shows about {normal} N m'
     )
-
-
-def _columns(motion: Motion, torque: Array, estimator: WrenchEstimator) -> dict[str, Array]:
-    """Return the columns beside time, (N, n) or (N, 6) each, for external torques (N, n)."""
-    wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
-    return {
-        'q': motion.q,
-        'dq': motion.dq,
-        'external_torque': torque,
-        'external_torque_deviation': np.tile(estimator.torque_std, (len(motion), 1)),
-        'external_wrench': wrench,
-        'external_wrench_deviation': wrench_deviation,
-    }
