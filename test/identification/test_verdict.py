@@ -38,13 +38,13 @@ def loose(recording):
 @pytest.fixture(scope='module')
 def sound(simulate):
     truth = drawn_around(FER, 0)
-    return loose(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, rate=60.0))
+    return loose(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
 
 
 @pytest.fixture(scope='module')
 def usual(simulate):
     """Return the motion of an arm with published masses."""
-    return loose(simulate(FER, duration=30.0, friction=FRICTION, noise=0.2, rate=60.0))
+    return loose(simulate(FER, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
 
 
 def judged(motion, gravity=tuple(DOWN)):
