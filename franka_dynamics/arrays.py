@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+import math
 from types import EllipsisType
 from typing import Any
 
@@ -247,3 +248,11 @@ def _wrong_shape(
         f'{name} has shape {shape}, expected {expected}: one value per joint'
         f'{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
     )
+
+
+def as_seconds(name: str, value: Any, *, finite: bool = True) -> float:
+    """Return a time [s] as a float; raise JointVectorError if it is not a number."""
+    if type(value) is float and (not finite or math.isfinite(value)):
+        return value
+    nan = isinstance(value, (float, np.floating)) and not finite  # or infinite
+    return float(as_array(value, (), name, JointVectorError, finite=not nan))

@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from .ending import Code, Reason
-from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S
+from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_RATIO
 from .settings import Settings
-from .state_check import PERIOD_MARGIN_RATIO
 from .terms import StateTerms, TermModel
 from .trajectory import at_rest, ReferencePoint, ROUNDING, Trajectory
 from ..arm import ArmDescription

@@ -14,7 +14,27 @@ One step of the core: a joint state comes, and a torque goes.
 
 While a law or the brake acts, parts 5 and 6 come after the torque, so as not to delay it; what
 they find changes the next one. `state_machine.py` says
-what is commanded in each state.
+what is commanded in each state. Particular cases, and what decides them:
+
+- A loop's first state gets the resting torque: zero if the target adds gravity, else g(q). The
+  law begins after 20 usable states in a row (`_begin_if_allowed`).
+- The first state after a gap is not used: torques end, or have ended by `tick`, in the resting
+  torque. The law begins again after 20 usable states, at the torque sent last.
+- An arm that moved when its states ceased is brought to rest by its model (`_stop_step`); then it
+  gets the resting torque of where that ended.
+- Torques that two joints get wrong are braked against and then held, if they do not follow from
+  what was sent; if they do, as exchanged ones do, the arm is let go (`disturbance.py`).
+- Settings that change while the arm is held act on the brake's model at once, without a step of
+  its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's.
+- A measured torque that contradicts the settings, as where nobody said that the receiver adds
+  g(q), refuses the first torque, and a loop gets zero; an arm that then moves by 3 mrad, or that
+  contradicts them while torques go out, is braked and held (`_contradiction`, `_watch`).
+- States 20 ms old give no first torque (15 ms); up to `max_state_age` a law that runs goes on, and
+  is compared with the torque that acted then. The brake softens its gains (`stopping.py`).
+- A torque that is not finite is never sent: the resting torque follows, within the rate, and the
+  fault is latched (`_answer`).
+- Where limits hold a brake's torque back, the pose to hold moves along with that joint.
+- Where a motion has ended its last position is held by the law; a stop drops it.
 """
 
 from __future__ import annotations
@@ -26,13 +46,14 @@ from numpy.typing import ArrayLike
 
 from .ending import Cause, Code, Ending, Reaction, Reason
 from .limits import MAX_STEP_S
-from .state_check import MIN_GOOD_STATE_COUNT, Sample, seconds, StampOrder
+from .state_check import MIN_GOOD_STATE_COUNT, Sample, StampOrder
 from .state_machine import ACTIVE, Event, State, StateMachine
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from .trajectory import ReferencePoint
 from ..arguments import typed
 from ..arm.friction import MAX_GAP_S
+from ..arrays import as_seconds
 from ..typing import Array
 
 _LOG = logging.getLogger(__name__)
@@ -99,8 +120,8 @@ class CoreStep(StateMachine):
         Call it every TICK_S without a state. `silence` is the time since the last state by the
         clock of stamps, as in simulated time [s]; None: by `now` [s], the clock of `step`'s `now`.
         """
-        now = seconds('now', now, finite=False)
-        silence = None if silence is None else seconds('silence', silence, finite=False)
+        now = as_seconds('now', now, finite=False)
+        silence = None if silence is None else as_seconds('silence', silence, finite=False)
         with self._lock:
             timeout = self.states.silence_timeout(from_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
@@ -118,7 +139,7 @@ class CoreStep(StateMachine):
         `now` is the time by the clock of `tick` [s]. `faulty`: another source sends joint states,
         too, which `start` is to clear.
         """
-        now = seconds('now', now, finite=False)
+        now = as_seconds('now', now, finite=False)
         cause = Cause.SECOND_SOURCE if faulty else Cause.STATES_LOST
         with self._lock:
             return self._reject(cause.ending(why), now)

@@ -24,7 +24,7 @@ from .ending import Cause, Code, Ending, Reason
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .load_estimate import LoadEstimate
-from .state_check import StateLimits
+from .settings import StateLimits
 from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription

@@ -22,8 +22,8 @@ from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
 from .planning import MAX_START_DISTANCE_RAD
-from .settings import Settings
-from .state_check import StateCheck, StateLimits
+from .settings import Settings, StateLimits
+from .state_check import StateCheck
 from .state_machine import ACTIVE, Event, State, Stop
 from .torque_output import TorqueOutput
 from .trajectory import Trajectory

@@ -16,10 +16,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .limits import MAX_STEP_S, TorqueLimiter
+from .limits import MAX_STEP_S, MIN_PERIOD_S, TorqueLimiter
 from .request import MAX_LATENESS_S
-from .settings import Settings
-from .state_check import MIN_GOOD_STATE_COUNT, MIN_PERIOD_S, StateCheck, StateLimits
+from .settings import Settings, StateLimits
+from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
 from ..arguments import typed

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Validates the live parameters together, and describes the receivers of torques (targets)."""
+"""Validates settings and limits of joint states; describes the receivers of torques (targets)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import typed
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import as_array
@@ -61,6 +62,7 @@ _MAX_GAIN = 1e4
 MAX_KP_RATIO = 25.0
 MAX_KD_RATIO = 3.0
 _PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
+EFFORT_FRICTION_CHOICES = 'auto', 'included', 'excluded'
 # Largest angle between gravity_vector and the gravity that a tilted mount implies.
 _MAX_DIRECTION_ERROR_RAD = 5e-3
 
@@ -235,6 +237,41 @@ class Settings:
                     f'{name} must be within 0 and {most[joint]:g} at {names[joint]} ({share:g} '
                     f'times its torque limit, if that is known); got {gain[joint]:g}.'
                 )
+
+
+@typed
+@dataclass(frozen=True)
+class StateLimits:
+    """
+    Bounds for joint states and measured efforts, and whether efforts contain friction.
+
+    `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
+    has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
+    their largest age [s] (0: ages are not used).
+    `effort_friction` says whether measured torques contain friction: included, excluded or auto.
+    `held_until_commanded`: a receiver that adds no gravity carries the arm until the first torque
+    comes. Raises SettingsError for other values.
+    """
+
+    min_input_rate: float = 200.0
+    state_timeout: float = 0.02
+    max_state_age: float = 0.1
+    effort_friction: str = 'auto'
+    held_until_commanded: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError for a rate or a time that is not above zero, or no such word."""
+        times = {'min_input_rate': self.min_input_rate, 'state_timeout': self.state_timeout}
+        if self.max_state_age != 0.0:
+            times['max_state_age'] = self.max_state_age
+        for name, value in times.items():
+            if not value > 0.0:
+                raise SettingsError(f'{name} is {value:g}; it must be above zero.')
+        if self.effort_friction not in EFFORT_FRICTION_CHOICES:
+            raise SettingsError(
+                f'effort_friction is {self.effort_friction!r:.80}; the choices are '
+                f'{", ".join(EFFORT_FRICTION_CHOICES)}.'
+            )
 
 
 def per_joint(name: str, values: Any, n: int) -> Array:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from enum import Enum
 import logging
 import math
@@ -17,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .ending import Cause, Code, Ending, Reason
-from .limits import MAX_STEP_S
-from ..arguments import typed
+from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_RATIO
+from .settings import StateLimits
 from ..arm import ArmDescription
-from ..arrays import as_array
+from ..arrays import as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
 from ..typing import Array
 
@@ -36,9 +35,7 @@ MAX_DRIFT_RAD = 0.02
 MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
 DRIFT_TIME_CONSTANT_S = 0.2
-EFFORT_FRICTION_CHOICES = 'auto', 'included', 'excluded'
-# Positions of which one is beyond this [rad], and none is out of its limits as degrees, are
-# degrees.
+# Positions are degrees if one is beyond this [rad] and none, as degrees, is out of its limits.
 MAX_PLAUSIBLE_POSITION_RAD = 10.0
 MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque limits is not in N m
 # Torques begin after so many usable joint states in a row, the latest of which give the median
@@ -50,52 +47,11 @@ MAX_AGE_AT_START_S = 0.015  # of the first torque's states: feedback from older 
 # again, as in simulated time that is slow. It is no measured figure: it allows a thousandth of
 # real time at 1 kHz.
 MAX_REORDERING_S = 1.0
-# Range of the time between two states that a caller may state [s].
-MIN_PERIOD_S = 0.5 * MAX_STEP_S
-MAX_PERIOD_S = 10.0 * MAX_STEP_S
-# What is decided by a period bears one that later is PERIOD_MARGIN_RATIO times as long.
-PERIOD_MARGIN_RATIO = 1.05
 # States lost more than MAX_RESTART_COUNT times within RESTART_WINDOW_S [s] are a fault.
-MAX_RESTART_COUNT = 5
-RESTART_WINDOW_S = 60.0
+MAX_RESTART_COUNT, RESTART_WINDOW_S = 5, 60.0
 
 _FLOAT = np.dtype(float)
 _LOG = logging.getLogger(__name__)
-
-
-@typed
-@dataclass(frozen=True)
-class StateLimits:
-    """
-    Bounds for joint states and measured efforts, and whether efforts contain friction.
-
-    `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
-    has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
-    their largest age [s] (0: ages are not used).
-    `effort_friction` says whether measured torques contain friction: included, excluded or auto.
-    `held_until_commanded`: a receiver that adds no gravity carries the arm until the first torque
-    comes. Raises SettingsError for other values.
-    """
-
-    min_input_rate: float = 200.0
-    state_timeout: float = 0.02
-    max_state_age: float = 0.1
-    effort_friction: str = 'auto'
-    held_until_commanded: bool = False
-
-    def __post_init__(self) -> None:
-        """Raise SettingsError for a rate or a time that is not above zero, or no such word."""
-        times = {'min_input_rate': self.min_input_rate, 'state_timeout': self.state_timeout}
-        if self.max_state_age != 0.0:
-            times['max_state_age'] = self.max_state_age
-        for name, value in times.items():
-            if not value > 0.0:
-                raise SettingsError(f'{name} is {value:g}; it must be above zero.')
-        if self.effort_friction not in EFFORT_FRICTION_CHOICES:
-            raise SettingsError(
-                f'effort_friction is {self.effort_friction!r:.80}; the choices are '
-                f'{", ".join(EFFORT_FRICTION_CHOICES)}.'
-            )
 
 
 class Sample(NamedTuple):
@@ -191,7 +147,7 @@ class StateCheck:
         self.reset_except_position()
 
     def start(self) -> None:
-        """Believe positions and velocities again, and count losses of states from zero."""
+        """Take positions and velocities as right again, and count losses of states from zero."""
         self.leapt = self.contradicted = self._was_unseen = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
@@ -264,7 +220,7 @@ class StateCheck:
         return self.good >= MIN_GOOD_STATE_COUNT
 
     def start_blocker(self) -> Reason | None:
-        """Return why joint states allow no first torque yet, if so."""
+        """Return why joint states allow no first torque yet, or None."""
         if not self.has_enough:
             return Code.FEW_STATES(good=self.good, needed=MIN_GOOD_STATE_COUNT)
         if self.median_age <= MAX_AGE_AT_START_S:
@@ -295,17 +251,17 @@ class StateCheck:
                 arrays.append(as_array(given, shape, name, JointVectorError, finite=False))
         measured = arrays[2] if len(arrays) > 2 else None
         if measured is not None and math.isnan(sum(measured.tolist())):
-            self._doubt(measured)
+            self._log_unknown_effort(measured)
             measured = None
         if type(stamp) is not float or not math.isfinite(stamp):
-            stamp = seconds('time', stamp)
+            stamp = as_seconds('time', stamp)
         if now is not None and (type(now) is not float or not math.isfinite(now)):
-            now = seconds('now', now)
-        age = None if age is None else seconds('age', age, finite=False)
+            now = as_seconds('now', now)
+        age = None if age is None else as_seconds('age', age, finite=False)
         age = None if age is None or math.isnan(age) else age
         return Sample(arrays[0], arrays[1], measured, stamp, age, now)
 
-    def _doubt(self, effort: Array) -> None:
+    def _log_unknown_effort(self, effort: Array) -> None:
         """Log once that efforts count as not measured because one is not a number."""
         unknown = np.isnan(effort)
         if not self._efforts_doubted and not unknown.all():
@@ -359,8 +315,6 @@ class StateCheck:
 
     def refuse_degrees(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
-        if not np.isfinite(q).all():
-            return
         n, radians = len(self._names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
         if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
@@ -374,22 +328,22 @@ class StateCheck:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
-        untimely = self._untimely(stamp, age)
-        problem = Cause.STATES_LOST.ending(untimely) if untimely else self._leap(stamp, q, dq)
+        why = self._check_timing(stamp, age)
+        problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
         self.same, self.dq_before = q == self.q, self.dq
         self.q, self.dq = q, dq
         self._track.append((stamp, q))
         return problem
 
     def believed(self, dq: Array) -> Array:
-        """Return measured velocities, or those by positions once the measured are contradicted."""
+        """Return the measured velocities, or those by positions if positions contradict them."""
         if not self.contradicted or len(self._track) < 2:
             return dq
         (before, q), (stamp, now) = self._track[0], self._track[-1]
         return np.asarray((now - q) / (stamp - before))
 
-    def _untimely(self, stamp: float, age: float | None) -> Reason | None:
-        """Return why states are too rare, too late or missing; note period and age."""
+    def _check_timing(self, stamp: float, age: float | None) -> Reason | None:
+        """Return why states are too rare, too old or missing, or None; record period and age."""
         limits, before, self.stamp = self.limits, self.stamp, stamp
         age = age if age is not None and limits.max_state_age > 0.0 else 0.0
         self.age = max(0.0, age)
@@ -413,8 +367,8 @@ class StateCheck:
             return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 
-    def _leap(self, stamp: float, q: Array, dq: Array) -> Ending | None:
-        """Return an ending if a joint moved as it cannot, or not as its velocity says."""
+    def _check_motion(self, stamp: float, q: Array, dq: Array) -> Ending | None:
+        """Return an ending if a joint moved as it cannot, or not as its velocity says, or None."""
         if self.elapsed == 0.0:  # the first state
             return None
         leap = self._before_leap
@@ -443,11 +397,3 @@ class StateCheck:
         if not dq.any():
             why = Code.ZERO_VELOCITIES(joint=name, moved=drifted)
         return Cause.STATE_IMPOSSIBLE.ending(why)
-
-
-def seconds(name: str, value: Any, *, finite: bool = True) -> float:
-    """Return a time [s] as a float; raise JointVectorError if it is not a number."""
-    if type(value) is float and (not finite or math.isfinite(value)):
-        return value
-    nan = isinstance(value, (float, np.floating)) and not finite  # or infinite
-    return float(as_array(value, (), name, JointVectorError, finite=not nan))

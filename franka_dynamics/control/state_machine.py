@@ -39,7 +39,8 @@ from .control_law import ControlLaw, Ramp
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Code, Ending, NO_ENDING, Reaction, Reason, Remedy
 from .reference import Reference
-from .state_check import StateCheck, StateLimits
+from .settings import StateLimits
+from .state_check import StateCheck
 from .stopping import BrakingController, UnseenArm
 from .terms import StateTerms
 from .torque_output import TorqueOutput

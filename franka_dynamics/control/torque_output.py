@@ -12,7 +12,8 @@ import numpy as np
 from .limits import MAX_STEP_S, TorqueLimiter
 from .planning import MAX_START_DISTANCE_RAD
 from .receiver import COMMAND_TIMEOUT_S
-from .state_check import MAX_REORDERING_S, StateLimits
+from .settings import StateLimits
+from .state_check import MAX_REORDERING_S
 from .terms import StateTerms
 from ..arm import ArmDescription
 from ..typing import Array

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.limits import MAX_STEP_S
+from franka_dynamics.control.limits import MAX_STEP_S, MIN_PERIOD_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_check import MIN_PERIOD_S
 from franka_dynamics.control.stopping import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
