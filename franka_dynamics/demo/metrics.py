@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of a demonstration: drift, tracking errors, torques and rates."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

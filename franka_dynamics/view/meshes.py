@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes that show an arm: those of a URDF file, or of the URDF that this package generates."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 import os
