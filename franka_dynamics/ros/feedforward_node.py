@@ -58,9 +58,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     Lifecycle node around a `Feedforward` controller; docs/reference has topics and parameters.
 
     The control thread serves `control_entities`, the subscription to joint states, and calls
-    `run_timed_tasks` of `cycle`, its ControlCycle. The service thread serves `service_entities`,
-    which is all other callbacks, and calls `run_background_tasks`. An inactive node drops joint
-    states.
+    `cycle.run_timed_tasks`. The service thread serves `service_entities`, all other callbacks, and
+    calls `run_background_tasks`. An inactive node drops joint states.
     """
 
     # Defaults for rclpy's __init__, which already reads `executor`.
@@ -79,13 +78,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
         self._configured_with: dict[str, Any] = {}
-        self._background_lock, self._finalized = threading.RLock(), False
-        self._next_look = 0.0
+        self._background_lock, self._finalized, self._next_look = threading.RLock(), False, 0.0
         states = MutuallyExclusiveCallbackGroup()
-        self.control_entities = NodeEntities(self, lambda entity: entity.callback_group is states)
-        self.service_entities = NodeEntities(
-            self, lambda entity: entity.callback_group is not states
-        )
+        self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
+        self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
         declare(self, parameter_specs(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
@@ -184,12 +180,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         arm, self._urdf = resolve_model(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, arm, self.cycle.publish)
         frame = parameters['frame']
-        frame = int(frame) if frame.isdigit() else frame
-        self._terms.set_controller(controller, frame)
+        self._terms.set_controller(controller, int(frame) if frame.isdigit() else frame)
         self._diagnostics.set_controller(controller, self._terms, residual)
         # A real arm measures its velocities; some simulators publish none.
-        measured = parameters['target'] == 'fci'
-        self.cycle.prepare(controller.names, measures_velocity=measured)
+        self.cycle.prepare(controller.names, measures_velocity=parameters['target'] == 'fci')
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.cycle.core = controller
@@ -379,8 +373,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.core is None:
             return
-        residual = change_settings(self.core, live)
-        if residual is not None:
+        if (residual := change_settings(self.core, live)) is not None:
             self._diagnostics.residual = residual
         now = (
             f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
