@@ -1,3 +1,21 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Computes torque commands and checks joint states; uses neither ROS nor a clock."""
+"""
+Computes torque commands and checks joint states; uses neither ROS nor a clock.
+
+A joint state goes through these files, in this order:
+
+    feedforward     what users call: the settings, start, stop, motions
+    core_step       one step in six parts, and what is commanded when
+    state_check     is the state possible, on time, consistent?  (watchers: does it stand still?)
+    state_machine   states, transitions, and which settings act  (ending: causes and reasons)
+    control_law     the torque while RUNNING                     (terms: g, C dq, M ddq, friction)
+    stopping        the torque while the arm is braked, held or not seen
+    torque_output   limits of torque and rate                    (limits)
+    disturbance     torques that the model does not explain      (external_torque, wiring, advice)
+    watchers        speeds and falls that end torques
+
+Motions: request (checked), planning (planned), trajectory (its shape), reference (followed).
+Settings: settings, default_gains. A receiver of torques: receiver. Beside the core, deciding
+nothing: load_estimate, external_wrench, friction_forms, tracking_prediction.
+"""

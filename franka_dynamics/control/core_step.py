@@ -187,7 +187,7 @@ class CoreStep(StateMachine):
         return torque
 
     def _inspect(self, sample: Sample, now: float) -> tuple[Ending | None, ReferencePoint | None]:
-        """Return why a state cannot be used, if so, and what is desired; note what it shows."""
+        """Return why a state cannot be used, or None, and the desired motion; record the state."""
         states, repeated, reference = self.states, self.repeated, None
         self.latest = None
         problem = states.impossible(sample.q, sample.dq, sample.effort, sample.stamp)
@@ -250,7 +250,7 @@ class CoreStep(StateMachine):
         return refused
 
     def _waits_for(self) -> Reason | None:
-        """Return what joint states or gains lack for the first torque, if so; it is no fault."""
+        """Return why joint states or gains allow no first torque yet, or None; it is no fault."""
         law, states = self.asked, self.states
         return states.start_blocker() or law.instability_reason(states.period, states.median_age)
 
@@ -356,7 +356,7 @@ class CoreStep(StateMachine):
     def _watch(
         self, state: StateTerms, reference: ReferencePoint | None, refused: Reason | None
     ) -> None:
-        """Let the watchers look at an arm that the law answers, or that may fall at rest."""
+        """End torques if a watcher says so of an arm that is commanded, or may fall at rest."""
         active, by = self.state in ACTIVE, (state, self.acting, self.states.elapsed)
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.

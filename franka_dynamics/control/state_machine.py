@@ -181,7 +181,7 @@ class StateMachine:
 
     @property
     def status(self) -> Status:
-        """State, reason and remedy."""
+        """The state of the core, its reason and the remedy."""
         with self._lock:
             load = self.disturbances.load.text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
@@ -204,19 +204,19 @@ class StateMachine:
 
     @property
     def _holds_again(self) -> bool:
-        """Whether the arm is to be held, and its positions are believed."""
+        """Whether the arm is to be held once it is seen, and its positions are believed."""
         believed = not (self.states.leapt or self.states.contradicted)
         return self.ending.reaction is Reaction.HOLD and believed
 
     def _wait_for(self, why: Reason | str | None) -> None:
-        """Say why no first torque goes out yet; a receiver's pause lasts while `blocked` does."""
+        """Record why no first torque goes out; a receiver's pause lasts while `blocked` does."""
         paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
         later = Cause.AWAITED.ending(why or Code.AWAITED())
         self.ending = self.ending.joined(later) if paused else later
 
     def _use_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Let torques go out by the terms of the settings asked for, if they may.
+        Make the terms of the settings asked for those by which torques go out, if allowed.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
@@ -264,7 +264,7 @@ class StateMachine:
 
     def _end(self, later: Ending, *, acts: bool = True) -> None:
         """
-        End torques: a stop, joint states, a watcher and a failed brake do it here.
+        End torques for a reason, or add the reason to that of an ending that lasts.
 
         An ending that is latched, or by which the arm is braked or held, is joined with a later
         one. `acts`: the state changes, too.

@@ -182,7 +182,7 @@ class BrakingController:
             self._turned_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
     def _watch(self, speed: Array, elapsed: float) -> None:
-        """Set `at_rest` and `driven`."""
+        """Update `at_rest` and `driven` by the speeds of the joints, (n,) [rad/s]."""
         self._time += elapsed
         self._resting = self._resting + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         self.at_rest = (
@@ -217,7 +217,7 @@ def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) ->
 
 class UnseenArm:
     """
-    Estimates where the joints are while they are not seen; computes stopping and resting torque.
+    Brings an arm whose joint states are missing to rest by its model; computes its resting torque.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class UnseenArm:
     def reset(self) -> None:
         """Discard the last state."""
         self.last: tuple[Array, Array, Array | float] | None = None
-        self.stops, self._some, self._begun = False, False, 0.0
+        self.stops, self._some_lost, self._begun = False, False, 0.0
         self._predicted_to = 0.0  # the time of positions and velocities [s]
         self._disturbance: Array | float = 0.0  # that is compensated [N m]
 
@@ -262,7 +262,7 @@ class UnseenArm:
         """
         if self.last is not None and not self.stops:
             self.stops = some or bool(np.abs(self.last[1]).max() > MAX_REST_SPEED_RAD_S)
-            self._some, self._begun, self._disturbance = some, now, disturbance
+            self._some_lost, self._begun, self._disturbance = some, now, disturbance
 
     def end_stop(self) -> None:
         """End a stop by the model: joint states can be used again."""
@@ -279,7 +279,7 @@ class UnseenArm:
         q, dq, when = self.last
         elapsed = min(max(0.0, now - self._predicted_to), MAX_GAP_S)
         self._predicted_to = now
-        if self._some:
+        if self._some_lost:
             predicted = dq * np.exp(-elapsed / UNSEEN_STOP_TIME_CONSTANT_S)
         else:
             needed = self._carrying(terms, q) + terms.coriolis(q, dq)
@@ -289,7 +289,7 @@ class UnseenArm:
             self.last = q + elapsed * predicted, predicted, when
 
     def _carrying(self, terms: TermModel, q: Array) -> Array:
-        """Return the torque to command at rest, (n,) [N m]."""
+        """Return the torque that holds the arm at rest at q, (n,) [N m]."""
         return terms.gravity_to_command(q, terms.gravity(q)) + self._disturbance
 
     def stopping_torque(self, terms: TermModel) -> Array:
@@ -310,9 +310,9 @@ class UnseenArm:
             return True
         _, dq, when = self.last
         seen = np.less(now - when, MAX_GAP_S)
-        if self._some and seen.any() and not (seen.all() or terms.adds_gravity):
+        if self._some_lost and seen.any() and not (seen.all() or terms.adds_gravity):
             return False
-        most = UNSEEN_STOP_TIME_S if self._some else MAX_BRAKING_TIME_S
+        most = UNSEEN_STOP_TIME_S if self._some_lost else MAX_BRAKING_TIME_S
         over = now - self._begun >= most
         return over or bool(np.abs(dq).max() <= MAX_REST_SPEED_RAD_S)
 

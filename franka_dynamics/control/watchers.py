@@ -130,16 +130,16 @@ class FallWatcher:
 
 class RepeatedPositions:
     """
-    Follows positions that repeat.
+    Finds joints whose positions repeat bit for bit though they must move.
 
     Attributes
     ----------
     still_s : ndarray, shape (n,)
         For how long the position of each joint repeats, while a torque acts [s].
     repeats : bool
-        Whether a position does, or is stuck.
+        Whether a position repeats, or is stuck.
     stuck : ndarray of bool, shape (n,)
-        Whose position stood still though they must move, until it changes.
+        Whether the joint's position stood still though it must move, until it changes.
 
     """
 
