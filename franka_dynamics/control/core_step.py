@@ -154,9 +154,10 @@ class CoreStep(StateMachine):
             if count := self.states.count_losses(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(Code.OFTEN(count=count, why=problem.last))
-            some = bool(self.repeated.stuck.any() or not self.states.possible.all())
+            lost = self.repeated.stuck | ~self.states.possible
+            some = bool(lost.any() and not lost.all())
             # Wrong positions and velocities make disturbance torques of their own.
-            wrong = some or self.states.contradicted
+            wrong = lost.any() or self.states.contradicted
             compensates = not (wrong or self.acting.adds_gravity)
             disturbance = self.disturbances.lasting if compensates else 0.0
             self.unseen.lose(now, disturbance, some=some)
@@ -331,7 +332,7 @@ class CoreStep(StateMachine):
         stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
         if stops:
             arm.predict(terms, output.last, now)
-            stops = not arm.has_stopped(terms, now)
+            stops = arm.stops
         goal = arm.stopping_torque(terms) if stops else self._resting()
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, self._resting()
