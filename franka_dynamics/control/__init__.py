@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes torque commands and checks joint states; uses neither ROS nor a clock.
+Computes torque commands and checks joint states; uses no ROS.
 
 A joint state goes through these files, in this order:
 

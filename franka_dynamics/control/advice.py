@@ -119,8 +119,8 @@ def causes(excess: Excess) -> str:
     several = bool(np.count_nonzero(np.abs(excess.torque) > excess.bound) > 1)
     found, sign = (excess.of, several, excess.moves, excess.adds_gravity), excess.sign
     words = next(
-        causes
-        for of, wanted, *conditions, causes in CAUSES
+        texts
+        for of, wanted, *conditions, texts in CAUSES
         if (sign.startswith(wanted) if wanted else not sign)
         if all(condition in (None, value) for condition, value in zip((of, *conditions), found))
     )

@@ -12,28 +12,37 @@ One step of the core: a joint state comes, and a torque goes.
 5. What does the model not explain?            `disturbance.py`
 6. Must torques end?                           `_watch`; `disturbance.py`, `watchers.py`
 
-While a law or the brake acts, parts 5 and 6 come after the torque, so as not to delay it; what
-they find changes the next one. `state_machine.py` says
-what is commanded in each state. Particular cases, and what decides them:
+While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called
+before them; what they find changes the next torque. `state_machine.py` says what is commanded in
+each state. Particular cases, and what decides them:
 
 - A loop's first state gets the resting torque: zero if the target adds gravity, else g(q). The
   law begins after 20 usable states in a row (`_begin_if_allowed`).
-- The first state after a gap is not used: torques end, or have ended by `tick`, in the resting
-  torque. The law begins again after 20 usable states, at the torque sent last.
+- The first state after a gap is not answered by the law. An arm that moves gets the torque that
+  stops it from that position and velocity; after the next usable state it gets the resting torque.
+  The law begins again after 20 usable states, at the torque sent last, if the arm then agrees with
+  the settings.
 - An arm that moved when its states ceased is brought to rest by its model (`_stop_step`); then it
-  gets the resting torque of where that ended.
-- Torques that two joints get wrong are braked against and then held, if they do not follow from
-  what was sent; if they do, as exchanged ones do, the arm is let go (`disturbance.py`).
+  gets the resting torque of where that ended. A node's last torque goes on acting.
+- A measured torque that departs from the one sent is braked against, and the arm is then held. If
+  torques sent to other joints, earlier or reversed explain it, the arm is let go (`wiring.py`):
+  torques that are exchanged on their way, and measured torques that are, look alike.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
-  its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's.
+  its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
+  or until the arm is braked again, as after lost states.
 - A measured torque that contradicts the settings, as where nobody said that the receiver adds
-  g(q), refuses the first torque, and a loop gets zero; an arm that then moves by 3 mrad, or that
-  contradicts them while torques go out, is braked and held (`_contradiction`, `_watch`).
+  g(q), refuses the first torque; a loop gets zero if its first usable state shows that, else the
+  resting torque. An arm that then moves by 3 mrad, or that contradicts the settings while torques
+  go out, is braked and held (`_contradiction`, `_watch`). If no torque is measured, only the
+  motion shows it: the law begins, and the arm is braked once it gets too fast.
+- An effort that is not a number at one joint counts as no measured effort at all. One impossible
+  position ends torques at once: the other joints are slowed as seen, that one by its model.
 - States 20 ms old give no first torque (15 ms); up to `max_state_age` a law that runs goes on, and
   is compared with the torque that acted then. The brake softens its gains (`stopping.py`).
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_answer`).
-- Where limits hold a brake's torque back, the pose to hold moves along with that joint.
+- Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
+  joint until the arm has come to rest.
 - Where a motion has ended its last position is held by the law; a stop drops it.
 """
 
@@ -82,9 +91,9 @@ class CoreStep(StateMachine):
         Return the torque for one joint state, shape (n,) [N m].
 
         `q` and `dq` are positions [rad] and velocities [rad/s], `effort` is the measured torque
-        [N m] (all NaN counts as none), (n,) each in the arm's order; another shape, or first
-        positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how old it
-        is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
+        [N m] (with one NaN none is measured), (n,) each in the arm's order; another shape, or
+        first positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how
+        old it is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
         sample = self.states.sample(q, dq, effort, time, age, now)
         with self._lock:

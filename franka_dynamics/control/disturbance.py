@@ -152,6 +152,7 @@ class DisturbanceMonitor:
         return np.array((-more, old - new if self.measured else -more, old - new))
 
     def _friction_model(self, terms: TermModel) -> FrictionState:
+        """Return the state of the joint friction that the measured torque contains."""
         choice, profile = self._friction_choice, terms.profile
         return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
 
@@ -170,7 +171,7 @@ class DisturbanceMonitor:
         late: int,
     ) -> None:
         """
-        Compare sent and measured torque with the torque that the motion needs.
+        Update the disturbance torques by a state, the torques sent and the measured torque.
 
         `terms` are those by which torques go out. `effort` is the measured torque, (n,) [N m], or
         None; `sent` are the torques sent before this state, (n,) each [N m], of which the last

@@ -141,6 +141,7 @@ class Reaction(str, Enum):
 
     RELEASE = 'braked to rest, then the resting torque'
     HOLD = 'braked to rest, then held'
+    # An arm that moves is stopped by its model first.
     RESTING_TORQUE = 'the resting torque'
     UNSEEN = 'the resting torque; an arm that was to be held is held again once it is seen'
     COAST = 'the resting torque, and nothing brakes the arm any more'
@@ -148,12 +149,16 @@ class Reaction(str, Enum):
 
 
 class Remedy(str, Enum):
-    """What lets torques begin again, the easiest first; a node has its own texts."""
+    """
+    What the user must do before torques begin again, from least to most effort.
+
+    A node words it in its own terms.
+    """
 
     NONE = ''
     WAIT = 'correct what it names, or wait'
     START = 'start()'
-    # start() does not look whether the cause is gone.
+    # start() does not look whether the cause is gone, unless the arm is held.
     CLEAR = 'remove the cause, then clear the fault by start()'
     CONFIGURE = 'configure again'
 

@@ -229,6 +229,7 @@ class Feedforward(CoreStep):
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
                 self.reference.clear(self.ending)
+                raise NotActiveError(f'The reference is not followed ({self.status}).')
         return motion
 
     @typed

@@ -26,7 +26,7 @@ _MAX_SLOPE_S_RAD = 2.0 / _EPSILON_RAD_S  # the sigmoid that is as steep
 
 def franky_text(arm: ArmDescription) -> str:
     """Return Python code that makes franky's FrictionCompensationParams of an arm's friction."""
-    _, dq, torque = _test_motion(arm)
+    dq, torque = _test_motion(arm)
     from scipy.optimize import lsq_linear
 
     columns = np.stack([np.tanh(dq / _EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
@@ -46,7 +46,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 def crisp_text(arm: ArmDescription) -> str:
     """Return a parameter file with an arm's friction as crisp_controllers' fp1, fp2 and fp3."""
-    _, dq, torque = _test_motion(arm)
+    dq, torque = _test_motion(arm)
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
@@ -74,11 +74,9 @@ def crisp_text(arm: ArmDescription) -> str:
 TEXTS: dict[str, Callable[[ArmDescription], str]] = {'franky': franky_text, 'crisp': crisp_text}
 
 
-def _test_motion(arm: ArmDescription) -> tuple[Array, Array, Array]:
+def _test_motion(arm: ArmDescription) -> tuple[Array, Array]:
     """
-    Return positions and velocities of a test motion, and the friction torque along it.
-
-    Positions and velocities have shape (N,), torques (N, n).
+    Return velocities of a test motion, (N,), and the friction torque along it, (N, n).
 
     Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
     """
@@ -96,7 +94,7 @@ def _test_motion(arm: ArmDescription) -> tuple[Array, Array, Array]:
     every = np.ones(arm.n)
     states = np.outer(q, every), np.outer(dq, every)
     torque = FrictionFeedforward(arm.friction).torque_along(*states)
-    return np.asarray(q), np.asarray(dq), torque
+    return np.asarray(dq), torque
 
 
 def _heading(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:

@@ -200,7 +200,7 @@ class StateCheck:
         return self.arrival + silence, silence
 
     def reject(self, why: Reason) -> None:
-        """Record why the latest state cannot be used; count usable states from zero."""
+        """Record why the latest state is unusable, and count usable states from zero again."""
         self.good, self.problem, self._drift = 0, why, self._zero
 
     def accept(self) -> None:

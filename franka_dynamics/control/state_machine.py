@@ -17,13 +17,15 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 
 The resting torque is zero if the target adds gravity, before an arm was compared with it, and
 after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of where its stop by the
-model ended. Every torque is within the limits of torque and rate (`torque_output.py`).
+model ended, there with the disturbance torque that was compensated. Every torque is within the
+limits of torque and rate (`torque_output.py`).
 
-In every state in which a torque acts, a torque that departs from what the model explains, or a
-joint that is too fast, makes the core brake and hold the arm. It lets go of the arm only where
-what the brake sends cannot arrive (`wiring.py`), or where braking fails. An arm that was let go is
-not watched any more, nor one that rests under a target which adds gravity. An arm that falls while
-its torques are refused, as under a mounting that nobody declared, is braked and held, too.
+While the law or a sent resting torque carries the arm, a torque that departs from what the model
+explains, or a joint that is too fast, makes the core brake and hold the arm. It lets go of the arm
+only where what the brake sends cannot arrive (`wiring.py`), or where braking fails. An arm that
+was let go is not watched any more, nor one that rests under a target which adds gravity. An arm
+that falls while its torques are refused, as under a mounting that nobody declared, is braked and
+held, too.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ class Event(str, Enum):
     BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
     RELEASE = 'torques end, and the arm is to be braked and let go'
     HOLD = 'the arm is to be braked and held'
-    LOST = 'torques end, and the arm is let go without braking'
+    LOST = 'torques end; an arm that moves is stopped by its model, unless it is let go'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
     END = 'the resting torque is reached'
@@ -94,7 +96,7 @@ TRANSITIONS = {
 
 
 class Stop(Enum):
-    """What follows a stop; all but LET_GO, and PAUSE until `blocked` ends, latch a fault."""
+    """What follows a stop. LET_GO and PAUSE, which lasts while `blocked`, latch no fault."""
 
     LET_GO = Cause.STOPPED
     HOLD = Cause.TOLD_TO_HOLD

@@ -36,7 +36,8 @@ class TorqueOutput:
     is_new : bool
         Whether the latest joint state or tick gave a new torque.
     counts : Counter
-        How many torques were sent (`commands`), and how many of them a limit changed (`limited`).
+        How many torques were sent (`commands`), how many of them a limit changed (`limited`), and
+        the core's `unusable states`, `stops` and `faults`.
     largest_share : ndarray, shape (n,)
         The largest ratio of a torque to its limit.
 

@@ -44,7 +44,7 @@ def mixed_up(
     rows: Array, excessive: Array, noticeable: Array, period: float, *, measured: bool
 ) -> bool:
     """
-    Return whether what was sent explains every excess of the received torques.
+    Return whether delayed, exchanged or reversed sent torques explain every received excess.
 
     `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
     adds, and velocities, at the last states. There must be an excess above `excessive`, (n,), and

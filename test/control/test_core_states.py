@@ -24,6 +24,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     ArgumentError,
     JointVectorError,
+    NotActiveError,
     ReferenceRefusedError,
     SettingsError,
     StartRefusedError,
@@ -648,7 +649,8 @@ def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
     script.core.change(kp=(0.0,), kd=(0.0,))  # so that a motion begins where the arm is
     script.give()
     script.core.reference.follow = late
-    script.core.follow(HOME + 0.05)
+    with pytest.raises(NotActiveError, match='not followed'):
+        script.core.follow(HOME + 0.05)
     assert not script.core.reference.active
 
 
