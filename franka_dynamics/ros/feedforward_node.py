@@ -214,7 +214,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
-        self.cycle.active = True
+        with self.cycle.lock:
+            self.cycle.active = True
         return result
 
     def _begin_receiver_check(self) -> None:
@@ -265,7 +266,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if self.active and self.context.ok():
             self.shut_down()
         elif self.active:
-            self.cycle.active = False
+            with self.cycle.lock:  # another thread may run a cycle
+                self.cycle.active = False
             self.get_logger().error(f'ROS was shut down before this node: {_END_IN_TIME}')
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._background_lock:

@@ -152,7 +152,7 @@ class ReceiverCheck:
         return self._detector.fell
 
     def poll(self) -> None:
-        """Look up senders and receivers again, and update `state` and `reason`; every 50 ms."""
+        """Update `state` and `reason` from the present senders and receivers, every 50 ms."""
         now, waits = time.monotonic(), self.state is TorquePermission.CHECKING
         if self.state is TorquePermission.REFUSED or (waits and self._is_listening(now)):
             return
@@ -222,13 +222,15 @@ class ReceiverCheck:
         own = self._node.get_fully_qualified_name()
         listed = self._node.get_publishers_info_by_topic(self.topic)
         # As the middleware knows it, with its defaults.
-        (publisher, *_) = (one for one in listed if node_name_of(one) == own)
+        publisher = next((one for one in listed if node_name_of(one) == own), None)
         for one in self._node.get_subscriptions_info_by_topic(self.topic):
             name, kind = node_name_of(one), one.topic_type
             if name == own:
                 continue
             if kind != _TORQUE_TYPE:
                 return f'{name} takes {kind} on {self.topic}, and torques are a {_TORQUE_TYPE}'
+            if publisher is None:  # the node is not listed yet, nor are its settings known
+                continue
             _, why = qos_check_compatible(publisher.qos_profile, one.qos_profile)
             if 'ERROR: ' in why:
                 why = why.replace('ERROR: ', '').rstrip(';')

@@ -91,7 +91,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._clock_publisher = None
         if parameters['publish_clock']:
             self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
-        self._diagnostics = StatusPublisher(self, self._names[0])
+        self._diagnostics = StatusPublisher(self, description.name)
         self._has_new_torque = False
         self._published_at = 0.0
         self._latency = DurationWindow()

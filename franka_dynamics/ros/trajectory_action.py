@@ -215,7 +215,7 @@ class TrajectoryAction:
             self._end(handle, handle.abort, code, f'The motion was interrupted: {event.reason}.')
 
     def poll(self) -> None:
-        """Check goals against their tolerances, end them, publish feedback; every 50 ms."""
+        """Check goals, end them, and publish feedback; called at least every 50 ms."""
         controller = self._node.core
         for mark, goal in list(self._goals.items()):
             state, handle = controller.latest, goal.handle

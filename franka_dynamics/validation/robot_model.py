@@ -7,7 +7,6 @@ Nothing is commanded: one state is read, libfranka loads the robot's model, and 
 evaluated at the same random states.
 """
 
-from collections.abc import Iterator
 import os
 import subprocess
 import sys
@@ -117,16 +116,16 @@ def compare_with_robot(
     bare_arm: ArmDescription,
     *,
     states: int = STATE_COUNT,
-) -> Iterator[RobotDifference]:
+) -> list[RobotDifference]:
     """
-    Yield differences of an arm from a robot's model: M, C dq, g, Jacobian, load, tool, gravity.
+    Return the differences of an arm's model from a robot's: M, C dq, g, Jacobian, load and tool.
 
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
 
-    `read_robot` returns `state` and `robot`. This function overwrites q, dq and O_ddP_O of
-    `state`. `arm` has the hand and payload that should be set on the robot, `bare_arm`
-    neither. The models are compared at `states` random states within the joint limits.
+    `read_robot` returns `state` and `robot`. `arm` has the hand and payload that should be set on
+    the robot, `bare_arm` neither. The models are compared at `states` random states within the
+    joint limits.
 
     Raises
     ------
@@ -145,41 +144,45 @@ def compare_with_robot(
     load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
     loaded = PinocchioModel(bare_arm.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
-    # libfranka's model takes gravity from the state, and a simulated robot may report zeros.
-    state.O_ddP_O = list(GRAVITY)
     rng = np.random.default_rng(0)
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
     bounds = np.concatenate((lower, -speed)), np.concatenate((upper, speed))
     q, dq = np.split(rng.uniform(*bounds, (states, 2 * arm.n)), 2, axis=-1)
     mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot, q, dq)
     own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
-    for subject, unit, most, theirs, ours in (
+    compared: tuple[tuple[str, str, Any, Array, Array], ...] = (
         ('M', 'kg m^2', None, mass, model.mass_matrix(q)),
         ('C dq', 'N m', None, coriolis, model.coriolis(q, dq)),
         ('g', 'N m', MAX_GRAVITY_DIFFERENCE_NM, gravity, own),
         ('Jacobian', 'm', MAX_JACOBIAN_DIFFERENCE, jacobian, _jacobian_of_tool(model, q, tool)),
         # With the load that is set on the robot, then with hand and payload.
         (known, 'N m', MAX_GRAVITY_DIFFERENCE_NM, loaded.gravity(q), own),
-    ):
-        yield _difference(arm, subject, unit, most, theirs, ours)
-    yield RobotDifference(
+    )
+    pose = RobotDifference(
         POSE_SUBJECT,
         f'{distance:.3g} m apart ({MAX_POSITION_DIFFERENCE_M:g} allowed)',
         bool(distance <= MAX_POSITION_DIFFERENCE_M),
     )
-    yield RobotDifference(
+    base_gravity = RobotDifference(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MAX_GRAVITY_DIFFERENCE_M_S2),
     )
+    return [*(_difference(arm, *terms) for terms in compared), pose, base_gravity]
 
 
 def _terms_of_robot(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, ...]:
     """Return the robot's M, C dq, g and Jacobian of its end effector at states (S, n)."""
-    n, rows = q.shape[-1], []
-    for state.q, state.dq in zip(q.tolist(), dq.tolist()):
-        terms = robot.mass(state), robot.coriolis(state), robot.gravity(state)
-        rows.append((*terms, robot.zero_jacobian(state)))
+    n, rows, unchanged = q.shape[-1], [], (state.q, state.dq, state.O_ddP_O)
+    try:
+        # libfranka's model takes gravity from the state, and a simulated robot may report zeros.
+        state.O_ddP_O = list(GRAVITY)
+        for position, velocity in zip(q.tolist(), dq.tolist()):
+            state.q, state.dq = position, velocity
+            terms = robot.mass(state), robot.coriolis(state), robot.gravity(state)
+            rows.append((*terms, robot.zero_jacobian(state)))
+    finally:
+        state.q, state.dq, state.O_ddP_O = unchanged
     mass, coriolis, gravity, jacobian = map(np.array, zip(*rows))
     columns = jacobian.reshape(-1, n, 6)
     return mass.reshape(-1, n, n), coriolis, gravity, columns.swapaxes(1, 2)

@@ -207,6 +207,26 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
         assert looking.state is GRANTED and not looking.reason
 
 
+def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers_all_the_same(
+    probe, monkeypatch
+):
+    with closing(Probe('driver')) as driver:
+        driver.collect(Float64MultiArray, COMMAND)
+        publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+        probe.until(publisher.get_subscription_count, 'the driver')
+        probe.until(lambda: '/driver' in probe.get_fully_qualified_node_names(), 'its name')
+        looking = receiver_check.ReceiverCheck(probe, publisher)
+        monkeypatch.setattr(probe, 'get_publishers_info_by_topic', lambda _: [])
+        monkeypatch.setattr(receiver_check, '_MIN_LISTEN_S', 0.0)
+        monkeypatch.setattr(receiver_check, '_MIN_LISTEN_STATE_COUNT', 0)
+        with closing(looking):
+            looking.begin('fci', 'joint_states', FER.joint_names)
+            looking.check_sequence_number(1)
+            probe.until(lambda: looking.poll() or looking.state is GRANTED, 'the receiver')
+            looking.poll()  # looks why torques do not arrive
+            assert looking.found and not looking.delivery_problem
+
+
 def judged(probe, name, target='mujoco'):
     """Return a check that waits for the name of receivers, which it then finds out."""
     there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/', topic_type=TYPE)]

@@ -44,9 +44,10 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     rate = 100.0  # without the bound, about 2000 steps per second
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     start_arm(lockstep_rate=rate, gravity_compensation=True)
-    told = []
+    told, arms = [], set()
 
     def note(message):
+        arms.update(one.hardware_id for one in message.status)
         for one in map(NodeStatus.from_message, message.status):
             # Until the first command the arm runs in real time.
             if one.subject == 'Simulated arm' and int(one.values['steps commanded']):
@@ -60,6 +61,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
 
     probe.until(answered, 'diagnostics')
     elapsed, simulated = np.subtract(told[-1], told[0])
+    assert arms == {'fer'}
     # After a pause of the machine, up to 0.05 s are caught up.
     assert 1 < simulated / 1e-3 <= rate * (elapsed + 0.05) + 2
 

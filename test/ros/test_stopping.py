@@ -237,6 +237,27 @@ def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(ma
     assert not wrong
 
 
+def test_a_node_begins_and_ends_to_answer_joint_states_between_control_cycles(
+    make_node, monkeypatch
+):
+    node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
+    node.trigger_configure()
+
+    def ends_during_a_cycle(change) -> bool:
+        active, thread = node.active, Thread(target=change)
+        with node.cycle.lock:  # as another thread's cycle holds it
+            thread.start()
+            thread.join(1.0)
+            kept = node.active is active
+        thread.join()
+        assert node.active is not active
+        return not kept
+
+    assert not ends_during_a_cycle(node.trigger_activate)
+    monkeypatch.setattr(node.context, 'ok', lambda: False)  # ROS was shut down before the node
+    assert not ends_during_a_cycle(node.destroy_node)
+
+
 def test_what_the_node_destroys_while_it_runs_is_nothing_that_an_executor_may_wait_for(make_node):
     # A MultiThreadedExecutor goes on waiting for what another thread destroys.
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')

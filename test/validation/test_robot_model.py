@@ -40,6 +40,7 @@ def read_state(load_kg=0.0, gravity=(0.0, 0.0, 0.0)):
     """Return a robot's state, with a load at the ball's centre of mass."""
     return SimpleNamespace(
         q=list(FR3.home),
+        dq=[0.0] * 7,
         F_T_EE=by_columns(TOOL),
         O_T_EE=by_columns(NewtonEulerModel(FR3).frames(FR3.home)[-1] @ TOOL),
         m_total=load_kg,
@@ -134,7 +135,16 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
 
 def test_an_arm_of_other_joints_is_refused():
     with refuses(RobotInterfaceError, '7 joints', 'rpr 3', '--arm'):
-        refused(ServedModel(), arm=load('rpr'))
+        compare_with_robot(read_state(), ServedModel(), load('rpr'), FR3)
+
+
+def test_the_robots_state_is_the_same_after_a_comparison_even_if_it_fails():
+    before, state = read_state(load_kg=3.0), read_state(load_kg=3.0)
+    compare_with_robot(state, ServedModel(), FR3, FR3, states=2)
+    assert state == before
+    with pytest.raises(AttributeError):
+        compare_with_robot(state, object(), FR3, FR3, states=2)
+    assert state == before
 
 
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
