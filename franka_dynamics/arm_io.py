@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+import sys
 from typing import Any
 import warnings
 
@@ -128,8 +129,16 @@ def load_arm(
     if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
         notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
     for sentence in notes:
-        warnings.warn(sentence, UrdfWarning, stacklevel=3)  # behind `typed`
+        warnings.warn(sentence, UrdfWarning, stacklevel=_stack_level_of_caller())
     return description
+
+
+def _stack_level_of_caller() -> int:
+    """Return the `stacklevel` of a warning that names the first caller outside the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals['__name__'].startswith(f'{__package__}.'):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def as_description(arm: ArmLike) -> ArmDescription:

@@ -86,7 +86,7 @@ def as_array(
     given : array_like
         The numbers.
     shape : tuple of int or None
-        None stands for any length; `...` in front for any leading axes.
+        None stands for any length; `...` in front for any leading axes, so (...,) for any shape.
     words : str
         Name of the array in the error message.
     error : type
@@ -116,7 +116,7 @@ def as_array(
     lengths, shown = shape, array.shape
     if lengths[:1] == (...,):
         lengths = lengths[1:]
-        shown = shown[-len(lengths) :]
+        shown = shown[len(shown) - len(lengths) :]
     if shown != lengths and (
         len(lengths) != len(shown) or any(a not in (None, b) for a, b in zip(lengths, shown))
     ):

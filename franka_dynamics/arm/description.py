@@ -330,7 +330,13 @@ class ArmDescription(ArmFields):
 
     @typed
     def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
-        """Return this arm with other joint names, from base to tip."""
+        """
+        Return this arm with other joint names, from base to tip.
+
+        Raises DescriptionError unless there is one name for each joint, each another.
+        """
+        if len(names) != self.n:
+            raise DescriptionError(f'{self.name} has {self.n} joints; got {len(names)} names.')
         joints = (replace(joint, name=name) for joint, name in zip(self.joints, names))
         return replace(self, joints=tuple(joints))
 

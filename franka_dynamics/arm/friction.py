@@ -16,7 +16,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from .typed_file import TaggedUnion
-from ..arrays import abbreviated, broadcast_state_shape, ComparedByValue, freeze
+from ..arrays import abbreviated, ComparedByValue, freeze, joint_values
 from ..errors import FrictionError
 from ..typing import Array, ArrayLike
 
@@ -290,13 +290,8 @@ def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np
 
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     """Return velocities as an array; raise JointVectorError unless it has a value per joint."""
-    velocity = np.asarray(dq, dtype=float)
-    if velocity.shape[-1:] != parameter.shape:
-        # Joint names are made for the error only, because friction is evaluated at 1 kHz.
-        broadcast_state_shape(
-            {'dq': velocity.shape}, [f'joint {i + 1}' for i in range(len(parameter))]
-        )
-    return velocity
+    joints = [f'joint {i + 1}' for i in range(len(parameter))]
+    return joint_values(dq, 'dq', joints, finite=False)
 
 
 def _logistic(x: Array) -> Array:

@@ -102,7 +102,7 @@ class BatchModel(GeneratedModel):
         library = library_of(given)
         if is_plain(given, n, *library.PLAIN):
             return library.evaluate(self, key, given, given[0].shape[:-1])
-        return library.evaluate(self, key, *self._states(quantity, given, library.read))
+        return library.evaluate(self, key, *self._states(key.quantity, given, library.read))
 
     def kernel(self, key: Key, dtype: Any, device: int | None = None) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""

@@ -79,12 +79,26 @@ class GeneratedModel(ABC):
         `options` are those of `customised_equations` that a quantity has: classical, columns,
         derivatives, frame and reference_frame. With derivatives=True return the first derivatives
         by all inputs: one more axis, at the end, with n derivatives for each array in `given`.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such quantity.
+        JointVectorError
+            If the quantity takes another number of arrays, or one is no array of shape (..., n).
+
         """
 
     def _key(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:
-        """Return the key of a quantity; JointVectorError for another number of arrays."""
-        if len(given) != len(INPUT_ARRAYS.get(quantity, ())):
+        """
+        Return the key of a quantity.
+
+        Raises SettingsError if there is no such quantity, and JointVectorError for another number
+        of arrays than it takes.
+        """
+        if not isinstance(quantity, Quantity):
             quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
+        if len(given) != len(INPUT_ARRAYS[quantity]):
             names = ', '.join(INPUT_ARRAYS[quantity])
             raise JointVectorError(f'{quantity.value} takes {names}; got {len(given)} arrays.')
         return Key(quantity, **options) if options else _KEYS[quantity]

@@ -69,7 +69,7 @@ class TracedModel(GeneratedModel):
             self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
-        arrays, _ = self._states(quantity, given, self.read)
+        arrays, _ = self._states(key.quantity, given, self.read)
         states = [[array[..., k] for k in range(n)] for array in arrays]
         # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(values for each in states for values in each)

@@ -141,7 +141,7 @@ def _regressor(one: Problem) -> list[Output]:
 def _forward_dynamics(one: Problem) -> list[Output]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(one.variables('tau'), one.torques('dq'))]
-    factors = factorised(one.graph, one.mass_elements(), one.chain.names)
+    factors = factorised(one.graph, one.mass_elements(), one.chain.names, label=True)
     return one.outputs(solved(one.graph, *factors, right))
 
 
@@ -151,7 +151,7 @@ def _operational_space_inertia(one: Problem) -> list[Output]:
     if len(one.chain.path()) < TWIST:
         raise singular_frame_error()
     J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED)
-    lower, inverse = factorised(graph, one.mass_elements(), one.chain.names)
+    lower, inverse = factorised(graph, one.mass_elements(), one.chain.names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [reduced(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST) for j in range(i, TWIST)]
@@ -171,7 +171,11 @@ def _frames(one: Problem) -> list[Output]:
 
 
 def _of_tip(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], list[Output]]:
-    """Return the elements of a function of graph, chain and input arrays."""
+    """
+    Return a function that writes a quantity of the tip: the elements of `write`.
+
+    `write` is a function of graph, chain and the input `arrays`.
+    """
     return lambda one: one.outputs(write(one.graph, one.chain, *map(one.variables, arrays)))
 
 
@@ -280,14 +284,16 @@ def factorised(
     names: Sequence[str] = (),
     *,
     least: Expression | None = None,
+    label: bool = False,
 ) -> tuple[Lower, list[Expression]]:
     """
     Return L and the reciprocals of D of a symmetric matrix L D L^T.
 
     This takes a division for each row and no square roots (Golub and Van Loan 2013, section
     4.1.2). `elements` maps (i, j), i <= j, to the elements of the matrix. If the expression of a
-    pivot is 0, an InertiaError names the pivot's joint (`names`). A pivot that is not above
-    `least` makes the result NaN.
+    pivot is 0, an InertiaError names the pivot's joint (`names`) or, with `least`, says that the
+    inertia at a frame is singular. A pivot that is not above `least` makes the result NaN. With
+    `label` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
     """
     L: Lower = {}
     scaled: Lower = {}  # L D
@@ -296,9 +302,11 @@ def factorised(
     for j in range(n):
         pivot = elements[j, j] - graph.sum(L[j, k] * scaled[j, k] for k in range(j))
         if least is not None:
+            if pivot.is_zero:
+                raise singular_frame_error()
             root = graph.sqrt(pivot - least)
             pivot = root * root + least
-        if pivot.is_zero:
+        elif pivot.is_zero:
             raise InertiaError(
                 f'The mass matrix is singular: {names[j]} moves no mass, or only mass that the '
                 'joints before it move in the same way, and has no rotor inertia. Its '
@@ -306,14 +314,14 @@ def factorised(
                 'rotor_inertia.'
             )
         inverse.append(graph.reciprocal(pivot))
-        if names:
+        if label:
             graph.name(f'D{j + 1}', pivot)
             graph.name(f'E{j + 1}', inverse[j])
         for i in range(j + 1, n):
             rest = graph.sum(L[j, k] * scaled[i, k] for k in range(j))
             scaled[i, j] = elements[j, i] - rest
             L[i, j] = scaled[i, j] * inverse[j]
-            if names:
+            if label:
                 graph.name(f'L{i + 1}_{j + 1}', L[i, j])
     return L, inverse
 

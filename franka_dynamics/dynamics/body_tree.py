@@ -15,7 +15,7 @@ from ..arguments import typed
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import ArmLike, as_description
-from ..arrays import ComparedByValue, freeze
+from ..arrays import as_array, ComparedByValue, freeze
 from ..errors import FrameError, InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array, ArrayLike, NDArray
@@ -154,13 +154,14 @@ class BodyTree(ComparedByValue):
             Ad(exp([eta_i])) A_i; the last row moves the tool, T <- exp([eta_n]) T. Corrected
             twists are unit twists again: |omega| = 1 and omega . v = 0 do not change.
 
+        Raises
+        ------
+        TreeError
+            If `eta` has another shape or a value is no finite number.
+
         """
-        motions = exp6(np.asarray(eta, dtype=float))
-        if motions.shape != (self.n + 1, 4, 4):
-            raise TreeError(
-                f'Corrections need shape ({self.n + 1}, 6), one row per joint and one '
-                f'for the tool; got {np.shape(eta)}.'
-            )
+        words = 'The corrections of the joints and the tool'
+        motions = exp6(as_array(eta, (self.n + 1, 6), words, TreeError))
         twists = np.einsum('ijk,ik->ij', adjoint(motions[:-1]), self.twists)
         return replace(self, twists=twists, tool=motions[-1] @ self.tool)
 

@@ -20,11 +20,11 @@ import numpy as np
 
 from .body_tree import as_tree, require_pose, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
-from .model import GRAVITY, joint_stack, solve_acceleration
+from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration
 from .sampling import JointStates
 from ..arguments import typed
-from ..arrays import freeze, joint_values
-from ..errors import LoopError, TreeError
+from ..arrays import as_array, freeze, joint_values
+from ..errors import JointVectorError, LoopError, TreeError
 from ..spatial import adjoint, inverse_transform, log3, matvec
 from ..typing import Array, ArrayLike
 
@@ -134,7 +134,7 @@ class ClosedChain:
         gravity: ArrayLike = GRAVITY,
     ) -> None:
         tree = self.tree = as_tree(tree)
-        self.loops, self.gravity = tuple(loops), gravity
+        self.loops, self.gravity = tuple(loops), gravity_vector(gravity)
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
         closed = sum(len(loop.directions) for loop in self.loops)
@@ -251,8 +251,9 @@ class ClosedChain:
         `assemble` raises LoopError for a position that cannot be reached.
         """
         path = []
-        here = np.asarray(guess, dtype=float)
-        for motors in np.atleast_2d(np.asarray(q_active, dtype=float)):
+        here = guess
+        motor_path = as_array(q_active, (..., len(self.active)), 'q_active', JointVectorError)
+        for motors in np.atleast_2d(motor_path):
             here = self.assemble(motors, here)
             path.append(here)
         return np.array(path)

@@ -186,10 +186,7 @@ class PinocchioModel:
 
         `frame` is a number or name of the table in `arm.frames`, such as 'fr3_link8'.
         """
-        try:
-            reference = _REFERENCE_FRAMES[reference_frame]
-        except (KeyError, TypeError):
-            model.require_reference_frame(reference_frame)
+        reference = _REFERENCE_FRAMES[model.require_reference_frame(reference_frame)]
         place = self._frame_id(frame)
         jacobian = pin.computeFrameJacobian(self.model, self._local.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.

@@ -32,8 +32,9 @@ from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
+from ..arrays import abbreviated, as_array
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
-from ..dynamics.model import GRAVITY
+from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import (
     LINK_PARAMETERS,
     parameter_names,
@@ -158,12 +159,13 @@ class BaseParameters:
         others = {*self.columns, *self.unidentifiable_indices}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
-    def checked_gravity(self, gravity: ArrayLike | None) -> ArrayLike:
+    def checked_gravity(self, gravity: ArrayLike | None) -> Array:
         """
         Return the gravity vector to use: `gravity`, or for None the only valid vector.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
-        or if `gravity` is outside the span of the vectors for which the parameters hold.
+        or if `gravity` is outside the span of the vectors for which the parameters hold;
+        JointVectorError if it is not three finite numbers.
         """
         if gravity is None:
             if len(self.gravity) > 1:
@@ -172,9 +174,7 @@ class BaseParameters:
                     'gravity vector of these torques.'
                 )
             gravity = self.gravity[0]
-        vector = np.asarray(gravity, dtype=float)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            return gravity  # `torque_regressor` raises an error for it
+        vector = gravity_vector(gravity)
         inside, *_ = np.linalg.lstsq(self.gravity.T, vector, rcond=None)
         outside = np.linalg.norm(vector - self.gravity.T @ inside)
         if outside > _SPAN_TOLERANCE * np.linalg.norm(vector):
@@ -183,7 +183,7 @@ class BaseParameters:
                 f'under {vector.tolist()} more parameters affect the torques. Compute them with '
                 "base_parameters(arm, 'any'), or for that vector."
             )
-        return gravity
+        return vector
 
     def values(self, description: ArmDescription | BodyTree | None = None) -> Array:
         """
@@ -212,15 +212,13 @@ class BaseParameters:
         links are not physical: use the arm to generate customised equations or in
         `NewtonEulerModel`, never in a simulator. A tree of bodies cannot be regrouped in this way.
         `values` (b,) are by default those of the analysed arm; BaseParameterError is raised for
-        another shape.
+        another shape and for values that are no finite numbers.
         """
         assert isinstance(self.description, ArmDescription)
-        given = self.values() if values is None else np.asarray(values, dtype=float)
-        if given.shape != (len(self),):
-            raise BaseParameterError(
-                f'{len(self)} base parameters are expected, ordered {", ".join(self.names[:3])}, '
-                f'...; got shape {given.shape}.'
-            )
+        words = f'The base parameters, ordered {", ".join(self.names[:3])}, ...,'
+        given = as_array(
+            self.values() if values is None else values, (len(self),), words, BaseParameterError
+        )
         vector = np.zeros(self.matrix.shape[1])
         vector[list(self.columns)] = given
         return with_parameter_vector(self.description, vector)
@@ -424,11 +422,15 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     """
     Return one or several gravity vectors as a new array, (k, 3), for 'any' three along the axes.
 
-    Raises BaseParameterError for a shape other than (3,) or (k, 3) and for values not finite.
+    Raises BaseParameterError for a shape other than (3,) or (k, 3) and for values that are no
+    finite numbers.
     """
     if isinstance(gravity, str) and gravity == 'any':
         return np.array(GRAVITY_BASIS_M_S2)
-    vectors = np.array(np.nan if isinstance(gravity, str) else gravity, dtype=float)
+    try:
+        vectors = np.array(gravity, dtype=float)
+    except (TypeError, ValueError):  # text, or rows of different lengths
+        vectors = np.array(np.nan)
     if (
         vectors.shape[-1:] != (3,)
         or vectors.ndim > 2
@@ -437,7 +439,7 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     ):
         raise BaseParameterError(
             f'Gravity must be three finite numbers [m/s^2] in the space frame, such as {GRAVITY}, '
-            f"or a list of such vectors, or 'any'; got {np.asarray(gravity).tolist()}."
+            f"or a list of such vectors, or 'any'; got {abbreviated(gravity)}."
         )
     return np.atleast_2d(vectors)
 

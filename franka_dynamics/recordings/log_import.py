@@ -17,7 +17,8 @@ from .log_table import episode_hint, LogTable
 from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
-from ..errors import RecordingError
+from ..arrays import as_array
+from ..errors import listed, RecordingError
 from ..typing import Array
 
 # Names that logs often give the first joint's column, without its number, and the time.
@@ -68,26 +69,34 @@ def recording_from_arrays(
     Raises
     ------
     RecordingError
-        If shapes disagree, there are fewer than two rows, a value is not finite, stamps do not
-        increase, or not exactly one of `stamp` and `rate` is given.
+        If shapes disagree, there are fewer than two rows, a value is no finite number, stamps do
+        not increase, or not exactly one of `stamp` and `rate` is given.
 
     """
     names = tuple(joint_names)
-    position, torque = np.asarray(q, dtype=float), np.asarray(effort, dtype=float)
-    stamp_ns = _stamps(len(position), stamp, rate, source)
-    if position.shape != (len(position), len(names)) or len(position) < 2:
+    position, velocity, torque = (
+        as_array(values, (...,), f'{source}: {what}', RecordingError, finite=False)
+        for values, what in (
+            (q, 'position'),
+            (q if dq is None else dq, 'velocity'),
+            (effort, 'effort'),
+        )
+    )
+    if position.shape != (*position.shape[:1], len(names)) or len(position) < 2:
         raise RecordingError(
             f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
-            f'two rows or more: one column per joint {names[0]} ... {names[-1]}.'
+            f'two rows or more: one column per joint, {listed(names)}.'
         )
-    remarks = ('velocity was derived from position by central differences',) * (dq is None)
-    velocity = np.asarray(position if dq is None else dq, dtype=float)
+    remarks: tuple[str, ...] = ()
+    if dq is None:
+        remarks = ('velocity was derived from position by central differences',)
     for values, what in ((velocity, 'velocity'), (torque, 'effort')):
         if values.shape != position.shape:
             raise RecordingError(
                 f'{source}: {what} has shape {values.shape}, but position has '
                 f'{position.shape}; they must be alike.'
             )
+    stamp_ns = _stamps(len(position), stamp, rate, source)
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
     if period > _MAX_PLAUSIBLE_PERIOD_S:
         remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
@@ -284,7 +293,7 @@ def _stamps(
         if not 0.0 < rate <= 1e9:
             raise RecordingError(f'{source}: the rate is {rate} Hz; it must be positive.')
         return np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
-    times = np.asarray(stamp, dtype=float)
+    times = as_array(stamp, (...,), f'{source}: stamp', RecordingError, finite=False)
     if times.shape != (count,):
         raise RecordingError(
             f'{source}: stamp has shape {times.shape}, expected ({count},): one per row.'

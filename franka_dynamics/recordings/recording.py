@@ -18,6 +18,7 @@ from . import rosbag
 from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
 from ..arm import ArmDescription
 from ..arm_io import as_description
+from ..arrays import as_array
 from ..errors import RecordingError, require_extra
 from ..files import naming_output_file
 from ..typing import Array
@@ -99,7 +100,7 @@ def effort_scales(given: ArrayLike, n: int) -> Array:
 
     Raises RecordingError unless `given` is one nonzero finite number, or one for each joint.
     """
-    scale = np.asarray(given, dtype=float)
+    scale = as_array(given, (...,), 'The effort scale', RecordingError, finite=False)
     finite = np.isfinite(scale) & (scale != 0)
     if scale.shape not in ((), (1,), (n,)) or not finite.all():
         raise RecordingError(

@@ -208,6 +208,11 @@ CALLS = {
         (lambda: toy(1, 'a', 'b'), '2 joints and 1 links', 'one link per joint'),
         (lambda: toy(0), 'toy has 0 joints'),
         (lambda: compare(FER, first_joints(FER, 6)), 'has 7 joints', 'has 6;'),
+        *(
+            (lambda k=k: FER.with_joint_names(['a', 'b', 'c'] * k), '7 joints', f'{3 * k} names')
+            for k in range(4)
+        ),
+        (lambda: FER.with_joint_names(['a'] * 7), "more than one joint named 'a'"),
         (lambda: toy(2, 'a', 'a'), "more than one joint named 'a'"),
         *((lambda b=b: toy(1, 'a', base=b), 'base pose of toy') for b in (np.eye(3), SCALED)),
         *(
@@ -245,6 +250,10 @@ CALLS = {
     JointVectorError: [
         (lambda dq=dq: FER.friction.torque(dq), 'expected (..., 7)')
         for dq in (0.1, np.zeros(6), np.zeros((7, 3)))
+    ]
+    + [
+        (lambda dq=dq: FER.friction.torque(dq), 'dq cannot be read as numbers')
+        for dq in ('text', [[0.1], 0.2], [1j] * 7)
     ],
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches against Pinocchio; NaN, layouts, threads, wrong input; one interface of all models."""
 
+from dataclasses import replace
 import functools
 import gc
 from pathlib import Path
@@ -33,7 +34,13 @@ from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import BaseParameterError, FrameError, InertiaError, JointVectorError
+from franka_dynamics.errors import (
+    BaseParameterError,
+    FrameError,
+    InertiaError,
+    JointVectorError,
+    SettingsError,
+)
 from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
@@ -175,6 +182,14 @@ def test_a_wrench_that_is_not_finite_makes_its_torques_nan_alone(fer):
 def test_another_number_of_arrays_than_a_quantity_has_is_refused(quantity, count):
     for model in (BatchModel('fer'), TracedModel('fer', np)):
         with refuses(JointVectorError, quantity, f'{count} arrays'):
+            model.evaluate(quantity, *np.zeros((count, 3, 7)))
+
+
+@pytest.mark.parametrize('quantity', ['nonsense', '', None, 3, ['gravity'], {}])
+@pytest.mark.parametrize('count', [0, 1])
+def test_a_quantity_that_does_not_exist_is_refused(quantity, count):
+    for model in (BatchModel('fer'), TracedModel('fer', np)):
+        with refuses(SettingsError, repr(quantity), 'gravity, coriolis'):
             model.evaluate(quantity, *np.zeros((count, 3, 7)))
 
 
@@ -414,6 +429,10 @@ def test_an_inertia_at_a_frame_that_few_joints_move_is_refused():
         BatchModel('fr3').operational_space_inertia(ROWS, 5)
     with refuses(InertiaError, 'six'):
         BatchModel('rpr').operational_space_inertia(np.zeros(3))
+    arm = load('fer')
+    rails = tuple(replace(joint, kind=JointKind.PRISMATIC) for joint in arm.joints)
+    with refuses(InertiaError, 'six'):  # joints, but none of them turns the frame
+        BatchModel(replace(arm, joints=rails)).operational_space_inertia(ROWS)
 
 
 def test_machine_code_that_no_model_uses_is_given_back():

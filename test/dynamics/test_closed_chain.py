@@ -16,7 +16,7 @@ from franka_dynamics.dynamics.closed_chain_derivatives import (
 )
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.pinocchio_builder import pinocchio_inertia
-from franka_dynamics.errors import LoopError, TreeError
+from franka_dynamics.errors import JointVectorError, LoopError, TreeError
 
 from .trees import random_link
 from ..agreement import differences, refuses
@@ -164,6 +164,21 @@ TWO_BODIES = BodyTree((-1, -1), [np.eye(4)] * 2, [TURN_Z] * 2, [LinkInertia.zero
 def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, names):
     with refuses(TreeError, *names):
         ClosedChain(TWO_BODIES, active, [Loop(*loop) for loop in loops])
+
+
+@pytest.mark.parametrize('given', ['text', 1.0, [[1.0, 2.0], [3.0]], {'a': 1.0}])
+def test_arrays_that_are_no_numbers_are_refused_by_name(given):
+    loops = [Loop(0, 1, np.eye(6)[5:])]
+    chain = ClosedChain(TWO_BODIES, (0,), loops)
+    for call, name in (
+        (lambda: ClosedChain(TWO_BODIES, (0,), loops, given), 'gravity vector'),
+        (lambda: chain.assemble_path([[0.0], given], (0.0, 0.0)), 'q_active'),
+        (lambda: chain.assemble_path([[0.0]], given), 'guess'),
+    ):
+        with refuses(JointVectorError, name):
+            call()
+    with refuses(TreeError, 'corrections'):
+        TWO_BODIES.with_twist_corrections(given)
 
 
 N, ACTIVE, PASSIVE = 5, [0, 3], [1, 2, 4]

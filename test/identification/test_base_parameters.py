@@ -16,7 +16,7 @@ from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import BaseParameterError
+from franka_dynamics.errors import BaseParameterError, JointVectorError
 from franka_dynamics.identification.base_parameters import (
     base_parameters,
     GRAVITY_BASIS_M_S2,
@@ -158,7 +158,18 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
     [
         *(
             (lambda given=given: base_parameters(FER, given), ('Gravity', 'three'))
-            for given in ((0.0, -9.81), (0.0, 0.0, np.nan), np.zeros((0, 3)))
+            for given in ((0.0, -9.81), (0.0, 0.0, np.nan), np.zeros((0, 3)), 'up', [[0.0], 1.0])
+        ),
+        *(
+            (lambda given=given: base_parameters(FER).regrouped_arm(given), ('base parameters',))
+            for given in (1.0, 'text', [[0.0], 1.0], np.zeros(3))
+        ),
+        *(
+            (
+                lambda given=given: base_parameters(FER, 'any').regressor(*STATES, given),
+                ('gravity vector',),
+            )
+            for given in ('up', [[0.0], 1.0], (0.0, np.nan, 0.0))
         ),
         (lambda: base_parameters(FER, 'any').regressor(*STATES), ('gravity vector',)),
         (lambda: base_parameters(FER, VERTICAL).regressor(*STATES, TILTED), ('[3.0, -5.0',)),
@@ -166,7 +177,7 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
     ],
 )
 def test_gravity_and_geometry_that_do_not_fit_are_refused(call, names):
-    with refuses(BaseParameterError, *names):
+    with refuses((BaseParameterError, JointVectorError), *names):
         call()
 
 

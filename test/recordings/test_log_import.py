@@ -13,6 +13,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.errors import MissingDependencyError, RecordingError
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.recordings.log_import import ColumnMap, import_log, recording_from_arrays
+from franka_dynamics.recordings.recording import effort_scales
 
 from ..agreement import refuses
 
@@ -269,6 +270,8 @@ def test_a_bad_file_is_refused_naming_place_and_value(suffix, content, columns, 
 
 
 COLUMNS = partial(ColumnMap, 'q', 'tau')
+NO_NUMBERS = ('text', [[1.0, 2.0], [3.0]], {'a': 1.0}, [1j] * 7)
+SCALES = partial(effort_scales, n=7)
 RECORDING = partial(
     recording_from_arrays, q=Q, dq=DQ, effort=EFFORT, joint_names=NAMES, stamp=TIME
 )
@@ -288,6 +291,13 @@ RECORDING = partial(
         (RECORDING, {'dq': DQ[:-1]}, ('velocity', '(49, 7)', '(50, 7)')),
         (RECORDING, {'rate': 9.0}, ('stamp', 'rate')),
         (RECORDING, {'stamp': None, 'rate': 0.0}, ('rate is 0.0',)),
+        (RECORDING, {'q': 1.0}, ('position', '()', '(rows, 7)')),
+        (RECORDING, {'joint_names': ()}, ('position', '(rows, 0)')),
+        *((RECORDING, {'q': given}, ('position',)) for given in NO_NUMBERS),
+        *((RECORDING, {'dq': given}, ('velocity',)) for given in (1.0, *NO_NUMBERS)),
+        *((RECORDING, {'effort': given}, ('effort',)) for given in (1.0, *NO_NUMBERS)),
+        *((RECORDING, {'stamp': given}, ('stamp',)) for given in (1.0, *NO_NUMBERS)),
+        *((SCALES, {'given': given}, ('effort scale',)) for given in (0.0, *NO_NUMBERS)),
     ],
 )
 def test_columns_and_arrays_that_disagree_are_refused(make, given, names):

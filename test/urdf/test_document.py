@@ -193,6 +193,13 @@ def test_what_changes_torques_is_warned_of_by_link_and_entry(text, expected):
         assert [word for word in words if word not in sentence] == [], sentence
 
 
+@pytest.mark.parametrize('door', [fd.load, fd.Model, fd.BatchModel, fd.base_parameters])
+def test_a_warning_names_the_line_that_gave_the_arm(door):
+    with pytest.warns(UrdfWarning) as caught:
+        door(massless('fer_link3'))
+    assert {one.filename for one in caught} == {__file__}
+
+
 def test_an_arm_without_masses_has_no_torques_and_an_impossible_one_is_refused_without_repair():
     arm, _ = warned(massless(*LINKS))
     assert not fd.Model(arm).mass_matrix(arm.home).any()
