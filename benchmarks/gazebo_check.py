@@ -237,7 +237,7 @@ class Session:
     def add_motion_terms(self, add: bool) -> None:
         """Switch the feedforward node's inertia and Coriolis terms on or off."""
         with NodeClient(f'/{FEEDFORWARD}', ANSWER_S) as client:
-            client.set_all({'scale': float(add)})
+            client.set_parameters({'scale': float(add)})
 
     # The checks -------------------------------------------------------------------------------
 

@@ -53,16 +53,20 @@ class Command(click.Command):
             ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
         return rest
 
+    def import_work(self, path: str) -> Any:
+        """Import and return the function that does the work of the command at a path of words."""
+        words = '_'.join(path.split()[1:]).replace('-', '_')
+        module, _, function = (self.work or f'{words}.run').partition('.')
+        return getattr(import_module(f'.{module}', __package__), function)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
         values, grouped = dict(ctx.params), dict[str, Any]()
         for name, kind in getattr(self.callback, 'dataclasses', {}).items():
             own = [one.name for one in fields(kind) if one.name in values]
             grouped[name] = kind(**{one: values.pop(one) for one in own})
-        words = '_'.join(ctx.command_path.split()[1:]).replace('-', '_')
-        module, _, function = (self.work or f'{words}.run').partition('.')
         try:
-            work = getattr(import_module(f'.{module}', __package__), function)
+            work = self.import_work(ctx.command_path)
             return ctx.invoke(work, options=Options(**values), **grouped)
         except ImportError as error:
             missing = (error.name or '').partition('.')[0]

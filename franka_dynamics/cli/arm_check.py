@@ -64,12 +64,12 @@ class Answer:
         """Add sentences with a label to the details of the answer."""
         self.details += [(label, one) for one in sentences]
 
-    def print(self, everything: bool) -> None:
-        """Print the answer, with all details if `everything`, else with doubtful numbers alone."""
+    def print(self, in_detail: bool) -> None:
+        """Print the answer, with all details if `in_detail`, else with doubtful values alone."""
         say(self.sentence, self.verdict)
         say_each([*self.faults, *self.impossible], style='red')
         doubts = [one for one in self.data.get('doubts', ()) if not one.impossible]
-        for one in self.details if everything else [('note', doubt) for doubt in doubts]:
+        for one in self.details if in_detail else [('note', doubt) for doubt in doubts]:
             if isinstance(one, tuple):
                 say(one[1], one[0], '' if one[0] else 'dim')
             else:
@@ -90,7 +90,7 @@ def check(arm: ArmChoice, options: Options) -> int:
     found = dict[str, dict[str, Any]]()
     for file in [arm.arm] if not options.arms else files:
         try:
-            answer = _check(replace(arm, arm=file), options)
+            answer = _answer_for(replace(arm, arm=file), options)
         except FrankaDynamicsError as error:
             if alone:
                 raise
@@ -98,7 +98,7 @@ def check(arm: ArmChoice, options: Options) -> int:
                 say(error, NOT_READ)
                 found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
             continue
-        answer.print(everything=alone)
+        answer.print(in_detail=alone)
         found[file] = {'verdict': answer.verdict, **answer.data}
     if not found:
         raise DescriptionError(
@@ -123,7 +123,7 @@ def _files_of(path: str) -> list[str]:
     ]
 
 
-def _check(arm: ArmChoice, options: Options) -> Answer:
+def _answer_for(arm: ArmChoice, options: Options) -> Answer:
     """Return the result of comparing an arm's formulations with each other and its file."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
@@ -201,18 +201,8 @@ def compare(options: Options) -> int:
             'in what is fixed to it; give it there. Only the geometry of these links is compared.',
             MISMATCH,
         )
-    labels = _arm_label(first, one), _arm_label(second, other)
-    effective = sum(diff.has_effect for diff in shown)
-    count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
-    say(
-        f'{labels[1]} against {labels[0]}: {count}, {effective} of them with '
-        'an effect on torque. Compared are base, flange, friction and, for each joint, its axis, '
-        "rotor and limits, and its link's mass, centre of mass and tensor, in the space frame at "
-        "zero; each place's largest difference:",
-        PASS if found.passed else MISMATCH,
-    )
-    for text, has_effect in _difference_lines(shown, one.joint_names):
-        say(text, style='red' if has_effect else 'dim')
+    labels = f'{_arm_label(second, other)} against {_arm_label(first, one)}'
+    effective = _print_differences(shown, labels, one.joint_names, passed=found.passed)
     if effective and not empty:
         say(f'Together they change the torque by {found.together}.', style='red')
     notes = node_notes(one, other) if words else []
@@ -221,6 +211,24 @@ def compare(options: Options) -> int:
     say_each(notes, 'note')
     write_json(options.json, {**to_json_types(found), 'notes': notes})
     return int(not found.passed)
+
+
+def _print_differences(
+    shown: Sequence[Difference], labels: str, joints: Sequence[str], *, passed: bool
+) -> int:
+    """Print differences between two arms; return how many of them have an effect on torque."""
+    effective = sum(diff.has_effect for diff in shown)
+    count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
+    say(
+        f'{labels}: {count}, {effective} of them with '
+        'an effect on torque. Compared are base, flange, friction and, for each joint, its axis, '
+        "rotor and limits, and its link's mass, centre of mass and tensor, in the space frame at "
+        "zero; each place's largest difference:",
+        PASS if passed else MISMATCH,
+    )
+    for text, has_effect in _difference_lines(shown, joints):
+        say(text, style='red' if has_effect else 'dim')
+    return effective
 
 
 def _difference_lines(

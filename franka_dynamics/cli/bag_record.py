@@ -68,9 +68,8 @@ def record_and_check(
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.of_arm and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
-                return (
-                    False  # no motion is sent, and _check_recording names the joints of both arms
-                )
+                # No motion is sent, and _check_recording names the joints of both arms.
+                return False
             if play is not None:
                 if not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S:
                     return False
@@ -105,7 +104,7 @@ def _motion_failure(playing: Future[object], motion: str | None) -> BaseExceptio
 
 def _is_over(duration: float | None, progress: Progress) -> bool:
     """
-    Return whether the states' stamps span --duration, or the wait is over.
+    Return whether the recorded stamps span --duration, or the time-out has passed.
 
     The wait is _MAX_SLOWDOWN times --duration by the clock; without any states it is --duration,
     but at least _DISCOVERY_TIMEOUT_S.

@@ -53,7 +53,7 @@ def state(options: Options) -> int:
 
     def look(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
         """Return state and report of the node, what is heard in its namespace, and the time."""
-        state = client.state()
+        state = client.lifecycle_state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
         wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
         nodes = _wait_for_nodes(client, namespaces, options.timeout, wait) if report else []
@@ -99,7 +99,7 @@ def set_(options: Options) -> None:
     parameter, value = options.parameter, options.value
     if parameter == 'payload' and not value.startswith('['):
         value = f'{parse_payload(value)}'
-    print(_call_node(options, lambda client: client.set(parameter, value)))
+    print(_call_node(options, lambda client: client.set_parameter(parameter, value)))
 
 
 def parse_payload(text: str) -> list[float]:

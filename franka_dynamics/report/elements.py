@@ -27,7 +27,7 @@ _DEVIATION_DIGITS = 2  # significant digits of a standard deviation
 _MAX_DECIMALS = 12
 
 
-def rounded(value: float, deviation: float) -> tuple[str, str]:
+def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
     """
     Return a value and its standard deviation as text with the same number of decimals.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 import yaml
 
-from .elements import rounded
+from .elements import rounded_to_deviation
 from .table import Header, Table
 from ..identification.excitation import Excitation
 from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
@@ -38,7 +38,7 @@ def unidentified_table(
     torques = problem.torque_to_noise_ratio(excitation.std)
     rows = [
         (
-            *(base.names[k], *rounded(values[k], excitation.std[k])),
+            *(base.names[k], *rounded_to_deviation(values[k], excitation.std[k])),
             *(excitation.std_ratios[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )

@@ -78,16 +78,7 @@ def conclusion(result: Identification) -> str:
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
     best = result.best_published
-    judged = 'better' if gained.better else 'NOT better'
-    why = ''
-    if not gained.better:
-        why = (
-            f' by more than the spread between parts, {gained.spread:.3f} {unit}'
-            if gained.gain > gained.min_gain
-            else f' by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
-        )
-        if result.verdict.sound:
-            why += ': the published set already explains the recordings, nothing to gain'
+    judged = 'better' if gained.better else f'NOT better {_missed_bound(result)}'
     where = _on_unseen_parts(result)
     sentences = [
         headline(result.verdict),
@@ -95,9 +86,19 @@ def conclusion(result: Identification) -> str:
         f'{own.E / result.recordings.efforts.E:.1%} of the efforts; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
-        f'alike: the identified arm is {judged}{why}.',
+        f'alike: the identified arm is {judged}.',
     ]
     return ' '.join(one for one in sentences if one)
+
+
+def _missed_bound(result: Identification) -> str:
+    """Return by how much the identified arm would have to predict better to be called better."""
+    gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
+    if gained.gain > gained.min_gain:
+        why = f'by more than the spread between parts, {gained.spread:.3f} {result.unit}'
+    if result.verdict.sound:
+        why += ': the published set already explains the recordings, nothing to gain'
+    return why
 
 
 def tracking_sentence(result: Identification) -> str:

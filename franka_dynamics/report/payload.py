@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .elements import rounded
+from .elements import rounded_to_deviation
 from .table import Table
 from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import PayloadEstimate
@@ -21,7 +21,12 @@ def payload_table(estimate: PayloadEstimate) -> Table:
         'payload in the flange frame, inertia about its centre of mass',
         ('', 'estimate', 'standard deviation', 'payload', ''),
         [
-            (name, *rounded(value, spread), rounded(used, spread)[0], unit)
+            (
+                name,
+                *rounded_to_deviation(value, spread),
+                rounded_to_deviation(used, spread)[0],
+                unit,
+            )
             for name, value, spread, used, unit in numbers
         ],
     )

@@ -58,7 +58,7 @@ class ControllerManager:
         return self._request is not None and bool(self._request.done())
 
     def ask(self, period: float) -> None:
-        """Take an answer that has come, and ask again if a period [s] has passed."""
+        """Store the manager's answer if it came; send a request once `period` [s] has passed."""
         now = time.monotonic()
         if self.has_answered:
             answer, self._request = self._request.result(), None

@@ -147,18 +147,18 @@ class _Session:
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_held)
-        arm, time = client.heard_nodes()[_SIMULATOR], self._time
-        began = arm.updated
+        simulator, simulated_start = client.heard_nodes()[_SIMULATOR], self._time
+        start = simulator.updated  # each status that arrives changes it
         hold = self._wait_for('holding by feedforward alone', plan.hold)
         self._require_new_torques()
-        client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
+        client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow('following with M ddq + C dq + g and PD')
-        client.set_all({'scale': 0.0})
+        client.set_parameters({'scale': 0.0})
         self._follow('following with g and PD alone')
         node = client.heard_nodes()[_NODE].statuses
         p50, p99 = (1e-6 * self._arm_value(Key.ROUND_TRIP.format(one)) for one in PERCENTILES)
         rates = DemoRates(
-            (self._time - time) / (arm.updated - began) / TIMESTEP_S,
+            (self._time - simulated_start) / (simulator.updated - start) / TIMESTEP_S,
             *self._step_counts(),
             int(node[DiagnosticSubject.COMMAND].values[Key.STOPS]),
             (p50, p99),

@@ -108,7 +108,7 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
             node.cycles_go_on = True
             services.start()
             due = 0.0
-            while not served.done() and rclpy.ok() and not stop.overdue:
+            while not served.done() and rclpy.ok() and not stop.shutdown_overdue:
                 cycles.spin_once(timeout_sec=due)
                 due = node.cycle.run_timed_tasks()
             if served.done():

@@ -99,7 +99,7 @@ class NodeClient(TopicListener):
         """Return the value of one of the node's parameters."""
         return self.parameter_values([parameter])[0]
 
-    def set(self, parameter: str, text: str) -> Any:
+    def set_parameter(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
         kind = DescribeParameters
         found = self.call_service(kind, 'describe_parameters', names=[parameter]).descriptors
@@ -121,7 +121,7 @@ class NodeClient(TopicListener):
             value = [_float(one) for one in (value if isinstance(value, list) else [value])]
         elif found[0].type == ParameterType.PARAMETER_DOUBLE:
             value = _float(value)
-        self.set_all({parameter: value})
+        self.set_parameters({parameter: value})
         return value
 
     def parameter_values(self, parameters: Sequence[str]) -> list[Any]:
@@ -138,7 +138,7 @@ class NodeClient(TopicListener):
         """Return the error that the node has no such parameter."""
         return SettingsError(f'{self.name}: {no_such_parameter([parameter])}')
 
-    def set_all(self, values: Mapping[str, Any]) -> None:
+    def set_parameters(self, values: Mapping[str, Any]) -> None:
         """Set parameters to values, all of them or none."""
         try:
             messages = [
@@ -153,7 +153,7 @@ class NodeClient(TopicListener):
         if not result.successful:
             raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')
 
-    def state(self) -> str:
+    def lifecycle_state(self) -> str:
         """Return the node's lifecycle state."""
         return str(self.call_service(GetState, 'get_state').current_state.label)
 
@@ -169,13 +169,13 @@ class NodeClient(TopicListener):
         known = {one.transition.label: one.transition for one in offered.available_transitions}
         if transition not in known:
             raise NodeClientError(
-                f'{self.name} is {self.state()}, where {transition} is not '
+                f'{self.name} is {self.lifecycle_state()}, where {transition} is not '
                 f'possible; it takes {", ".join(sorted(known)) or "nothing"}.'
             )
         change = known[transition]
         if not self.call_service(ChangeState, 'change_state', transition=change).success:
             raise NodeClientError(f'{self.name} refused to {transition}; its log says why.')
-        return self.state()
+        return self.lifecycle_state()
 
     def clear_fault(self) -> str:
         """Clear the fault; return the node's answer. NodeClientError if the fault remains."""

@@ -73,7 +73,7 @@ class StopRequest:
         return self._since < math.inf
 
     @property
-    def overdue(self) -> bool:
+    def shutdown_overdue(self) -> bool:
         """Whether the process still runs 10 s after the first signal."""
         return time.monotonic() - self._since > MAX_SHUTDOWN_S
 

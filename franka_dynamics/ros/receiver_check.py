@@ -269,20 +269,14 @@ class ReceiverCheck:
         listed.pop(node.get_fully_qualified_name(), None)
         quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
         self._managers.update({one.node_namespace for one in listed.values()}, quick=quick)
-        simulated, nodes = (
-            self._nodes_in_simulated_time(),
-            Counter(node.get_fully_qualified_node_names()),
-        )
+        simulated = self._nodes_in_simulated_time()
+        nodes = Counter(node.get_fully_qualified_node_names())
         for name, one in listed.items():
             services = self._services(one)
             if services is None:
                 # Names are discovered after topics, seconds later if the machine is busy.
                 unsure = unsure or f'it is not known yet which node receives {self.topic}'
-            found[name], sources = Receiver(declared_kind(name, services or {})), [name]
-            if found[name].kind is ReceiverKind.UNKNOWN:
-                found[name], sources = self._receiver_by_managers(name, services or {}, simulated)
-                if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
-                    sources = sources or [name]  # the declaration may be the other one's
+            found[name], sources = self._receiver(name, services or {}, simulated)
             twice = next((one for one in sources if nodes[one] > 1), '')
             why = twice and (
                 f'two nodes called {twice} are there; end or rename one (a killed node stays '
@@ -316,13 +310,25 @@ class ReceiverCheck:
         except NodeNameNonExistentError:
             return None
 
+    def _receiver(
+        self, name: str, services: dict[str, list[str]], simulated: set[str]
+    ) -> tuple[Receiver, list[str]]:
+        """Return what a node is, and the nodes this relies on, of which there must be one each."""
+        declared = declared_kind(name, services)
+        if declared is not ReceiverKind.UNKNOWN:
+            return Receiver(declared), [name]
+        receiver, sources = self._receiver_by_managers(name, services, simulated)
+        if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
+            sources = sources or [name]  # the declaration may be the other one's
+        return receiver, sources
+
     def _receiver_by_managers(
         self, name: str, services: dict[str, list[str]], simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
-        Return what a node is by the controller managers in its namespace.
+        Return what a node is by the controller managers in its namespace, as `_receiver` does.
 
-        Also the nodes that this relies on, of which there must be one each.
+        The nodes are none if no manager there has a controller of that name.
         """
         unknown = Receiver(ReceiverKind.UNKNOWN)
         for manager in self._managers.in_namespace_of(name):

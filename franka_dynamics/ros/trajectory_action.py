@@ -156,7 +156,7 @@ class TrajectoryAction:
                 raise NotActiveError('The node is not configured.')
             # It reports a refusal.
             motion = self._requests.follow(
-                lambda: self._checked_request(goal), mark, allow_setpoint=False
+                lambda: self._request_from_goal(goal), mark, allow_setpoint=False
             )
         except ReferenceRefusedError as error:
             self._end(handle, handle.abort, error.code, str(error))
@@ -171,7 +171,7 @@ class TrajectoryAction:
         # By default the next motion could begin where this one ends.
         return path, Tolerances.from_messages(goal.goal_tolerance, names, MAX_START_DISTANCE_RAD)
 
-    def _checked_request(self, goal: Any) -> TrajectoryRequest:
+    def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
         """Return a goal's request; raise an error if it is wrong or nothing moves the arm."""
         node, core = self._node, self._node.core
         if goal.multi_dof_trajectory.points:

@@ -152,11 +152,10 @@ def compare_with_urdf(
 
 
 # What MuJoCo adds to the dynamics of rigid bodies, as its model names it.
-_LEFT_OUT = (
-    *('dof_armature', 'dof_damping', 'dof_dampingpoly', 'dof_frictionloss'),
-    *('jnt_stiffness', 'jnt_stiffnesspoly', 'body_gravcomp'),
-    *('tendon_armature', 'tendon_damping', 'tendon_dampingpoly'),
-    *('tendon_stiffness', 'tendon_stiffnesspoly', 'actuator_damping', 'actuator_dampingpoly'),
+_LEFT_OUT = tuple(
+    'dof_armature dof_damping dof_dampingpoly dof_frictionloss jnt_stiffness jnt_stiffnesspoly '
+    'body_gravcomp tendon_armature tendon_damping tendon_dampingpoly tendon_stiffness '
+    'tendon_stiffnesspoly actuator_damping actuator_dampingpoly'.split()
 )
 
 
@@ -186,12 +185,7 @@ def mjcf_terms(
         data.qpos[model.jnt_qposadr[names.index(name)]] = position
     joints = [names.index(name) for name in urdf.joint_names]
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    bodies = [model.body(k).name or f'unnamed_body{k}' for k in range(model.nbody)]
-
-    site = None
-    if urdf.tip not in bodies:  # one with a body's name has more behind it
-        sites = [model.site(k).name for k in range(model.nsite)]
-        site = urdf.tip if urdf.tip in sites else urdf.tip.rstrip('_').removesuffix('_site')
+    tip = _tip_of(model, data, urdf.tip)
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
         """Return the joint torques of a motion under a gravity, by MuJoCo."""
@@ -205,7 +199,6 @@ def mjcf_terms(
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, gravity_vector(gravity))
-        tip = data.body(bodies.index(urdf.tip)) if site is None else data.site(site)
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
         found.append(
@@ -213,6 +206,15 @@ def mjcf_terms(
         )
     M, coriolis, g, poses = map(np.array, zip(*found))
     return M, coriolis, g, poses
+
+
+def _tip_of(model: Any, data: Any, name: str) -> Any:
+    """Return MuJoCo's body or site of a name; of the two, a body, behind which others may be."""
+    bodies = [model.body(k).name or f'unnamed_body{k}' for k in range(model.nbody)]
+    if name in bodies:
+        return data.body(bodies.index(name))
+    sites = [model.site(k).name for k in range(model.nsite)]
+    return data.site(name if name in sites else name.rstrip('_').removesuffix('_site'))
 
 
 def _compiled(mujoco: Any, mjcf: str, source: str) -> Any:

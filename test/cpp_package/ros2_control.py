@@ -179,8 +179,8 @@ class Senders:
         since = time.monotonic()
         with NodeClient('/receiver', meanwhile=self._probe.spin) as client:
             with pytest.raises(SettingsError) as refusal:
-                client.set_all({'payload': list(heavy)})
-            client.set_all({'payload': list(payload)})
+                client.set_parameters({'payload': list(heavy)})
+            client.set_parameters({'payload': list(payload)})
         self._spin(0.5)
         rows = self._ended()
         held = rows[rows[:, 0] < since]

@@ -18,7 +18,7 @@ from franka_dynamics.report.elements import (
     page,
     paragraph,
     picture,
-    rounded,
+    rounded_to_deviation,
 )
 from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload_drawing import ellipsoid_axes
@@ -81,7 +81,7 @@ def test_hostile_text_stays_text_on_a_page():
     ],
 )
 def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
-    assert rounded(value, deviation) == texts
+    assert rounded_to_deviation(value, deviation) == texts
 
 
 MARKUP = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'

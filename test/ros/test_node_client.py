@@ -143,7 +143,7 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('kp', '[1, 2, 3, 4, 5, 6, 7.5]', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]),
             ('kp', '50', [50.0]),
         ):
-            assert client.set(name, text) == client.get_parameter(name) == value
+            assert client.set_parameter(name, text) == client.get_parameter(name) == value
         for name, value, *named in (
             ('kp', 'stiff', 'kp'),
             ('terms.coriolis', '1', 'no such parameter'),
@@ -157,7 +157,7 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('target', 'fci', '`franka-dynamics node state deactivate --node /feedforward`'),
         ):
             with refuses(SettingsError, *named):
-                client.set(name, value)
+                client.set_parameter(name, value)
     assert main(['node', 'set', 'scale', '1.5', *PATIENTLY]) == 2
 
 

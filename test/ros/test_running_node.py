@@ -94,9 +94,9 @@ def settle(world, expected):
 def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
     settle(world, FER_GRAVITY)
     before = list(world.commands[-1].data)
-    world.probe.client.set_all({'payload': LOAD})
+    world.probe.client.set_parameters({'payload': LOAD})
     settle(world, LOADED)
-    world.probe.client.set_all({'payload': [0.0] * 10})
+    world.probe.client.set_parameters({'payload': [0.0] * 10})
     settle(world, FER_GRAVITY)
     world.arm.send(100)
     assert list(world.commands[-1].data) == before
@@ -120,7 +120,7 @@ def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, 
     settle(world, FER_GRAVITY)
     client = world.probe.client
     with refuses(SettingsError, reason):
-        client.set_all(values)
+        client.set_parameters(values)
     if len(values) == 1:  # one by one, as `ros2 param set` does
         ((name, value),) = values.items()
         given = [Parameter(name, value=value).to_parameter_msg()]
@@ -135,9 +135,9 @@ def test_changes_that_need_each_other_are_taken_together(world):
     # Stiffness without damping would swing; with it, it may even be late on a busy machine.
     stiff = {'kp': [250.0] * 4 + [25.0, 25.0, 5.0]}
     with refuses(SettingsError, 'swing'):
-        world.probe.client.set_all(stiff)
-    world.probe.client.set_all({**stiff, 'kd': [4.0] * 4 + [0.5, 0.5, 0.1]})
-    world.probe.client.set_all({'kp': [0.0], 'kd': [0.0]})
+        world.probe.client.set_parameters(stiff)
+    world.probe.client.set_parameters({**stiff, 'kd': [4.0] * 4 + [0.5, 0.5, 0.1]})
+    world.probe.client.set_parameters({'kp': [0.0], 'kd': [0.0]})
     settle(world, FER_GRAVITY)
 
 

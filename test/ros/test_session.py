@@ -107,14 +107,14 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     )
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
     with refuses(SettingsError, 'only while the node is not active'):
-        probe.client.set_all({'period': 0.1})
+        probe.client.set_parameters({'period': 0.1})
     # What a dump has is no change, also of what is read at the start alone.
     names = [spec.name for spec in parameter_specs('feedforward')]
-    probe.client.set_all(dict(zip(names, probe.client.parameter_values(names))))
+    probe.client.set_parameters(dict(zip(names, probe.client.parameter_values(names))))
     assert probe.client.change_state('deactivate') == 'inactive'
-    probe.client.set_all({'period': 0.1})
+    probe.client.set_parameters({'period': 0.1})
     with refuses(SettingsError, 'period'):
-        probe.client.set_all({'period': -1.0})
+        probe.client.set_parameters({'period': -1.0})
     before = node.text.count('agree to')
     assert probe.client.change_state('activate') == 'active'
     assert node.text.count('agree to') == before + 1  # configured anew

@@ -91,7 +91,7 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
         request = ChangeState.Request()
         request.transition.id = Transition.TRANSITION_DEACTIVATE
         change.call_async(request)  # whose answer may be lost
-        probe.until(lambda: probe.client.state() == 'inactive', 'the transition')
+        probe.until(lambda: probe.client.lifecycle_state() == 'inactive', 'the transition')
         assert node.running
     else:
         node.send(signal.SIGINT)
@@ -113,7 +113,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     def transit(transition, state):
         assert probe.client.change_state(transition) == state
 
-    assert probe.client.state() == 'unconfigured'
+    assert probe.client.lifecycle_state() == 'unconfigured'
     transit('configure', 'inactive')
     probe.until_says(STATUS, 'not activated')
     transit('activate', 'active')
@@ -202,7 +202,7 @@ def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, comm
     thread.start()
     try:
         arm.until(lambda: len(commands) > 100, 'commands')
-        assert probe.client.state() == 'active'  # its services are served, too
+        assert probe.client.lifecycle_state() == 'active'  # its services are served, too
         np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0.0, atol=1e-9)
     finally:
         ended.append(True)
